@@ -6,25 +6,25 @@ import type { IconName } from './ui/icon.tsx'
 type GroupId = 'overview' | 'fleet' | 'people' | 'policy' | 'gateways' | 'audit' | 'admin'
 type Page = () => Promise<{ Page: ComponentType }>
 
-/** What the palette offers beside objects: a place to go to with a verb of its own. */
+/** Action that the palette offers beside objects: opens a page, with its own label. */
 type FeatureAction = { label: string; to: string; permission: Permission; icon: IconName; keywords?: string }
 
-/** One feature of the console. Navigation, routes, palette, shortcuts and help are made from this list. */
+/** Feature of the console. Navigation, routes, palette, shortcuts and help are built from this list. */
 export type Feature = {
   group: GroupId
   label: string
   path: Path
-  /** What it takes to see the view; a caller without it sees the frame and the reason. */
+  /** Permission to see the view; a caller without it sees the frame and the reason. */
   permission?: Permission
-  /** The key after `g` that opens it. */
+  /** Key after `g` that opens the view. */
   shortcut?: string
-  /** Words under which the palette finds it beside its label. */
+  /** Search words for the palette, beside the label. */
   keywords?: string
   page: Page
-  /** Views below it: one object, a sheet with an address of its own. */
+  /** Views below this one: a single object, or a sheet with its own address. */
   below?: readonly { path: Path; page: Page; permission?: Permission }[]
   actions?: readonly FeatureAction[]
-  /** Not in the navigation: opened from elsewhere. */
+  /** Left out of the navigation: other views link to it. */
   isHidden?: true
 }
 
@@ -94,7 +94,7 @@ export const features: readonly Feature[] = [
     page: () => import('./routes/enrollment/page.tsx'),
     below: [
       {
-        // Support staff make tokens and may not read the list of them.
+        // Support staff create tokens, but may not read the list of them.
         path: '/admin/enrollment/new',
         permission: 'enrollment_tokens:write',
         page: () => import('./routes/enrollment/new-page.tsx'),
@@ -140,7 +140,7 @@ export const features: readonly Feature[] = [
 export const featureAt = (path: string): Feature | undefined =>
   features.find((f) => f.path === path || f.below?.some((b) => b.path === path))
 
-/** What it takes to see a view: its own permission, or that of the feature above it. */
+/** Returns the permission that a view needs: its own, or that of the feature above it. */
 export const permissionAt = (path: string): Permission | undefined => {
   const feature = featureAt(path)
   return feature?.below?.find((b) => b.path === path)?.permission ?? feature?.permission

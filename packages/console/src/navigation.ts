@@ -1,7 +1,7 @@
 import { type NavigateOptions, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useMemo } from 'react'
 
-/** The search of an address: texts, as `URLSearchParams` has them. */
+/** Query parameters of an address as texts, as in `URLSearchParams`. */
 export type Search = Readonly<Record<string, string>>
 /** Parameters to set; undefined removes one. */
 export type SearchChange = Readonly<Record<string, string | undefined>>
@@ -12,8 +12,8 @@ export const parseSearch = (text: string): Search => Object.fromEntries(new URLS
 export const useSearch = (): Search => useRouterState({ select: (state) => state.location.search as Search })
 
 /**
- * Functions that lead to another view, and that change parameters of the address of this one. The routes are made from
- * the list of features, so the router does not know their paths as types.
+ * Returns functions that open another view, and that change parameters of the current address. The routes are built
+ * from the list of features, so the router has no types for their paths.
  *
  * @example const { go, change } = useNavigation(); go('/admin/devices', { q: 'ana' }); change({ tab: 'policy' })
  */

@@ -1,6 +1,6 @@
 /**
- * The path of each view of the console. The build writes them into `routes.json`, so that the server answers these
- * paths with the page of the console and all others with 404. `$name` stands for one segment.
+ * Paths of all views of the console. The build writes them into `routes.json`: the server answers these paths with the
+ * page of the console, and all others with 404. `$name` stands for one segment.
  */
 export const paths = [
   '/admin',

@@ -12,9 +12,9 @@ const options: RunOptions = {
   resultTypes: ['violations'],
 }
 
-/** Returns one line for each element that breaks a rule of axe. */
+/** Returns one line for each element that violates an axe rule. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  // The debugger evaluates it, so that no content security policy has to be weaker for it.
+  // Runs in the debugger, so that the content security policy stays as strict as in production.
   await page.evaluate(source)
   const { violations } = await page.evaluate(
     (given) => (globalThis as unknown as { axe: { run(o: RunOptions): Promise<AxeResults> } }).axe.run(given),

@@ -2,11 +2,11 @@ import { type Browser, chromium } from 'playwright-core'
 import { findChromium } from './chromium.ts'
 
 /**
- * Starts Chromium with one way out: the public URL of a deployment leads to the address where it listens. No other name
- * is resolved.
+ * Starts Chromium with access to one deployment only: its public URL resolves to its listening address. No other name
+ * resolves.
  *
- * @param publicUrl of the deployment, on HTTP.
- * @param url where the deployment listens, on loopback.
+ * @param publicUrl public URL of the deployment, on HTTP
+ * @param url listening address of the deployment, on loopback
  */
 export async function startBrowser(
   publicUrl: string,
@@ -16,7 +16,7 @@ export async function startBrowser(
   const browser = await chromium.launch({
     executablePath,
     env,
-    // Chromium's sandbox needs rights that a container or root lacks; only pages of the tests are opened.
+    // Chromium's sandbox needs rights that a container or root lacks. Only pages of the tests are opened.
     chromiumSandbox: false,
     args: [
       `--host-resolver-rules=MAP ${new URL(publicUrl).host} ${new URL(at).host}, MAP * ~NOTFOUND`,

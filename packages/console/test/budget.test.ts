@@ -8,11 +8,11 @@ import { openPage } from './page.ts'
 import { views } from './views.ts'
 import { pathOf } from './walk.ts'
 
-/** Where scripts/test.mjs has built the console; undefined where it could not. */
+/** Folder with the console that scripts/test.mjs built; undefined if it built none. */
 const folder = process.env.HOLDFAST_TEST_CONSOLE_DIR
 const built = { skip: inBrowser.skip || (folder === undefined && 'the console was not built') }
 
-/** Bytes as `gzip -9` makes them, as DESIGN has the limits. */
+/** Bytes after `gzip -9`, as in the limits of DESIGN. */
 const kb = 1000
 const limits = { script: 150 * kb, style: 15 * kb, chunk: 60 * kb, all: 700 * kb }
 
@@ -21,7 +21,7 @@ const sizeOf = (name: string): number => statSync(join(assets, `${name}.gz`)).si
 const sum = (names: readonly string[]): number => names.reduce((total, name) => total + sizeOf(name), 0)
 const table = (names: readonly string[]) => names.map((name) => `${name} ${sizeOf(name)}`).join('\n')
 
-/** Names of the assets that a page asks for from now on. */
+/** Collects the names of the assets that a page requests from now on. */
 function watchAssets(page: Page): Set<string> {
   const names = new Set<string>()
   page.on('request', (request) => {

@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-/** A browser to use instead of the package's, by its path. Its pages look different, so screenshots are not compared. */
+/**
+ * Path of a browser that replaces the one of the package. Its pages look different, so screenshots are not compared.
+ */
 export const ownBrowser: string | undefined = process.env.HOLDFAST_TEST_BROWSER || undefined
 
-/** The reason why no browser can be started here; undefined where one can. */
+/** Reason why no browser can start on this machine; undefined if one can. */
 export const noBrowser: string | undefined =
   ownBrowser || (process.platform === 'linux' && process.arch === 'x64')
     ? undefined
@@ -17,8 +19,8 @@ export const noBrowser: string | undefined =
 type Program = { executablePath: string; env: Record<string, string>; remove: () => void }
 
 /**
- * Returns a Chromium that runs on this machine. The package's is unpacked once in a run of `scripts/test.mjs`, into the
- * folder that the run removes at its end; without such a run, into a folder that `remove` removes.
+ * Returns a Chromium for this machine. A run of `scripts/test.mjs` unpacks the package's Chromium once, and removes its
+ * folder at the end. Without such a run, `remove` removes the folder.
  */
 export async function findChromium(): Promise<Program> {
   if (ownBrowser) return { executablePath: ownBrowser, env: ownEnvironment(), remove: () => {} }
@@ -36,8 +38,8 @@ const ownEnvironment = (): Record<string, string> =>
   Object.fromEntries(Object.entries(process.env).filter((pair): pair is [string, string] => pair[1] !== undefined))
 
 /**
- * The package's libraries and fonts are used whatever the machine has: pages look the same everywhere. Files that
- * Chromium leaves behind go with the folder.
+ * Uses the libraries and fonts of the package on every machine, so that pages look the same everywhere. Files that
+ * Chromium leaves are removed with the folder.
  */
 const environmentIn = (folder: string) => ({
   HOME: folder,
@@ -48,7 +50,7 @@ const environmentIn = (folder: string) => ({
 
 const patienceMs = 60_000
 
-/** The first process unpacks; the others wait for it. */
+/** Unpacks Chromium in the first process; other processes wait for it. */
 async function unpackOnce(folder: string): Promise<void> {
   const finished = join(folder, 'unpacked')
   if (takes(`${folder}.lock`)) {
@@ -78,8 +80,8 @@ function takes(lock: string): boolean {
 }
 
 /**
- * The package unpacks into the folder for temporary files and sets variables of its own process, so it runs in another
- * one. Only on AWS it unpacks its libraries too, which a machine without a desktop lacks.
+ * Unpacks in a child process, since the package sets variables of its own process and unpacks into the temporary
+ * folder. The package unpacks its libraries, which a machine without a desktop lacks, only on AWS.
  */
 async function unpack(folder: string): Promise<void> {
   const code = `await (await import(${JSON.stringify(import.meta.resolve('@sparticuz/chromium'))})).default.executablePath()`

@@ -66,7 +66,7 @@ test('an edit that somebody else overtook is not saved, and offers their version
   assert.deepEqual([device.name, device.tags], ['thinkpad-58-mine', ['theirs']])
 })
 
-/** Bar K16 of the design: no task of the page takes longer. */
+/** Limit K16 of the design: longest task of the page, in ms. */
 const longestMs = 100
 
 test('10 000 devices that match are revoked in one request, and the page stays responsive', inBrowser, async (t) => {

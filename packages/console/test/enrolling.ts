@@ -8,13 +8,13 @@ import { passwordOf } from '../../server/test/people.ts'
 import { type Ground, inBrowser, openGround } from './ground.ts'
 import { openPage } from './page.ts'
 
-/** From `POST /v1/enroll` to the name of the device on the sheet. */
+/** Longest time from `POST /v1/enroll` to the device's name on the sheet. */
 export const promptlyMs = 3_000
-/** A tenant of this file, in which there is nothing yet. */
+/** Tenant of this file. It is empty at first. */
 export const tenant = 'journey'
 export const credentials = { username: `${tenant}/ana`, password: passwordOf('ana') }
 
-/** Makes the tenant with its administrator, once. */
+/** Creates the tenant and its administrator, once. */
 export function prepareTenant(): void {
   if (inBrowser.skip) return
   before(async () => {
@@ -24,12 +24,12 @@ export function prepareTenant(): void {
   })
 }
 
-/** A page that may use the clipboard, at the sign-in. */
+/** Opens the sign-in page with access to the clipboard. */
 export async function openSignIn(t: TestContext, ground: Ground): Promise<Page> {
   const page = await openPage(t, ground)
   await allowClipboard(page, ground)
   await page.goto('/admin/login')
-  // The browser gives the focus with the first frame, which may come after the load.
+  // The browser sets the focus with the first frame, which may come after the load.
   await page.locator('#username:focus').waitFor()
   return page
 }
@@ -38,7 +38,7 @@ export const allowClipboard = (page: Page, { kit }: Ground) =>
 export const clipboardOf = (page: Page) => page.evaluate(() => navigator.clipboard.readText())
 export const secretIn = (text: string): string => /hfe_\w+/.exec(text)?.[0] ?? assert.fail(`no token in: ${text}`)
 
-/** What the client of a device does with the line. */
+/** Enrolls a device, as its client does with the line. */
 export function enroll({ kit }: Ground, token: string, name: string, platform: 'linux' | 'macos' = 'linux') {
   const { privateJwk } = generateKey('ES256')
   const client = createClient({
@@ -51,7 +51,7 @@ export function enroll({ kit }: Ground, token: string, name: string, platform: '
   return client.enroll({ body: { device: { name, platform, wireguard_public_key: newWireguardKey() } } })
 }
 
-/** Waits for a text on the sheet, and holds how long that took. */
+/** Waits for a text on the sheet, for at most `promptlyMs`. */
 export async function promptly(page: Page, text: string): Promise<void> {
   await sheetOf(page).getByText(text).first().waitFor({ timeout: promptlyMs })
 }

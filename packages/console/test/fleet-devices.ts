@@ -13,9 +13,9 @@ const systems = { linux: 'Ubuntu 24.04', macos: '15.1', windows: '11 24H2', ios:
 const kinds = { linux: 'workstation', macos: 'macbook', windows: 'thinkpad', ios: 'iphone', android: 'pixel' } as const
 
 const count = 70
-/** So many enroll at a time. */
+/** Number of devices that enroll at a time. */
 const width = 10
-/** Devices by their place that wait for approval: their token asks for it. */
+/** True for the devices, by index, that wait for approval because of their token. */
 const isPending = (i: number) => i >= 60 && i < 64
 
 /** Enrolls the devices of the users, and lets most of them report their posture. */
@@ -70,7 +70,7 @@ async function enrollOne(kit: Kit, i: number, token: string): Promise<SeededDevi
   return { id: made.device_id, hasReported }
 }
 
-/** Brings some devices into each of the other states. */
+/** Moves some devices into each of the other states. */
 export async function moveDevices(kit: Kit, devices: readonly SeededDevice[], { userIds }: Directory): Promise<void> {
   const idsFrom = (first: number, many: number) => devices.slice(first, first + many).map(({ id }) => id)
   const move = (operation: 'suspend' | 'revoke', reason: string) => (device_id: string) =>
@@ -81,7 +81,7 @@ export async function moveDevices(kit: Kit, devices: readonly SeededDevice[], { 
     await kit.admin.createLock({ body: { target: { type: 'device', id }, reason: 'under investigation' } })
   for (const id of idsFrom(38, 2)) await endCredential(kit, id)
   await markSeen(kit, devices)
-  // Only some devices get the newer policy, by a draw that pictures of this one must not depend on.
+  // A random draw decides which devices get the newer policy. This device always gets the stable one, for its pictures.
   await kit.admin.changeDevice({
     body: { operation: 'update', device_id: devices[0]!.id, device: { channel: 'stable' } },
   })
@@ -89,7 +89,7 @@ export async function moveDevices(kit: Kit, devices: readonly SeededDevice[], { 
   await kit.admin.changeUser({ body: { operation: 'delete', user_id: userIds[1]!, reason: 'left' } })
 }
 
-/** The server writes down a little later when devices were seen: pictures must not depend on that time. */
+/** Sets the time at which devices were last seen, since the server writes it with a delay and pictures show it. */
 async function markSeen(kit: Kit, devices: readonly SeededDevice[]): Promise<void> {
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()
@@ -98,7 +98,7 @@ async function markSeen(kit: Kit, devices: readonly SeededDevice[]): Promise<voi
   await owner.end()
 }
 
-/** As when a device has been off for too long. */
+/** Expires the credential of a device, as if it had been off for too long. */
 const endCredential = (kit: Kit, id: string) =>
   kit.db.inTenant(kit.tenant, (tx) =>
     tx

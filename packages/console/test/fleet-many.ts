@@ -3,10 +3,10 @@ import { encodeId } from '../../server/src/kernel/ids.ts'
 import type { Kit } from '../../server/test/kit.ts'
 
 /**
- * Makes a tenant with so many devices, named `many-1` and on, of which the first ones are revoked already. They are
- * rows of the database: no API enrolls so many in so little time.
+ * Creates a tenant with many devices, named from `many-1` on; the first ones are revoked. The devices are inserted as
+ * rows of the database, since enrolling so many takes too long.
  *
- * @returns the id of the tenant
+ * @returns id of the tenant
  */
 export async function createTenantOfMany(kit: Kit, size: number, revoked: number): Promise<string> {
   const tenant = await kit.newTenant()

@@ -38,7 +38,7 @@ export type SeededGateway = {
   load: { version: string; system: { cpu_percent: number; memory_used_bytes: number; memory_total_bytes: number } }
 }
 
-/** Registers 10 gateways in three pools, and an eleventh that never connects, in a pool of its own. */
+/** Registers 10 gateways in three pools, and an eleventh, which never connects, in its own pool. */
 export async function createGateways(kit: Kit): Promise<SeededGateway[]> {
   const all: SeededGateway[] = []
   for (const { name, region, gateways } of pools) {
@@ -75,7 +75,7 @@ const documentWith = (cidrs: string[]) => ({
   posture_checks: { disk: { expression: 'disk.encrypted == true', remediation: 'Turn on disk encryption.' } },
 })
 
-/** Publishes a policy to stable, and a newer one to canary for a tenth of the devices. */
+/** Publishes a policy to stable, and a newer one to canary for 10 % of the devices. */
 export async function publishPolicies(kit: Kit): Promise<void> {
   const [stable, canary] = [documentWith(['10.2.0.0/16']), documentWith(['10.2.0.0/16', '10.3.0.0/16'])]
   await kit.admin.publishPolicy({ body: { channel: 'stable', policy: stable, note: 'Git wants an encrypted disk' } })
@@ -84,12 +84,12 @@ export async function publishPolicies(kit: Kit): Promise<void> {
   })
 }
 
-/** Milliseconds between two reports, as of a gateway in service: without them sessions are shown as stale. */
+/** Milliseconds between two reports, as in production: without reports, sessions are shown as stale. */
 const reportMs = 60_000
 
 /**
- * Each gateway reports sessions of a few devices: most are active, some have ended. It goes on to report those that
- * are active until the deployment ends.
+ * Reports sessions of a few devices from each gateway: most are active, some have ended. Repeats the reports of active
+ * sessions until the deployment ends.
  */
 export async function tellSessions(
   kit: Kit,

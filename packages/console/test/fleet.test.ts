@@ -7,7 +7,7 @@ test('the fleet has devices in every state, and gateways that confirm both polic
   const { admin } = (await openGround()).kit
   const { items: devices } = await admin.listDevices({ query: { limit: 200 } })
   assert.ok(devices.length >= 60, `${devices.length} devices`)
-  // A deleted user's devices are revoked with the user.
+  // The devices of a deleted user are revoked together with the user.
   const states = effectiveStatuses.filter((status) => status !== 'user_deleted')
   assert.deepEqual([...new Set(devices.map((d) => d.effective_status))].sort(), states.sort())
   assert.deepEqual(

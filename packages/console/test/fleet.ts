@@ -9,29 +9,31 @@ import { until } from '../../server/test/promptly.ts'
 import { enrollDevices, moveDevices } from './fleet-devices.ts'
 import { createDirectory, createGateways, publishPolicies, type SeededGateway, tellSessions } from './fleet-setup.ts'
 
-/** The people who sign in, by the name that tests use. `newcomer` administers a tenant in which there is nothing yet. */
+/** Users who sign in, by their name in tests. `newcomer` administers an empty tenant. */
 export const people = ['admin', 'viewer', 'helpdesk', 'auditor', 'newcomer'] as const
 export type Who = (typeof people)[number]
 
-/** A deployment with a fleet in it, as `startFleet` makes it. */
+/** Deployment with a fleet, from `startFleet`. */
 export type Fleet = {
   kit: Kit
-  /** An object of each kind, by the name that a path has for it: `device_id`. */
+  /** One object of each kind, by its name in paths: `device_id`. */
   ids: Ids
   signInOf: (who: Who) => { username: string; password: string }
 }
 
-/** Browsers hold a name below `localhost` for as trustworthy as HTTPS, so cookies and headers are those of service. */
+/**
+ * Public URL. Browsers trust a name below `localhost` like HTTPS, so cookies and headers are the same as in production.
+ */
 export const publicUrl = 'http://holdfast.localhost'
-/** The tenant in which there is nothing yet. */
+/** Tenant without objects. */
 const emptyTenant = 'empty'
 
 /**
- * Starts the server of the tests on real PostgreSQL with 10 gateways that pull, confirm and send heartbeats, 70 devices
- * in all states, and the users of `people`.
+ * Starts the server of the tests on real PostgreSQL. The fleet has 10 gateways that pull, confirm and send heartbeats,
+ * 70 devices in all states, and the users of `people`.
  *
- * @param t ends it.
- * @param listens is called with the address as soon as the server listens.
+ * @param t ends it
+ * @param listens gets the address as soon as the server listens
  */
 export async function startFleet(
   t: { after: (end: () => unknown) => void },
@@ -62,7 +64,7 @@ export async function startFleet(
 const roles = { viewer: 'viewer', helpdesk: 'helpdesk', auditor: 'auditor' } as const satisfies Partial<
   Record<Who, Role>
 >
-/** Objects that are shown and that the fleet itself has none of. */
+/** Objects on pages that the fleet itself does not have. */
 const shown = [
   ...(['user_id', 'group_id', 'token_id', 'pool_id', 'key_id', 'notification_id', 'provider_id'] as const),
   ...(['source_id', 'release_id', 'package_id', 'run_id', 'signer_id', 'spc_id', 'lock_id'] as const),
@@ -80,10 +82,10 @@ async function createNewcomer(kit: Kit): Promise<void> {
   await kit.app.identity.createUser(tenant, newcomer)
 }
 
-/** Milliseconds between two heartbeats: a gateway counts as gone after three of 30 s. */
+/** Milliseconds between two heartbeats: a gateway is down after three missed ones of 30 s. */
 const heartbeatMs = 10_000
 
-/** Every gateway pulls its policy, says that it enforces it, and goes on until the deployment ends. */
+/** Lets every gateway pull its policy, confirm it and send heartbeats until the deployment ends. */
 async function follow(kit: Kit, gateways: readonly SeededGateway[]): Promise<void> {
   const ending = new AbortController()
   let confirmed = 0

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 
 /**
- * Asserts that a secret is in no place where it would outlive its sheet: address, history, storage, cookies, fields,
- * page, and the caches of answers and changes.
+ * Asserts that a secret is gone after its sheet has closed: from address, history, storage, cookies, fields, page, and
+ * the caches of queries and mutations.
  */
 export async function assertForgotten(page: Page, secret: string): Promise<void> {
   const found = await page.evaluate((text) => {
     type Fiber = { memoizedProps?: { client?: Client } | null; child?: Fiber | null; current?: Fiber }
     type Cache = { getAll: () => { state: unknown; queryKey?: unknown }[] }
     type Client = { getQueryCache: () => Cache; getMutationCache: () => Cache }
-    /** The client of the queries is a property of the outermost components. */
+    /** Returns the query client, which is a property of the outermost components. */
     const clientOf = (): Client | undefined => {
       const root = document.getElementById('root') as unknown as Record<string, Fiber>
       const key = Object.keys(root).find((name) => name.startsWith('__reactContainer'))

@@ -7,7 +7,7 @@ import { openPage } from './page.ts'
 import { decodePng, encodePng } from './png.ts'
 import { difference } from './screenshots.ts'
 
-/** Mistakes of a page, each with what the test must then say. */
+/** Mistakes of a page, each with the message that the test must report. */
 const mistakes: Readonly<Record<string, [make: (page: Page) => Promise<unknown>, says: RegExp]>> = {
   'an inline style': [
     (page) =>

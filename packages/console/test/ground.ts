@@ -4,13 +4,13 @@ import { startBrowser } from './browser.ts'
 import { noBrowser } from './chromium.ts'
 import { type Fleet, publicUrl, startFleet } from './fleet.ts'
 
-/** What the tests of one process share: a deployment with a fleet in it, and a browser that reaches it. */
+/** Deployment with a fleet, and a browser with access to it. All tests of a process share them. */
 export type Ground = Fleet & { browser: Browser }
 
 let ground: Promise<Ground> | undefined
 const ends: (() => unknown)[] = []
 
-/** Gives every test the same deployment and browser, which the first one starts. */
+/** Returns the shared deployment and browser. The first call starts them. */
 export function openGround(): Promise<Ground> {
   ground ??= start()
   return ground
@@ -27,7 +27,7 @@ async function start(): Promise<Ground> {
   return { ...fleet, browser }
 }
 
-// This file is loaded before any suite begins, so that the hook belongs to the whole process.
+// This file is loaded before any suite starts, so that the hook belongs to the whole process.
 after(async () => {
   await ground?.catch(() => {})
   for (const end of ends) await end()

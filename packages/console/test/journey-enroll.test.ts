@@ -72,7 +72,7 @@ test(
     await page.getByRole('link', { name: 'Enroll device' }).waitFor()
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').waitFor()
-    // Behind `>` the palette offers commands alone.
+    // After `>` the palette offers only commands.
     await keyboard.type('>enroll')
     await page.getByRole('option', { name: 'Enroll device' }).first().waitFor()
     await type('Enter')

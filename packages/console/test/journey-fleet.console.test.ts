@@ -9,7 +9,10 @@ import { openPage, settle } from './page.ts'
 
 type Running = Awaited<ReturnType<typeof startSessions>>[number]
 
-/** A gateway of its own that carries sessions of new devices, and what it is told when such a device comes back. */
+/**
+ * Starts sessions of new devices on a gateway of its own. `comeBack` reports a new session of a device and returns the
+ * gateway's response.
+ */
 async function startSessions({ kit }: Ground, gatewayName: string, count: number) {
   const { gateway, client } = await withGateway(kit, gatewayName)
   const devices = await times(count, (i) => enroll(kit, `${gatewayName}-laptop-${i + 1}`))
@@ -31,7 +34,7 @@ async function startSessions({ kit }: Ground, gatewayName: string, count: number
 
 const rowOf = (page: Page, { session_id }: Running) => page.locator(`tr[data-id="${session_id}"]`)
 
-/** The list no longer has it, and its gateway keeps the device out. */
+/** Asserts that a session has left the list, and that the server tells its gateway to refuse the device. */
 async function hasEnded({ kit }: Ground, page: Page, session: Running): Promise<void> {
   await rowOf(page, session).waitFor({ state: 'detached' })
   const { session_id } = session

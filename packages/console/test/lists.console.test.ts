@@ -7,7 +7,7 @@ import { inBrowser, openGround } from './ground.ts'
 import { openPage, settle } from './page.ts'
 import { traits } from './views.ts'
 
-/** Every list of the console, with a filter and a sort that its API has. */
+/** Lists of the console, each with a filter and a sort order of its API. */
 const lists: readonly { path: Path; filter: string; sort: string }[] = [
   { path: '/admin/alerts', filter: 'severity=warning', sort: 'created_at' },
   { path: '/admin/devices', filter: 'platform=macos', sort: 'name' },
@@ -22,16 +22,16 @@ test('each list of the console is tried', () => {
   assert.deepEqual([...new Set(lists.map(({ path }) => path))].sort(), all.sort())
 })
 
-/** Fewer rows than a page of service has, so that a small fleet has several pages. */
+/** Rows of a page, fewer than in production, so that a small fleet has several pages. */
 const rowsPerPage = 5
 
-/** The server answers in small pages; everything else is as in service. */
+/** Makes the server answer in small pages. Everything else is as in production. */
 const withSmallPages = (page: Page) =>
   page.route(/\/v1\/admin\/[a-z/-]+\?.*limit=100/, (route) =>
     route.continue({ url: route.request().url().replace('limit=100', `limit=${rowsPerPage}`) }),
   )
 
-/** Several pages of what the fleet has few of. */
+/** Adds several pages of objects that the fleet has few of. */
 before(async () => {
   if (inBrowser.skip) return
   const { kit } = await openGround()

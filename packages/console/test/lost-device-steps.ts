@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
 import { settle } from './page.ts'
 
-/** Opens the list of devices, and waits until it is still. */
+/** Opens the list of devices, and waits until it has settled. */
 export async function openDevices(page: Page, search = ''): Promise<void> {
   await page.goto(`/admin/devices${search}`)
   await settle(page)
 }
 
-/** The sentence at the end of the playbook. */
+/** Returns the sentence at the end of the playbook. */
 export const confirmed = (page: Page): Locator => page.getByText('All reachable gateways confirmed.')
 
-/** Waits for the end of the run, and reads what it shows. */
+/** Waits for the end of the run, and checks its steps and gateways. */
 export async function readRun(page: Page, name: string): Promise<void> {
   await confirmed(page).waitFor()
   const sheet = page.getByRole('dialog', { name: `${name} is revoked` })

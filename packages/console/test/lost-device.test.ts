@@ -5,9 +5,9 @@ import { inBrowser, openGround } from './ground.ts'
 import { confirmed, openDevices, readRun } from './lost-device-steps.ts'
 import { openPage, settle } from './page.ts'
 
-/** Journey J3: from the report of a lost device to the confirmation of every gateway that answers. */
+/** Goal of journey J3: time from the report of a lost device to the confirmation of every reachable gateway. */
 const goalMs = 3_000
-/** A machine that runs other tests as well is slower than one in service. */
+/** Limit of the test, since a machine that runs other tests is slower than one in production. */
 const boundMs = 10_000
 
 test('J3 by keyboard: Ctrl K, a few letters, Enter, Enter, and no click', inBrowser, async (t) => {

@@ -7,7 +7,7 @@ import { assertForgotten } from './forgotten.ts'
 import { type Ground, inBrowser, openGround } from './ground.ts'
 import { fillSignIn, openPage, settle } from './page.ts'
 
-/** Somebody of this test alone, at the page of the own account. */
+/** Creates a user for this test only, and opens the page of the account. */
 async function openAccount(t: TestContext, ground: Ground, username: string): Promise<Page> {
   await makeUser(ground.kit, username, ['tenant_admin'])
   const page = await openPage(t, ground)

@@ -12,7 +12,7 @@ async function selectAll(page: Page, verb: string): Promise<void> {
   await page.getByRole('alertdialog').waitFor()
 }
 
-/** Answers a bulk change as a server does that could not change one of the devices. */
+/** Opens the result of a bulk change, with a response that lists one device as failed. */
 async function openBatchResult(page: Page): Promise<void> {
   const ids = await page.locator('tr[data-id]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-id')))
   const [changed, failed] = ids
@@ -54,7 +54,7 @@ async function runLostDevice(page: Page): Promise<void> {
 const [devices, device] = ['/admin/devices', '/admin/devices/$device_id']
 const tabs = ['sessions', 'policy', 'certificates', 'activity']
 
-/** What opens above single views, and their tabs. The last ones change the fleet. */
+/** Overlays of single views, and their tabs. The last ones change the fleet. */
 export const overlaysOfViews: readonly View[] = [
   { name: 'row-menu', path: devices, as: 'admin', open: openBy(/^Actions for/, 'menu') },
   { name: 'more-filters', path: devices, as: 'admin', open: openBy('More filters', 'menu') },

@@ -21,7 +21,7 @@ const list = '/admin/devices'
 const stepUp =
   'this change needs a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it'
 
-/** Answers the question of a change as a server does whose tenant binds it to a one-time code. */
+/** Opens the step-up dialog, with the response of a tenant that requires a one-time code for the change. */
 async function openStepUp(page: Page): Promise<void> {
   const body = { error: 'forbidden', detail: stepUp, request_id: 'req_01k00000000000000000000000' }
   await page.route('**/v1/admin/devices/batch*', (route) => route.fulfill({ status: 403, json: body }))
@@ -31,7 +31,7 @@ async function openStepUp(page: Page): Promise<void> {
   await page.getByLabel('Code from your authenticator app').waitFor()
 }
 
-/** The clock of the page runs on to the last two minutes of the session; the server keeps its own. */
+/** Moves the clock of the page to the last 2 minutes of the session. The server's clock stays. */
 async function openExpiry(page: Page): Promise<void> {
   await page.clock.install()
   await page.reload()
@@ -45,7 +45,7 @@ async function openExpiry(page: Page): Promise<void> {
   await page.getByRole('heading', { name: /You are signed out in/ }).waitFor()
 }
 
-/** What is opened above a view, and other states that a path alone does not bring about. */
+/** Overlays of views, and other states that need more than a path. */
 export const overlays: readonly View[] = [
   {
     name: 'sign-in-other-tenant',

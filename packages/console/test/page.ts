@@ -6,32 +6,32 @@ import type { Ground } from './ground.ts'
 
 export type ColorScheme = 'light' | 'dark'
 export type Width = 1440 | 375
-/** What a page is opened with; light and 1440 pixels wide unless said. */
+/** Options of a page; default: light and 1440 pixels wide. */
 export type Look = { colorScheme?: ColorScheme; width?: Width }
 type Setting = Look & {
-  /** Options of the browser beside those of every page. */
+  /** Further options of the browser. */
   options?: BrowserContextOptions
 }
 type Opened = Setting & {
-  /** Somebody who has signed in; nobody unless said. */
+  /** Signed-in user; default: none. */
   as?: Who
   /**
-   * The page shares cookies, storage and cached files with the others of the same look and person, so that it compiles
-   * no script anew. For a test that changes none of them.
+   * True if the page shares cookies, storage and cached files with other pages of the same look and user, so that it
+   * compiles no script again. For a test that changes none of them.
    */
   isShared?: boolean
-  /** Problems that the test brings about on purpose. */
+  /** Problems that the test causes on purpose. */
   expected?: RegExp
 }
 
 const heights: Record<Width, number> = { 1440: 900, 375: 812 }
 type State = Awaited<ReturnType<BrowserContext['storageState']>>
-/** The cookies of a sign-in, by browser and person: each signs in once in a process. */
+/** Cookies after sign-in, by browser and user: each user signs in once in a process. */
 const signedIn = new WeakMap<Browser, Map<Who, Promise<State>>>()
 
 /**
- * Opens a page of its own for a test. The test fails when the page breaks its content security policy or Trusted Types,
- * throws, logs an error, asks another origin, or is answered with 5xx.
+ * Opens a separate page for a test. The test fails if the page violates its content security policy or Trusted Types,
+ * throws, logs an error, requests another origin, or gets a 5xx response.
  */
 export async function openPage(t: TestContext, ground: Ground, opened: Opened = {}): Promise<Page> {
   const { as, expected, isShared = false, ...setting } = opened
@@ -54,7 +54,7 @@ async function openOwn(ground: Ground, setting: Setting, as: Who | undefined): P
   return { ...(await openWatched(ground, context)), close: () => context.close() }
 }
 
-/** Contexts of shared pages by browser, look and person; they end with the browser. */
+/** Contexts of shared pages by browser, look and user; they end with the browser. */
 const shared = new WeakMap<Browser, Map<string, Promise<BrowserContext>>>()
 
 async function openShared(ground: Ground, setting: Setting, as: Who | undefined): Promise<Watched> {
@@ -89,13 +89,13 @@ async function signInOnce(ground: Ground, who: Who): Promise<State> {
   return state
 }
 
-/** Fills the form of the sign-in page, and does not send it. */
+/** Fills the form of the sign-in page without submitting it. */
 export async function fillSignIn(page: Page, { username, password }: { username: string; password: string }) {
   await page.getByLabel('Username').fill(username)
   await page.getByLabel('Password').fill(password)
 }
 
-/** Requests that are not answered yet. */
+/** Pending requests of each page. */
 const requestsOf = new WeakMap<Page, Set<Request>>()
 
 async function openContext(
@@ -127,10 +127,10 @@ async function openWatched({ kit }: Ground, context: BrowserContext): Promise<Om
   return { page, problems: watch(page, kit.publicUrl) }
 }
 
-/** Browsers log each answer of 4xx as an error; the page deals with those, and they are judged by their status here. */
+/** Matches the log entry for a 4xx response: browsers log each one as an error. The page handles these responses. */
 const isOfAnAnswer = /^Failed to load resource: the server responded with a status of 4/
 
-/** The stream of changes is open as long as the page. */
+/** True for the stream of changes, which stays open as long as the page. */
 const isStream = (request: Request): boolean => request.resourceType() === 'eventsource'
 
 function watch(page: Page, origin: string): string[] {
@@ -155,7 +155,7 @@ function watch(page: Page, origin: string): string[] {
   return problems
 }
 
-/** Waits until a page has loaded, asks for nothing more, says that it is not busy, and has been drawn. */
+/** Waits until a page has loaded, has no pending requests, is not marked as busy, and has been drawn. */
 export async function settle(page: Page): Promise<void> {
   await page.waitForLoadState('load')
   const requests = requestsOf.get(page)!

@@ -1,15 +1,15 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
-/** Red, green and blue of each pixel, row by row. */
+/** Image with red, green and blue of each pixel, row by row. */
 export type Picture = { width: number; height: number; rgb: Uint8Array }
 
 const signature = Buffer.from('89504e470d0a1a0a', 'hex')
 const colorTypes = { rgb: 2, palette: 3, rgba: 6 } as const
 
 /**
- * Decodes what Chromium and `encodePng` write: 8 bits a channel, not interlaced (PNG, Third Edition, §9 and §11).
+ * Decodes a PNG of Chromium or `encodePng`: 8 bits a channel, not interlaced (PNG, Third Edition, §9 and §11).
  *
- * @throws RangeError for any other kind.
+ * @throws RangeError for any other kind
  */
 export function decodePng(png: Buffer): Picture {
   const chunks = chunksOf(png)
@@ -40,7 +40,7 @@ function chunksOf(png: Buffer): { type: string; data: Buffer }[] {
   return chunks
 }
 
-/** Each row begins with its filter: none, left, up, average, Paeth. */
+/** Reverses the filter of each row, which starts with the filter's type: none, left, up, average, Paeth. */
 function unfiltered(filtered: Buffer, stride: number, height: number, channels: number): Uint8Array {
   const out = new Uint8Array(stride * height)
   for (let y = 0; y < height; y++) {
@@ -72,7 +72,7 @@ function paeth(left: number, up: number, corner: number): number {
   return a <= b && a <= c ? left : b <= c ? up : corner
 }
 
-/** Encodes with a palette of the 256 colors that are seen most, which is small and looks the same for a user interface. */
+/** Encodes with a palette of the 256 most frequent colors. The file is small, and a user interface looks the same. */
 export function encodePng({ width, height, rgb }: Picture): Buffer {
   const colorAt = (i: number) => (rgb[i * 3]! << 16) | (rgb[i * 3 + 1]! << 8) | rgb[i * 3 + 2]!
   const counts = new Map<number, number>()

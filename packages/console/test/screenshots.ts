@@ -5,20 +5,20 @@ import type { Page } from 'playwright-core'
 import { ownBrowser } from './chromium.ts'
 import { decodePng, encodePng, type Picture } from './png.ts'
 
-/** Reviewed pictures, which this variable writes anew, as it does the other reviewed files. */
+/** True if the test writes the reviewed screenshots anew. The variable does the same for the other reviewed files. */
 const isUpdate = process.env.UPDATE_GOLDEN === '1'
 const kept = join(import.meta.dirname, 'screenshots')
 const failed = process.env.HOLDFAST_TEST_SCREENSHOTS
 
-/** Pixels of the blocks that are compared: a time or an id that differs weighs little in them. */
+/** Edge of the compared blocks in pixels. In a block, a different time or id has little weight. */
 const block = 8
-/** Of 255: how far the average block may be from the one that was reviewed. */
+/** Largest average difference of all blocks from the reviewed ones, of 255. */
 const meanBound = 2.5
-/** A block that is further away than this differs; so many of a hundred may. */
+/** Difference from which a block counts as different. At most `shareBound` percent of the blocks may be different. */
 const differs = 40
 const shareBound = 3
 
-/** Compares what the page shows with the reviewed picture of this name. Set `UPDATE_GOLDEN=1` to write the picture. */
+/** Compares the page with the reviewed screenshot of this name. Set `UPDATE_GOLDEN=1` to write the screenshot. */
 export async function matchesScreenshot(page: Page, name: string): Promise<void> {
   const now = decodePng(await page.screenshot({ animations: 'disabled', caret: 'hide', scale: 'css' }))
   const file = join(kept, `${name}.png`)
@@ -41,7 +41,7 @@ function write(file: string, picture: Picture): void {
   writeFileSync(file, encodePng(picture))
 }
 
-/** Says how far two pictures are apart; undefined where that is little. */
+/** Describes the difference between two screenshots; undefined if it is within the limits. */
 export function difference(before: Picture, now: Picture): string | undefined {
   const [size, sizeNow] = [before, now].map(({ width, height }) => `${width} × ${height}`)
   if (size !== sizeNow) return `it is ${sizeNow} pixels, and was ${size}`
@@ -54,7 +54,7 @@ export function difference(before: Picture, now: Picture): string | undefined {
     : undefined
 }
 
-/** The mean of each channel in each block. */
+/** Returns the mean of each channel in each block. */
 function blocksOf({ width, height, rgb }: Picture): Float64Array {
   const [across, down] = [Math.ceil(width / block), Math.ceil(height / block)]
   const sums = new Float64Array(across * down * 3)

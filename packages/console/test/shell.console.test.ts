@@ -169,7 +169,7 @@ test('before a session ends the page asks, and at its end leads to the sign-in a
   await page.clock.install()
   await page.goto('/admin/devices')
   await settle(page)
-  // The clock of the page runs on to the last minutes; the server keeps its own.
+  // Only the clock of the page moves to the last minutes; the server's clock stays.
   await page.clock.fastForward((sessions.idle_seconds - 100) * 1000)
   const dialog = page.getByRole('dialog', { name: /You are signed out in 1:\d\d/ })
   await dialog.waitFor()

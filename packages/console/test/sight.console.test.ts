@@ -6,12 +6,12 @@ import { openPage, settle } from './page.ts'
 import { consoleViews } from './views.ts'
 import { pathOf } from './walk.ts'
 
-/** At most so many stops of the Tab key are tried on a view: all of its frame and the first of its content. */
+/** Most Tab stops of a view that are tried: all of its frame, and the first ones of its content. */
 const mostStops = 45
 
 type Stop = { name: string; isSeen: boolean }
 
-/** Presses Tab once around the page, and says of each stop whether its focus can be seen. */
+/** Presses Tab through the page once. Returns for each stop whether its focus is visible. */
 async function stopsOf(page: Page): Promise<Stop[]> {
   const stops: Stop[] = []
   const seen = new Set<string>()
@@ -20,7 +20,7 @@ async function stopsOf(page: Page): Promise<Stop[]> {
     await page.keyboard.press('Tab')
     const stop = await page.evaluate(focusedNow)
     if (stop === undefined) {
-      // After the last control the focus leaves the page, and the next key brings it to the first one.
+      // After the last control the focus leaves the page. The next key moves it to the first control.
       left++
       continue
     }
@@ -31,7 +31,10 @@ async function stopsOf(page: Page): Promise<Stop[]> {
   return stops
 }
 
-/** Where the focus is, and whether a line around it, or around the compound that it is in, is on the screen. */
+/**
+ * Returns the focused element. Its focus is visible if it is on the screen and has an outline, or a close ancestor has
+ * one.
+ */
 function focusedNow(): (Stop & { place: string }) | undefined {
   const element = document.activeElement
   if (!element || element === document.body) return undefined
@@ -51,7 +54,9 @@ function focusedNow(): (Stop & { place: string }) | undefined {
   }
 }
 
-/** Controls of which a part can't be reached: beyond an edge of the window that does not scroll, or cut by their box. */
+/**
+ * Returns controls that are partly unreachable: outside a window edge that does not scroll, or cut off by their box.
+ */
 const cutControls = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const isShown = (one: Element) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true })
@@ -76,7 +81,7 @@ const cutControls = (page: Page): Promise<string[]> =>
 for (const view of consoleViews) {
   test(`${view.name}: usable at 200 % zoom`, inBrowser, async (t) => {
     const ground = await openGround()
-    // A window of 1440 × 900 whose page is twice as large has so many pixels of CSS.
+    // A window of 1440 × 900 at 200 % zoom has this viewport in CSS pixels.
     const options = { viewport: { width: 720, height: 450 }, deviceScaleFactor: 2 }
     const page = await openPage(t, ground, { as: 'admin', options })
     await page.goto(pathOf(view.path, ground.ids))
@@ -88,7 +93,7 @@ for (const view of consoleViews) {
     )
     assert.deepEqual(await cutControls(page), [])
     const stops = await stopsOf(page)
-    // A sheet has few controls, and the page behind it has none meanwhile.
+    // A sheet has few controls, and the page behind it has none while it is open.
     assert.ok(stops.length > 4, `${stops.length} stops`)
     assert.deepEqual(
       stops.filter((stop) => !stop.isSeen),
@@ -113,7 +118,7 @@ for (const view of consoleViews) {
   })
 }
 
-/** Marks of a state that have the colour of the page: their shape is drawn by a background or an edge. */
+/** Returns state marks without contrast to the page. A background or an edge draws their shape. */
 const marksLost = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const behind = (one: Element | null): string => {
@@ -147,7 +152,7 @@ const edgesLost = (page: Page): Promise<string[]> =>
       .map((one) => one.outerHTML.slice(0, 120)),
   )
 
-/** Names of the animations and transitions that run, or would, longer than a person sees. */
+/** Returns the names of animations and transitions that take longer than a person notices. */
 const moving = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const seconds = (list: string) =>

@@ -9,7 +9,7 @@ test('somebody signs in by keyboard alone and comes to the page that was asked f
   await page.goto('/admin/password')
   assert.equal(new URL(page.url()).pathname, '/admin/login', 'who has not signed in does so first')
   const { username, password } = ground.signInOf('helpdesk')
-  // The first field has the focus, from the first frame on.
+  // The first field has the focus from the first frame on.
   await page.locator('#username:focus').waitFor()
   await page.keyboard.type(username)
   await page.keyboard.press('Tab')

@@ -11,7 +11,9 @@ import { traits } from './views.ts'
 import { pathOf } from './walk.ts'
 
 const requestId = 'req_01kb0000000000000000000000'
-/** What the server answers where a state cannot be brought about, in the words of the specification, and what is shown. */
+/**
+ * Refusals that the test cannot cause on the server: response bodies from the specification, and the expected texts.
+ */
 const refusals = {
   409: {
     body: { error: 'entitlement_exceeded', detail: 'the plan allows 70 devices, and 70 are enrolled' },
@@ -37,14 +39,17 @@ const refusals = {
 type Status = keyof typeof refusals
 const statuses = [409, 422, 429, 500] as const satisfies readonly Status[]
 
-/** Requests of the frame, which has words of its own for failures, are not refused: all alerts are its, save a list. */
+/**
+ * True for requests of the frame, which has its own texts for failures: they are not refused. All requests of alerts
+ * are the frame's, except those of a list.
+ */
 const isOfFrame = (url: string) =>
   /\/v1\/admin\/(me|stream|tenants|views)\b/.test(url) ||
   (/\/v1\/admin\/notifications\b/.test(url) && !/sort=/.test(url))
 const isOwn = /5\d\d for |status of 5|net::ERR|Failed to fetch/
 
 const mainOf = (page: Page) => page.locator('main')
-/** Holds of every state: a heading, words, and nothing that goes on loading. */
+/** Asserts rules for every state: a heading, text, and no endless loading. */
 async function assertNotBlank(page: Page): Promise<string> {
   assert.equal(await page.locator('h1').count(), 1, 'one h1')
   const text = await mainOf(page).innerText()
@@ -53,7 +58,7 @@ async function assertNotBlank(page: Page): Promise<string> {
   assert.equal(await page.getByRole('navigation', { name: 'Main' }).count(), 1, 'the frame stays')
   return text
 }
-/** Goes to a view without loading the page again. */
+/** Opens a view without reloading the page. */
 const goTo = (page: Page, path: string) =>
   page.evaluate((to) => {
     history.pushState({}, '', to)
@@ -71,7 +76,7 @@ const refusing = (status: Status) => (route: Route) =>
 
 type Visit = { t: TestContext; ground: Ground; path: Path; address: string }
 
-/** Each refusal is said in its words; after it, the page comes back by its button or by itself. */
+/** Asserts that each refusal has its text, and that the page recovers by its button or by itself. */
 async function refused({ t, ground, address }: Visit): Promise<void> {
   const page = await openPage(t, ground, { as: 'admin', expected: isOwn })
   for (const status of statuses) {
@@ -81,7 +86,7 @@ async function refused({ t, ground, address }: Visit): Promise<void> {
     const titles = mainOf(page).getByText(title)
     await titles.first().waitFor()
     const text = await assertNotBlank(page)
-    // The page asks again each second, and shows the skeleton meanwhile.
+    // The page retries each second, and shows the skeleton meanwhile.
     if (status === 429) await mainOf(page).getByText(rest).first().waitFor()
     else assert.match(text, rest, `${status}`)
     const copies = await page.getByRole('button', { name: `Copy ${requestId}` }).count()
@@ -92,11 +97,11 @@ async function refused({ t, ground, address }: Visit): Promise<void> {
   }
 }
 
-/** Each failure has a button of its own, which brings its part of the page back. */
+/** Presses the retry button of each failure. Each one restores its part of the page. */
 async function retryAll(page: Page): Promise<void> {
   const buttons = mainOf(page).getByRole('button', { name: 'Retry now' })
   await settle(page)
-  // A sheet has the list behind it, which cannot be used while it is open.
+  // A sheet makes the list behind it inert while it is open.
   if (await page.getByRole('dialog').count()) await page.keyboard.press('Escape')
   for (let left = await buttons.count(); left > 0; ) {
     await buttons.first().click()
@@ -107,7 +112,7 @@ async function retryAll(page: Page): Promise<void> {
   }
 }
 
-/** While answers wait there is a skeleton under the heading; then the view. */
+/** Asserts that pending responses show a skeleton under the heading, and that the view follows. */
 async function slow({ t, ground, address }: Visit): Promise<void> {
   const page = await openPage(t, ground, { as: 'admin' })
   const { promise: answers, resolve: answer } = Promise.withResolvers<void>()
@@ -130,7 +135,7 @@ async function slow({ t, ground, address }: Visit): Promise<void> {
   assert.equal(await page.locator('main .skel').count(), 0, 'no skeleton is left')
 }
 
-/** What was there stays, a bar says that it is old, and all is read again when the server is back. */
+/** Asserts that the data stays, that a bar marks it as old, and that all data is read again after the reconnect. */
 async function offline({ t, ground, address }: Visit): Promise<void> {
   const page = await openPage(t, ground, { as: 'admin', expected: isOwn })
   await page.goto(address)
@@ -146,7 +151,7 @@ async function offline({ t, ground, address }: Visit): Promise<void> {
   await assertNotBlank(page)
 }
 
-/** Nobody is signed in any more: the sign-in, which comes back here. */
+/** Asserts that a page without a valid session leads to the sign-in, which returns to the page. */
 async function signedOut({ t, ground, address }: Visit): Promise<void> {
   const page = await openPage(t, ground, { as: 'admin' })
   await page.goto('/admin/me')
@@ -158,7 +163,7 @@ async function signedOut({ t, ground, address }: Visit): Promise<void> {
   assert.equal(new URL(page.url()).searchParams.get('next'), address)
 }
 
-/** Support staff sees devices: elsewhere the frame stays, and the page names the permission. */
+/** Asserts that a page without permission keeps the frame and names the permission. Support staff may read devices. */
 async function forbidden({ t, ground, path, address }: Visit): Promise<void> {
   const page = await openPage(t, ground, { as: 'helpdesk' })
   await page.goto(address)
@@ -168,13 +173,13 @@ async function forbidden({ t, ground, path, address }: Visit): Promise<void> {
   const mine = await page.evaluate(
     async () => ((await (await fetch('/v1/admin/me')).json()) as { permissions: string[] }).permissions,
   )
-  // Home leads on to the first view that the caller may see.
+  // Home leads to the first view that the caller may see.
   if (permission && !mine.includes(permission) && path !== '/admin')
     assert.match(text, new RegExp(`You cannot see [\\s\\S]*${permission}`))
   else assert.doesNotMatch(text, /You cannot see/)
 }
 
-/** A tenant in which there is nothing yet: words on how the first object comes to be. */
+/** Asserts that an empty tenant shows how to create the first object. */
 async function firstRun({ t, ground, path, address }: Visit): Promise<void> {
   const page = await openPage(t, ground, { as: 'newcomer' })
   await page.goto(address)
@@ -203,7 +208,7 @@ async function firstRun({ t, ground, path, address }: Visit): Promise<void> {
 }
 
 const states = { refused, slow, offline, signedOut, forbidden, firstRun }
-/** Pages wait much of their time: several at once end sooner. */
+/** Pages spend much time waiting, so several run at once. */
 suite('each view in each state', { concurrency: 3 }, () => {
   for (const path of paths)
     for (const [state, holds] of Object.entries(states))

@@ -13,7 +13,7 @@ before(async () => {
   await changeSecuritySettings(kit.admin, { mfa: { step_up: true } })
 })
 
-/** An administrator at the list of devices. */
+/** Signs in a new administrator, and opens the list of devices. */
 async function openDevices(t: TestContext, ground: Ground, username: string): Promise<Page> {
   await makeUser(ground.kit, username, ['tenant_admin'])
   const page = await openPage(t, ground)
@@ -24,7 +24,7 @@ async function openDevices(t: TestContext, ground: Ground, username: string): Pr
   return page
 }
 
-/** Sets up an authenticator app for the person who has signed in. */
+/** Sets up an authenticator app for the signed-in person. */
 async function enrollApp(page: Page, current_password: string) {
   const post = (path: string, body: object) =>
     page.evaluate(
@@ -40,7 +40,7 @@ async function enrollApp(page: Page, current_password: string) {
   return app
 }
 
-/** Asks to revoke the two devices that match, from the list. */
+/** Opens the confirmation to revoke the two matching devices, from the list. */
 async function askToRevoke(page: Page, q: string) {
   await page.goto(`/admin/devices?q=${q}`)
   await settle(page)
@@ -73,7 +73,7 @@ test('a change that weighs much asks for a code, and is done once the code is ri
   await field.press('Enter')
   await dialog.getByText('The code is not the current code.').waitFor()
   assert.deepEqual(await statusesOf(ground, 'thinkpad-1'), active)
-  // The code of this step was used to set the app up.
+  // The code of this time step was used to set up the app.
   await field.fill(app.code(1))
   await field.press('Enter')
   await page.getByText('2 devices revoked').waitFor()

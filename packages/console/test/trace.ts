@@ -5,7 +5,7 @@ type TraceEvent = {
   ph: string
   pid: number
   tid: number
-  /** Microseconds of the processor. */
+  /** CPU time in microseconds. */
   tdur?: number
   args?: { name?: string }
 }

@@ -4,23 +4,23 @@ import { type Path, paths } from '../src/paths.ts'
 import type { Who } from './fleet.ts'
 import type { Width } from './page.ts'
 
-/** One thing to look at: a page, or something open above it. */
+/** State to check: a page, or an overlay above it. */
 export type View = {
-  /** The name of its screenshots. */
+  /** Name of its screenshots. */
   name: string
-  /** With `$device_id` and its like for an object of the fleet. */
+  /** Path; `$device_id` and similar stand for an object of the fleet. */
   path: string
-  /** Who has signed in; nobody unless said. */
+  /** Signed-in user; default: none. */
   as?: Who
-  /** The status of the page; 200 unless said. */
+  /** Status of the page; default: 200. */
   status?: number
-  /** The only width at which there is such a thing; all unless said. */
+  /** Only width with this state; default: all. */
   width?: Width
-  /** Brings the page into the state that is meant. */
+  /** Brings the page into the state. */
   open?: (page: Page) => Promise<void>
 }
 
-/** Pages that the server renders, which need no JavaScript. */
+/** Pages that the server renders, without JavaScript. */
 const serverPages: readonly View[] = [
   { name: 'sign-in', path: '/admin/login' },
   {
@@ -38,21 +38,21 @@ const serverPages: readonly View[] = [
   { name: 'unknown-page', path: '/admin/no-such-page', as: 'viewer', status: 404 },
 ]
 
-/** How the states of a view are brought about. */
+/** Properties of a view that its states depend on. */
 export type Traits = {
-  /** It is a list, and these are the words for many of its objects, as in `No devices match`. */
+  /** Plural of its objects if it is a list, as in `No devices match`. */
   list?: string
-  /** The kind of its objects, as their ids have it. */
+  /** Kind of its objects, as in their ids. */
   noun?: Noun
-  /** A filter that lets none of them pass; a text that no name has unless said. */
+  /** Filter without matches; default: a text that no name contains. */
   filter?: string
-  /** What it says while there is none of them; `No … yet` unless said. */
+  /** Text of the view without objects; default: `No … yet`. */
   quiet?: RegExp
-  /** The view shows one object, or makes one: a tenant in which there is nothing has no state of its own for it. */
+  /** True if the view shows or creates one object: it has no state of its own for an empty tenant. */
   isAlwaysFilled?: true
 }
 
-/** Every view of the console. The compiler refuses a path without an entry, and the walk does too. */
+/** Properties of every view of the console. The compiler and the walk reject a path without an entry. */
 export const traits: Readonly<Record<Path, Traits>> = {
   '/admin': {},
   '/admin/alerts': { list: 'alerts', noun: 'notification', filter: 'severity=critical', quiet: /No alert is open/ },
@@ -69,7 +69,7 @@ export const traits: Readonly<Record<Path, Traits>> = {
 
 const nameOf = (path: string): string => path.slice(1).replaceAll('/', '-').replaceAll('$', '')
 
-/** The console's own list of its views, which grows by itself. */
+/** Views of the console, from its own list of paths. */
 export const consoleViews: readonly View[] = paths.map((path) => ({ name: nameOf(path), path, as: 'admin' }))
 
 export const views: readonly View[] = [...serverPages, ...consoleViews]

@@ -8,8 +8,8 @@ import { matchesScreenshot } from './screenshots.ts'
 import type { View } from './views.ts'
 
 /**
- * Opens a view and judges everything that holds of every view; see `views.ts` for the list. `isCompared`: with its
- * reviewed screenshot too, which needs a fleet that no other test has changed.
+ * Opens a view and checks all general rules for views; see `views.ts` for the list. With `isCompared`, also compares
+ * its reviewed screenshot: the fleet must be unchanged by other tests.
  */
 export async function walkView(
   t: TestContext,
@@ -39,7 +39,7 @@ const overflow = (page: Awaited<ReturnType<typeof openPage>>): Promise<number> =
     return scrollWidth - clientWidth
   })
 
-/** `$device_id` and its like become the id of an object of the fleet. */
+/** Replaces `$device_id` and similar with the id of an object of the fleet. */
 export function pathOf(path: string, ids: Readonly<Record<string, string>>): string {
   return path.replaceAll(
     /\$(\w+)/g,

@@ -11,7 +11,7 @@ for (const type of ['pointerdown', 'keydown', 'wheel', 'touchstart'])
   )
 
 /**
- * Whether a person has used the page just now. A request without that is a refetch of the page's own: it says so, and
- * the server does not count it as activity of the session.
+ * True if a person used the page in the last 5 s. Other requests are refetches by the page itself: the page marks them,
+ * and the server does not count them as activity of the session.
  */
 export const isPersonActive = (): boolean => Date.now() - lastInputAt < recentMs

@@ -1,7 +1,7 @@
 import type { ErrorBody } from '@holdfast/contract/schema'
 
 type Problem = {
-  /** Status of HTTP; 0 where no answer came. */
+  /** HTTP status; 0 if no response arrived. */
   status: number
   code: ErrorBody['error'] | 'offline'
   detail: string
@@ -10,12 +10,12 @@ type Problem = {
   retryAfterSeconds?: number | undefined
 }
 
-/** An answer of the API that is no success. */
+/** Error response of the API. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: Problem['code']
   readonly detail: string
-  /** One sentence for each field that is wrong; empty unless the code is `validation_error`. */
+  /** One sentence for each invalid field; empty unless the code is `validation_error`. */
   readonly errors: readonly { field: string; message: string }[]
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
@@ -32,13 +32,15 @@ export class ApiError extends Error {
   }
 }
 
-/** The sentence of a failure: the detail of the API, or the message of another error. */
+/** Returns the sentence of a failure: the detail of the API, or the message of another error. */
 export const messageOf = (e: unknown): string => (e instanceof Error ? e.message : String(e))
 
-/** The sentence for a form with one field: that of the field, else that of the whole failure. */
+/**
+ * Returns the sentence for a form with one field: the error of the first field, else the message of the whole failure.
+ */
 export const fieldMessageOf = (e: unknown): string => (e instanceof ApiError && e.errors[0]?.message) || messageOf(e)
 
-/** Reads the error body of the specification. The answer of a proxy, which has none, becomes `internal_error`. */
+/** Reads the error body of the specification. The response of a proxy has no such body and becomes `internal_error`. */
 export async function toApiError(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => undefined)) as Partial<ErrorBody> | undefined
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)

@@ -1,7 +1,7 @@
 import type { OutputOf } from './client.ts'
 
 export type Me = OutputOf<'GET /v1/admin/me'>
-/** What the server writes into the page: `<script type="application/json" id="boot">`. */
+/** Data that the server writes into the page: `<script type="application/json" id="boot">`. */
 type Boot = { me: Me; version: string }
 
 /** Reads the block once; the page can't work without it. */

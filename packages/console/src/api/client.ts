@@ -13,7 +13,7 @@ export type OutputOf<R extends Route> = Output<ByRoute[R]>
 
 type CallOptions = {
   signal?: AbortSignal | undefined
-  /** The version that is to be changed, as a GET gave it (RFC 9110 §13.1.1). */
+  /** ETag of the version to change, from a GET (RFC 9110 §13.1.1). */
   ifMatch?: string | undefined
 }
 type Parts = { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown }
@@ -22,7 +22,7 @@ export type Answer<R extends Route> = { body: OutputOf<R>; etag: string | undefi
 /**
  * Calls one operation of the API with the cookie of this browser.
  *
- * @throws {ApiError} for each answer that is no success, and where no answer came (`status` 0).
+ * @throws {ApiError} for each error response, and if no response arrives (`status` 0).
  * @example const { items } = await call('GET /v1/admin/devices', { query: { limit: 100 } })
  */
 export async function call<R extends Route>(
@@ -33,7 +33,7 @@ export async function call<R extends Route>(
   return (await callWithEtag(route, input, options)).body
 }
 
-/** The same, with the ETag of the answer. */
+/** Calls one operation, and returns the ETag of the response too. */
 export async function callWithEtag<R extends Route>(
   route: R,
   input: InputOf<R>,
@@ -72,11 +72,11 @@ const keepUntilAnswered = (change: Promise<unknown>) => {
   const forget = () => void changes.delete(change)
   change.then(forget, forget)
 }
-/** Resolves when the changes under way are answered: one of them may bring the session a new cookie. */
+/** Resolves when the server has answered all pending changes: a response may bring a new cookie for the session. */
 export const changesAnswered = (): Promise<unknown> => Promise.allSettled([...changes])
 
 let onSignedOut: (() => void) | undefined
-/** Sets what is done when an answer says that nobody is signed in. */
+/** Sets the action for a response that says that nobody is signed in. */
 export function setOnSignedOut(act: () => void): void {
   onSignedOut = act
 }
@@ -87,10 +87,10 @@ async function refused(response: Response, route: Route): Promise<ApiError> {
   return error
 }
 
-/** All tenants: the platform's own list, which the tenant that is looked at would narrow to itself. */
+/** Path of the list of all tenants. A `tenant_id` parameter would narrow that list to one tenant. */
 const ofPlatform = '/v1/admin/tenants'
 
-/** The address of an operation, for a link, a download or a stream. */
+/** Returns the address of an operation, for a link, a download or a stream. */
 export function urlOf(template: string, params: Record<string, string>, query: Record<string, unknown>): string {
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
   const search = new URLSearchParams()

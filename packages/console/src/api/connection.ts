@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react'
 
 const probeMs = 3_000
 const listeners = new Set<() => void>()
-/** When the server was lost, in milliseconds of `Date.now()`; undefined while it answers. */
+/** Time at which the connection was lost, in milliseconds of `Date.now()`; undefined while the server answers. */
 let lostAt: number | undefined
 let probe: ReturnType<typeof setInterval> | undefined
 
@@ -10,7 +10,7 @@ const tell = () => {
   for (const listener of listeners) listener()
 }
 
-/** After an answer, whatever it was. */
+/** Records that a response arrived, whatever its status. */
 export function markReached(): void {
   if (lostAt === undefined) return
   lostAt = undefined
@@ -18,7 +18,7 @@ export function markReached(): void {
   tell()
 }
 
-/** After a request that got no answer. Asks every 3 s whether the server is back. */
+/** Records that a request got no response. Then checks every 3 s whether the server answers again. */
 export function markLost(): void {
   if (lostAt !== undefined) return
   lostAt = Date.now()
@@ -28,7 +28,7 @@ export function markLost(): void {
   tell()
 }
 
-/** Asks whether the server answers. The answer is read to its end, since the browser else keeps its connection busy. */
+/** Checks whether the server answers. Reads the response to its end: an unread one would keep a connection busy. */
 export async function checkConnection(): Promise<void> {
   if (document.hidden) return
   const answer = fetch('/healthz', { cache: 'no-store' }).then((response) => response.text())
@@ -43,5 +43,5 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener)
 }
 
-/** Since when the server does not answer; undefined while it does. */
+/** Returns the time at which the connection was lost; undefined while the server answers. */
 export const useLostAt = (): number | undefined => useSyncExternalStore(subscribe, () => lostAt)

@@ -4,11 +4,11 @@ const key = 'holdfast.drafts'
 type Kept = { user: string | null; values: Readonly<Record<string, unknown>> }
 
 const userId = readBoot().me.user?.user_id ?? null
-/** The values that forms hold now, by the key of the form. Undefined values are not kept. */
+/** Functions that return the current values of open forms, by the key of the form. Undefined values are not stored. */
 const holders = new Map<string, () => unknown>()
 const kept = takeStored()
 
-/** Reads what the page before the sign-in has stored, once. Drafts of another user are dropped. */
+/** Reads and removes the values that the page stored before the sign-in. Drops the drafts of another user. */
 function takeStored(): Map<string, unknown> {
   const text = sessionStorage.getItem(key)
   sessionStorage.removeItem(key)
@@ -18,10 +18,10 @@ function takeStored(): Map<string, unknown> {
 }
 
 /**
- * Names a value that the page stores when it leaves for the sign-in. Secrets must not be among them.
+ * Registers a value that the page stores when it leaves for the sign-in. Never register secrets.
  *
- * @param read gives the value at that time; undefined where nothing is to be kept
- * @returns removes the name again
+ * @param read returns the current value; undefined if there is nothing to store
+ * @returns function that removes the registration
  */
 export function holdDraft(name: string, read: () => unknown): () => void {
   holders.set(name, read)
@@ -30,7 +30,7 @@ export function holdDraft(name: string, read: () => unknown): () => void {
   }
 }
 
-/** Gives the value that was stored under a name before the sign-in. */
+/** Returns the value that was stored under a name before the sign-in. */
 export const keptDraft = (name: string): unknown => kept.get(name)
 export const dropDraft = (name: string): void => void kept.delete(name)
 

@@ -4,8 +4,8 @@ import { queryClient } from './query-client.ts'
 import { followStream } from './stream.ts'
 
 /**
- * What is read again when the stream names a kind: answers about single objects and sums. Lists are not among them:
- * their rows stay until the reader asks (`useStale`).
+ * Prefixes of the routes that are read again when the stream names a kind: single objects and sums. Lists are not among
+ * them: their rows stay until the reader refreshes (`useStale`).
  */
 const followers: Partial<Record<ChangedKind | 'alert' | 'run' | 'gateway' | 'adoption', readonly string[]>> = {
   devices: ['GET /v1/admin/devices/{', 'GET /v1/admin/dashboard/overview', 'GET /v1/admin/start'],
@@ -26,10 +26,10 @@ const followers: Partial<Record<ChangedKind | 'alert' | 'run' | 'gateway' | 'ado
 }
 
 type Stale = { count: number; since: string }
-/** Changes of lists by kind, since the list was read last. */
+/** Number of changes by kind since its list was read last. */
 const stale = new Map<string, Stale>()
 const listeners = new Set<() => void>()
-/** Until when changes of a kind are this page's own, whose list is read anew anyway. */
+/** Time by kind until which the stream's changes count as this page's own. The page reads that list again anyway. */
 const ownUntil = new Map<string, number>()
 const ownMs = 2_500
 
@@ -43,34 +43,34 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener)
 }
 
-/** What changed in a list since it was read; undefined: nothing. */
+/** Returns the changes in a list since it was read; undefined if there are none. */
 export const useStale = (kind: ChangedKind): Stale | undefined => useSyncExternalStore(subscribe, () => stale.get(kind))
-/** The workflow run that the stream named last, and when. */
+/** Workflow run that the stream named last, and the time of that event. */
 let latestRun: { id: string; at: number } | undefined
-/** The run that began or took a step last, as far as this page has heard. */
+/** Returns the run that the stream named last: it has just started or finished a step. */
 export const useLatestRun = () => useSyncExternalStore(subscribe, () => latestRun)
-/** When the session ends, once the server has warned of it. */
+/** Returns the end of the session once the server has warned of it. */
 export const useExpiry = () => useSyncExternalStore(subscribe, () => expiresAt)
 
-/** After a list was read: nothing in it is stale. */
+/** Records that a list was read: it has no pending changes. */
 export function markFresh(kind: ChangedKind): void {
   if (stale.delete(kind)) tell()
 }
-/** Before this page changes things of a kind: what the stream then tells is its own. */
+/** Announces a change by this page: events of that kind in the next 2.5 s count as the page's own. */
 export function expectOwnChange(kind: ChangedKind): void {
   ownUntil.set(kind, Date.now() + ownMs)
 }
-/** After the session was prolonged. */
+/** Clears the expiry warning after the session was extended. */
 export function forgetExpiry(): void {
   expiresAt = undefined
   tell()
 }
 
-/** Routes to be read again, gathered for a moment: one change is often named by several events. */
+/** Routes to read again, collected for 150 ms: several events often name one change. */
 const gathered = new Set<string>()
 const gatherMs = 150
 
-/** Reads again what is shown of these routes, except pages of lists, which have an order: their rows stay. */
+/** Reads the shown data of these routes again, except pages of sorted lists: their rows stay. */
 function refetch(prefixes: readonly string[]): void {
   const isFirst = gathered.size === 0
   for (const prefix of prefixes) gathered.add(prefix)
@@ -78,7 +78,7 @@ function refetch(prefixes: readonly string[]): void {
   setTimeout(() => {
     const wanted = [...gathered]
     gathered.clear()
-    // A hidden page sends nothing. It reads all again once it is seen (`stream.ts`).
+    // A hidden page sends no requests. It reads everything again once it is visible (`stream.ts`).
     if (document.hidden) return
     void queryClient.invalidateQueries({
       predicate: ({ queryKey: [route, input] }) =>
@@ -102,7 +102,7 @@ function takeChanged({ changes }: Changed): void {
   tell()
 }
 
-/** Follows the changes of the tenant. */
+/** Follows the stream of changes of the tenant. */
 export function followChanges(): void {
   const refetching = (name: 'alert' | 'gateway' | 'adoption') => () => void refetch(followers[name] ?? [])
   followStream({

@@ -9,10 +9,12 @@ import { selectedTenant } from './selected-tenant.ts'
 
 const boot = readBoot()
 export const serverVersion = boot.version
-/** The tenant of the session, whichever is looked at. */
+/** Tenant of the session, even while another tenant is shown. */
 export const homeTenant = { id: boot.me.tenant_id, name: boot.me.tenant_name }
 
-/** The page knows who is signed in from its beginning, in the home tenant. Of another tenant the name is read first. */
+/**
+ * Query of the signed-in user. The page has the data for the home tenant from its start; for another one it reads it.
+ */
 const meQuery = () => {
   const tenant = selectedTenant()
   const isHome = tenant === undefined || tenant === homeTenant.id
@@ -24,17 +26,17 @@ const meQuery = () => {
   }
 }
 
-/** Who is signed in. A change of roles or of the second factor is read again. */
+/** Returns the signed-in user. A change of roles or of the second factor is read again. */
 export const useMe = (): Me => useQuery<Me, ApiError>(meQuery()).data ?? boot.me
 
-/** Why the tenant of the address can't be looked at; null where it can. */
+/** Returns the error that prevents access to the tenant in the address; null if access is allowed. */
 export const useTenantError = (): ApiError | null => {
   const { error } = useQuery<Me, ApiError>(meQuery())
   return error && (error.status === 403 || error.status === 404 || error.status === 400) ? error : null
 }
 
 /**
- * Whether the caller has a permission, as a function of its name.
+ * Returns a function that checks whether the caller has a permission.
  *
  * @example const can = useCan(); can('devices:write')
  */
@@ -43,7 +45,9 @@ export function useCan(): (permission: Permission) => boolean {
   return useCallback((permission) => permissions.includes(permission), [permissions])
 }
 
-/** The sentence beside what is off: the server is lost, or the caller lacks a permission. Undefined where it is on. */
+/**
+ * Returns the reason why a control is off: the connection is lost, or a permission is missing. Undefined if it is on.
+ */
 export function useOffReason(): (permission: Permission) => string | undefined {
   const can = useCan()
   const isLost = useLostAt() !== undefined

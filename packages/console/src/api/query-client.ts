@@ -8,14 +8,14 @@ const isTransient = (error: unknown): error is ApiError =>
   error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
 
 /**
- * A change of the own password or factor, or a step-up, gives the session a new id and cookie. A request that began
- * with the old cookie is refused; the same one with the new cookie is not. So one refusal is tried again.
+ * True if the server says that nobody is signed in. A change of the own password or factor, or a step-up, gives the
+ * session a new id and cookie. A request that started with the old cookie is refused, so one refusal is retried.
  */
 const isSignedOut = (error: unknown): boolean => error instanceof ApiError && error.code === 'unauthorized'
 
 /**
- * What is read stays fresh for 10 s; then it is read again where it is shown. The stream of changes marks it stale
- * sooner (`live.ts`). A failure that may pass is tried once more, after the time that the server names.
+ * Data stays fresh for 10 s, then it is read again where it is shown. The stream of changes invalidates it sooner
+ * (`live.ts`). A transient failure is retried once, after the time that the server names.
  */
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -33,8 +33,8 @@ limitUnused(queryClient.getQueryCache(), 30)
 let isAsking = false
 
 /**
- * A 401 may also say that a password or a code was wrong, or that a change has just ended the old cookie and its answer
- * with the new one is on its way. Only a refusal of `me` after that means that nobody is signed in.
+ * Leads to the sign-in if `me` is refused too. A 401 may have other causes: a wrong password or code, or a change that
+ * has just replaced the cookie and whose response is on its way.
  */
 async function leaveWhenSignedOut(): Promise<void> {
   if (isAsking) return
@@ -42,7 +42,7 @@ async function leaveWhenSignedOut(): Promise<void> {
   await changesAnswered()
   const answer = await fetch('/v1/admin/me', { headers: { 'holdfast-background': '1' } }).catch(() => undefined)
   isAsking = false
-  // An answer that is not read keeps a connection of the browser busy.
+  // An unread response keeps a connection of the browser busy.
   await answer?.text().catch(() => '')
   if (answer?.status === 401) goToSignIn()
 }

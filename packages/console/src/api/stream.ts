@@ -2,21 +2,21 @@ import { urlOf } from './client.ts'
 import { checkConnection } from './connection.ts'
 import { queryClient } from './query-client.ts'
 
-/** Without a stream the page reads what it shows so often. */
+/** Interval in which the page reads its data while it has no stream. */
 const pollMs = 10_000
 
-/** What a stream tells, by the name of its event. */
+/** Handlers of the stream's events, by the name of the event. */
 type StreamTakers = Readonly<Record<string, (data: unknown) => void>>
 
 /**
- * Follows the stream of changes while the page is visible, and opens it again after it broke. While there is none, what
- * is shown is read every 10 s. A hidden page has no stream and sends nothing.
+ * Follows the stream of changes while the page is visible, and opens it again after it broke. Without a stream, the
+ * shown data is read every 10 s. A hidden page has no stream and sends no requests.
  *
- * @param takers get the data of each event; the stream itself takes `ready`, `reset` and `end`
+ * @param takers get the data of each event; the stream itself handles `ready`, `reset` and `end`
  */
 export function followStream(takers: StreamTakers): void {
   let source: EventSource | undefined
-  // Changes between two streams were told by neither.
+  // Events between two streams are lost.
   let missed = false
   let isReplaced = false
   const readAgain = () => void queryClient.invalidateQueries()
@@ -34,7 +34,7 @@ export function followStream(takers: StreamTakers): void {
     })
     source.addEventListener('reset', readAgain)
     source.addEventListener('end', (event) => {
-      // Another page of this session took its place: this one polls from now on, else they would take turns.
+      // Another page of this session took over the stream. This page polls from now on, else the two would alternate.
       isReplaced = (JSON.parse(event.data) as { reason: string }).reason === 'replaced'
       if (isReplaced) close()
       void queryClient.invalidateQueries({ queryKey: ['GET /v1/admin/me'] })

@@ -6,13 +6,15 @@ const route = 'POST /v1/admin/updates/releases/{release_id}/packages'
 type Upload = Pick<InputOf<typeof route>, 'params' | 'query'>
 type Options = { signal: AbortSignal; onProgress: (share: number) => void }
 
-/** A file up to this size is hashed first, in memory, so that the server can tell that all of it arrived unchanged. */
+/**
+ * Largest file that is hashed first, in memory. With the hash, the server can check that the file arrived unchanged.
+ */
 const mostHashedBytes = 256 * 1024 * 1024
 
 /**
- * Sends a file as a package of a draft. `fetch` tells no progress of what it sends, so this is an `XMLHttpRequest`.
+ * Sends a file as a package of a draft. `fetch` reports no upload progress, so this uses an `XMLHttpRequest`.
  *
- * @throws {ApiError} as `call` does.
+ * @throws {ApiError} as `call` does
  */
 export async function uploadPackage({ params, query }: Upload, file: File, options: Options) {
   const digest = file.size <= mostHashedBytes ? await digestOf(file) : undefined
@@ -24,7 +26,7 @@ export async function uploadPackage({ params, query }: Upload, file: File, optio
   return JSON.parse(text) as OutputOf<typeof route>
 }
 
-/** For `Repr-Digest` (RFC 9530 §3). */
+/** Returns the digest for `Repr-Digest` (RFC 9530 §3). */
 async function digestOf(file: File): Promise<string> {
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', await file.arrayBuffer()))
   return `sha-256=:${btoa(String.fromCharCode(...hash))}:`
@@ -54,7 +56,7 @@ function send(url: string, file: File, digest: string | undefined, { signal, onP
   return promise
 }
 
-/** Those that an error is read from. */
+/** Returns the headers that an API error is built from. */
 const headersOf = (request: XMLHttpRequest): Record<string, string> =>
   Object.fromEntries(
     ['retry-after', 'x-request-id'].flatMap((name) => {

@@ -5,14 +5,16 @@ import { selectedTenant } from './selected-tenant.ts'
 
 type Options<T> = {
   enabled?: boolean
-  /** Milliseconds between refetches while the page is shown; only for what the stream does not tell. A function of the
-   * last answer ends them with undefined. */
+  /**
+   * Milliseconds between refetches while the page is visible, only for data that the stream does not cover. A function
+   * of the last response ends the refetches by returning undefined.
+   */
   everyMs?: number | ((data: T | undefined) => number | undefined)
-  /** Keeps the last answer while another input is read: pages of a list. */
+  /** Keeps the last response while another input is read, for pages of lists. */
   keepsLast?: boolean
 }
 
-/** A read of the API as a query: its key is route and input. */
+/** Describes a read of the API as a query; its key is the route, the input and the tenant. */
 export const apiQuery = <R extends Route>(route: R, input: InputOf<R>) =>
   queryOptions<OutputOf<R>, ApiError>({
     queryKey: [route, input, selectedTenant()],
@@ -20,7 +22,7 @@ export const apiQuery = <R extends Route>(route: R, input: InputOf<R>) =>
   })
 
 /**
- * Reads from the API where a component is shown.
+ * Reads from the API while a component is shown.
  *
  * @example const overview = useApi('GET /v1/admin/dashboard/overview', {})
  */

@@ -1,23 +1,23 @@
 import type { TimeZone } from '../ui/format-time.ts'
 
 /**
- * Chooses an end of a scale that starts at 0 and the labels along it, largest first as they stand from top to bottom.
+ * Chooses the end of a scale that starts at 0, and the labels along it. The largest label comes first, as on the top.
  *
- * @param highest - the highest value to be drawn
- * @param parts - into how many parts the labels divide the scale, at most
+ * @param highest - the highest value to draw
+ * @param parts - the most parts into which the labels divide the scale
  * @example niceScale(913) // { max: 1000, ticks: [1000, 750, 500, 250, 0] }
  */
 export function niceScale(highest: number, parts = 4): { max: number; ticks: number[] } {
   if (!(highest > 0) || !Number.isFinite(highest)) return { max: 1, ticks: [1, 0] }
   const power = 10 ** Math.floor(Math.log10(highest / parts))
-  // Counts have no halves: from 1 on the labels are whole.
+  // Counts are whole numbers: labels from 1 on are whole.
   const steps = [1, 2, 2.5, 5, 10].map((n) => n * power).filter((n) => highest < 1 || Number.isInteger(n))
   const step = steps.find((n) => n * parts >= highest * (1 - 1e-9)) ?? 10 * power
   const count = Math.ceil(highest / step - 1e-9)
   const ticks = Array.from({ length: count + 1 }, (_, i) => clean((count - i) * step))
   return { max: clean(count * step), ticks }
 }
-/** 0.30000000000000004 becomes 0.3. */
+/** Removes rounding errors: 0.30000000000000004 becomes 0.3. */
 const clean = (n: number) => Number(n.toPrecision(12))
 
 const dayMs = 86_400_000
@@ -25,9 +25,9 @@ const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 const two = (n: number) => String(n).padStart(2, '0')
 
 /**
- * Formats a time on an axis: the hour on a scale up to 36 hours, else the day.
+ * Formats a time on an axis: the hour on a scale of up to 36 hours, else the day.
  *
- * @param spanMs - how long the scale is
+ * @param spanMs - length of the scale
  * @example formatAxisTime('2026-11-27T14:00:00Z', 3_600_000, 'utc') // '14:00'
  */
 export function formatAxisTime(at: string, spanMs: number, zone: TimeZone): string {
@@ -38,7 +38,7 @@ export function formatAxisTime(at: string, spanMs: number, zone: TimeZone): stri
   return `${shown.getUTCDate()} ${months[shown.getUTCMonth()]}`
 }
 
-/** The times that get a label, evenly over the scale. */
+/** Returns the labels of an axis, spread evenly over the times. */
 export function timeLabels(times: readonly string[], zone: TimeZone, count = 5): string[] {
   const last = times.length - 1
   if (last < 0) return []
@@ -49,7 +49,7 @@ export function timeLabels(times: readonly string[], zone: TimeZone, count = 5):
 const evenly = (last: number, count: number) =>
   Array.from({ length: count }, (_, i) => Math.round((i * last) / (count - 1)))
 
-/** Runs of values without a gap, each with the place of its first one. */
+/** Returns runs of values without a gap, each with the index of its first value. */
 export function runsOf(data: readonly (number | null)[]): { from: number; values: number[] }[] {
   const runs: { from: number; values: number[] }[] = []
   for (const [place, value] of data.entries()) {
@@ -61,7 +61,7 @@ export function runsOf(data: readonly (number | null)[]): { from: number; values
 }
 
 /**
- * Says what a series shows.
+ * Describes a series in words.
  *
  * @example describeSeries('Sessions', [190, 913, 873], String) // 'Sessions: highest 913, lowest 190, now 873'
  */
@@ -73,9 +73,9 @@ export function describeSeries(name: string, data: readonly (number | null)[], f
   return `${name}: highest ${format(Math.max(...known))}, lowest ${format(Math.min(...known))}, ${last}`
 }
 
-/** The step of the heat scale, 0 to 4: 0 is nothing, 4 is near the most. */
+/** Returns the step of the heat scale, 0 to 4: 0 is no value, 4 is more than three quarters of the highest. */
 export const heatStep = (value: number, most: number): 0 | 1 | 2 | 3 | 4 =>
   value <= 0 || most <= 0 ? 0 : (Math.min(Math.ceil((value / most) * 4), 4) as 1 | 2 | 3 | 4)
 
-/** One decimal is enough on a canvas of 1000 by 100. */
+/** Rounds to one decimal, which is enough on a canvas of 1000 by 100. */
 export const round1 = (n: number): number => Math.round(n * 10) / 10

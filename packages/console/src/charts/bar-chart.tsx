@@ -11,20 +11,20 @@ type Part = {
   values: readonly number[]
 }
 type BarChartProps = {
-  /** What the chart shows: `Audit events over 24 hours`. */
+  /** Content of the chart: `Audit events over 24 hours`. */
   label: string
-  /** The start of each bar. */
+  /** Start time of each bar. */
   times: readonly string[]
-  /** From the bottom to the top. */
+  /** Parts of each bar, from bottom to top. */
   parts: readonly Part[]
-  /** The first and the last bar that are chosen. */
+  /** First and last selected bar. */
   selected?: readonly [from: number, to: number] | undefined
   size?: 'low' | 'mid' | 'tall' | undefined
 }
 const fillOf = (swatch: Swatch) => (swatch.startsWith('c') ? `bx${swatch.slice(1)}` : `bx${swatch}`)
 
 /**
- * Counts by time, stacked.
+ * Stacked counts over time.
  *
  * @example <BarChart label="Audit events" times={times} parts={[{ name: 'Changes', swatch: 'c1', values }]} />
  */

@@ -2,16 +2,16 @@ import { Fragment } from 'react'
 import { heatStep } from './axis.ts'
 
 type HeatStripProps = {
-  /** A sentence that says where most is. */
+  /** Sentence that names the maximum. */
   label: string
-  /** Days, each with one value an hour. */
+  /** Days, each with one value for each hour. */
   rows: readonly { name: string; values: readonly number[] }[]
-  /** Words under the columns, evenly spread. */
+  /** Labels under the columns, spread evenly. */
   columns: readonly string[]
 }
 
 /**
- * The rhythm of a week, not its exact numbers.
+ * Pattern of a week, without exact numbers.
  *
  * @example <HeatStrip label="Failed sign-ins. Most on Wednesday at 02:00." rows={days} columns={['00', '24']} />
  */

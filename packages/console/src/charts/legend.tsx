@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react'
 import { classes } from '../ui/classes.ts'
 
-/** Colours in their order for series; those of states only for states. */
+/** Colours: `c1` to `c4` for series in this order; the colours of states only for states. */
 export type Swatch = 'c1' | 'c2' | 'c3' | 'c4' | 'ok' | 'warn' | 'bad' | 'none'
 type Entry = { id: string; swatch: Swatch; label: ReactNode }
 
 /**
- * Says which colour is which.
+ * Explains the colours of a chart.
  *
  * @example <Legend entries={[{ id: 'running', swatch: 'c1', label: 'Running' }]} isLine />
  */

@@ -7,20 +7,20 @@ import { height, Plot, width } from './plot.tsx'
 
 export type Series = {
   name: string
-  /** One value for each time; null where there is none: the line has a gap. */
+  /** One value for each time; null draws a gap. */
   data: readonly (number | null)[]
-  /** For a forecast. */
+  /** Dashed line, for a forecast. */
   isDashed?: boolean | undefined
 }
 type LineChartProps = {
-  /** What the chart shows: `VPN sessions over 24 hours`. */
+  /** Content of the chart: `VPN sessions over 24 hours`. */
   label: string
   times: readonly string[]
   /** At most four. */
   series: readonly Series[]
-  /** Events, as vertical lines. The text below the chart explains them. */
+  /** Times of events, drawn as vertical lines. The text below the chart explains them. */
   marks?: readonly string[] | undefined
-  /** A limit that is drawn as a line. */
+  /** Limit, drawn as a line. */
   limit?: number | undefined
   size?: 'low' | 'mid' | 'tall' | undefined
   format?: ((value: number) => string) | undefined

@@ -8,7 +8,7 @@ export const width = 1000
 export const height = 100
 
 type PlotProps = {
-  /** A sentence: highest, lowest, now. */
+  /** Sentence with the highest, lowest and current value. */
   label: string
   /** Labels of the scale from top to bottom. */
   y: readonly string[]
@@ -19,7 +19,7 @@ type PlotProps = {
   children: ReactNode
 }
 
-/** Scale, grid and labels of a chart; what is drawn on them are the children. */
+/** Scale, grid and labels of a chart. The children draw the data. */
 export const Plot = ({ label, y, x, size, legend, table, children }: PlotProps) => (
   <ChartFrame label={label} legend={legend} table={table}>
     <div className="chart">

@@ -3,13 +3,13 @@ import { round1 } from './axis.ts'
 
 type SparkProps = {
   data: readonly number[]
-  /** Without it the line only decorates the figure beside it. */
+  /** Text for assistive technology. Without it the line is decoration of the figure beside it. */
   label?: string | undefined
   isInline?: boolean | undefined
 }
 
 /**
- * A line without axes, for a figure.
+ * Line without axes beside a figure.
  *
  * @example <Spark data={sessionsByHour} label="Sessions over 24 hours" />
  */

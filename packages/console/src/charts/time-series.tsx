@@ -18,8 +18,8 @@ const plot = lazily(() => import('./uplot-canvas.tsx').then((module) => module.U
 const swatches = ['c1', 'c2', 'c3', 'c4'] as const
 
 /**
- * Values over time with a cursor that reads them, and a zoom by dragging. Use a `LineChart` where neither is needed.
- * Keep `times`, `series` and `format` the same between drawings (`useMemo`): a new one draws the chart anew.
+ * Values over time with a cursor that reads them, and zoom by dragging. Use a `LineChart` if neither is needed. Memoize
+ * `times`, `series` and `format` (`useMemo`): a new value redraws the chart.
  *
  * @example <TimeSeries label="Traffic of gw-fra-1" times={times} series={series} format={formatBitRate} />
  */

@@ -14,7 +14,7 @@ type UplotCanvasProps = {
 type Reading = { at: string; values: string }
 const height = 208
 
-/** The canvas of a `TimeSeries`, a module of its own. Another theme has other colours, so it makes a new chart. */
+/** Canvas of a `TimeSeries`, loaded as its own module. A change of theme creates a new chart with other colours. */
 export const UplotCanvas = (props: UplotCanvasProps) => <Chart key={useThemeCount()} {...props} />
 
 function Chart({ times, series, format, zone }: UplotCanvasProps) {
@@ -92,7 +92,9 @@ const timeText = (chart: uPlot, zone: TimeZone) => (seconds: number) => {
   return formatAxisTime(new Date(seconds * 1000).toISOString(), ((max ?? 0) - (min ?? 0)) * 1000, zone)
 }
 
-/** A canvas knows no `light-dark()`, so the browser resolves the variable on an element first. */
+/**
+ * Returns a function that reads a colour. A canvas does not support `light-dark()`, so an element resolves it first.
+ */
 function colourReader(element: HTMLElement): (name: string) => string {
   return (name) => {
     element.style.color = `var(${name})`
@@ -102,7 +104,7 @@ function colourReader(element: HTMLElement): (name: string) => string {
   }
 }
 
-/** Counts how often the theme changed, by the attribute of the page or by the system. */
+/** Counts the changes of theme, by the attribute of the page or by the system. */
 function useThemeCount(): number {
   const [count, setCount] = useState(0)
   useEffect(() => {

@@ -5,7 +5,7 @@ import { queryClient } from '../api/query-client.ts'
 import { toast } from '../ui/toast.tsx'
 import type { Alert } from './open-alerts.ts'
 
-/** Acknowledges alerts one after the other until one fails, and says how many. */
+/** Acknowledges alerts one after the other until one fails, and shows how many were acknowledged. */
 export async function acknowledge(alerts: readonly Alert[]): Promise<void> {
   expectOwnChange('notifications')
   const open = alerts.filter((alert) => alert.state === 'open')

@@ -1,6 +1,6 @@
 import { useApi } from '../api/use-api.ts'
 
-/** How many devices a gateway that is down affects: "312 devices: 287 moved, 25 stuck". */
+/** Number of devices that a gateway outage affects: "312 devices: 287 moved, 25 stuck". */
 export function Affected({ gatewayId, otherwise }: { gatewayId: string; otherwise: string }) {
   const { data } = useApi('GET /v1/admin/gateways/{gateway_id}/impact', {
     params: { gateway_id: gatewayId },

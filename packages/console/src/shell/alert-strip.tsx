@@ -6,7 +6,7 @@ import { type Alert, detailOf, useOpenAlerts } from './open-alerts.ts'
 
 const urgentKinds: ReadonlySet<string> = new Set(['gateway.down', 'license.problem'])
 
-/** One line on every view while a gateway is down or the license fails. */
+/** Line on every view while a gateway is down or the license has a problem. */
 export function AlertStrip() {
   const { alerts } = useOpenAlerts()
   const urgent = alerts.filter((alert) => urgentKinds.has(alert.kind))

@@ -4,7 +4,7 @@ import { useLostAt } from '../api/connection.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Timestamp } from '../ui/timestamp.tsx'
 
-/** The bar that stands above every view while the server does not answer. When it is back, all is read again. */
+/** Bar above every view while the server does not answer. Once it answers again, all data is read again. */
 export function Connection() {
   const lostAt = useLostAt()
   const queries = useQueryClient()

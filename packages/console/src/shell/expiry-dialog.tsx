@@ -9,16 +9,16 @@ import { signOutOrSay } from './sign-out.ts'
 
 type Props = { at: string; cause: 'idle' | 'absolute'; onDismiss: () => void }
 
-/** Counts down to the end of the session. Open forms are kept as drafts when the page leaves for the sign-in. */
+/** Counts down to the end of the session. Open forms are stored as drafts when the page leaves for the sign-in. */
 export function ExpiryDialog({ at, cause, onDismiss }: Props) {
   const seconds = useSecondsUntil(at)
   const queries = useQueryClient()
   const isOver = seconds <= 0
-  // Another page may have prolonged the session. Where it has ended, the refusal leads to the sign-in.
+  // Another page may have extended the session. If the session has ended, the 401 leads to the sign-in.
   useEffect(() => {
     if (isOver) void queries.refetchQueries({ queryKey: ['GET /v1/admin/me'] }).then(forgetExpiry)
   }, [isOver, queries])
-  // The request of a person prolongs the session.
+  // The request of a person extends the session.
   const stay = async () => {
     await call('GET /v1/admin/me', {})
     forgetExpiry()

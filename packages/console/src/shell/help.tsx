@@ -29,7 +29,7 @@ const onAlerts = [
   { keys: ['p'], does: 'Approve the devices that wait' },
 ]
 
-/** All keys of the console, those of views that the caller may see. */
+/** All keys of the console. Keys of views that the caller may not see are left out. */
 export function Help({ onClose }: { onClose: () => void }) {
   const can = useCan()
   const views = features

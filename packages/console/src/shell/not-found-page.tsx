@@ -2,7 +2,7 @@ import { useMe } from '../api/me.ts'
 import { ButtonLink } from '../ui/button.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 
-/** A path that is no view of the console. */
+/** Page for a path without a view. */
 export function NotFoundPage() {
   const { tenant_name } = useMe()
   return (

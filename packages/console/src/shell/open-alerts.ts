@@ -13,7 +13,9 @@ export const severityMarks: Readonly<Record<Alert['severity'], Mark>> = {
   info: 'info',
 }
 
-/** The detail for a person at the console: without lines that name a route of the API, times as elsewhere in it. */
+/**
+ * Returns the detail for the console: without lines that name a route of the API, with times in the console's format.
+ */
 export const detailOf = ({ detail }: Pick<Alert, 'detail'>): string =>
   detail
     .split('\n')
@@ -21,7 +23,7 @@ export const detailOf = ({ detail }: Pick<Alert, 'detail'>): string =>
     .join(' ')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => formatExact(at, 'utc'))
 
-/** The newest 50 open alerts, and their number as it is shown: "50+" where there are more. */
+/** Returns the newest 50 open alerts, and their number as text: "50+" if there are more. */
 export function useOpenAlerts() {
   const can = useCan()
   const query = useApi(

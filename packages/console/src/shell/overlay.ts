@@ -2,23 +2,23 @@ import { useSyncExternalStore } from 'react'
 import type { OutputOf } from '../api/client.ts'
 import { dropDraft, holdDraft, keptDraft } from '../api/drafts.ts'
 
-/** An action on devices. Lists, panels and the palette open it. */
+/** Action on devices. Lists, panels and the palette open it. */
 export type DeviceDeed = 'approve' | 'suspend' | 'reactivate' | 'revoke' | 'lost'
 type Device = OutputOf<'GET /v1/admin/devices'>['items'][number]
-/** A device with at least its id and name; the caller adds the fields that it knows. */
+/** Device with at least its id and name; the caller adds the fields that it has. */
 export type DeviceRef = Pick<Device, 'device_id' | 'name'> & Partial<Device>
-/** Chosen devices, or all devices that match a filter; then `devices` is the page that is shown. */
+/** Selected devices, or all devices that match a filter. With a filter, `devices` is the page that is shown. */
 export type DeviceTarget =
   | { devices: readonly DeviceRef[]; filter?: undefined }
   | {
       devices: readonly DeviceRef[]
       filter: Readonly<Record<string, string>>
-      /** The filter in words: "status Active". */
+      /** Filter in words: "status Active". */
       filterWords: readonly string[]
       matched: number
     }
 
-/** A dialog, sheet or palette above the page. One is open at a time. */
+/** Dialog, sheet or palette above the page. Only one is open at a time. */
 type Overlay =
   | { kind: 'palette' }
   | { kind: 'help' }
@@ -31,13 +31,13 @@ type Overlay =
 
 const transient: ReadonlySet<Overlay['kind']> = new Set(['palette', 'help', 'alerts'])
 const listeners = new Set<() => void>()
-/** A form that was open before a new sign-in is open again after it. */
+/** The open form, which is restored after a new sign-in. */
 let open = keptDraft('overlay') as Overlay | undefined
 dropDraft('overlay')
 holdDraft('overlay', () => (open === undefined || transient.has(open.kind) ? undefined : open))
 
 /**
- * Opens an overlay in place of the one that is open.
+ * Opens an overlay and closes the open one.
  *
  * @example openOverlay({ kind: 'device_deed', deed: 'lost', target: { devices: [device] } })
  */
@@ -49,17 +49,17 @@ export function closeOverlay(): void {
   open = undefined
   for (const listener of listeners) listener()
 }
-/** Whether the palette is open or its module is still loading. */
+/** True while the palette is open or its module is loading. */
 export const isPaletteOpen = (): boolean => open?.kind === 'palette'
 
 let early = { text: '', isEntered: false }
-/** Keeps a key that is typed before the field of the palette is there. */
+/** Stores a key that is typed before the field of the palette is ready. */
 export function typeEarly(key: string): void {
   if (key === 'Enter') early = { ...early, isEntered: early.text !== '' }
   else if (key === 'Backspace') early = { ...early, text: early.text.slice(0, -1) }
   else if (key.length === 1) early = { ...early, text: early.text + key }
 }
-/** Gives the early keys to the field, once. */
+/** Returns the stored keys once, for the field. */
 export function takeEarly(): typeof early {
   const typed = early
   early = { text: '', isEntered: false }

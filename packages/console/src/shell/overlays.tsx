@@ -5,7 +5,7 @@ import { SessionExpiry } from './session-expiry.tsx'
 import { useShortcuts } from './use-shortcuts.ts'
 import { useStepUp } from './use-step-up.ts'
 
-/** After the first view has had the network for itself. */
+/** Delay before the preload, so that the first view loads alone. */
 const idleMs = 1_500
 
 const palette = lazily(() => import('./palette.tsx').then((module) => module.Palette))
@@ -20,12 +20,12 @@ const installLines = lazily(() =>
 const revokeToken = lazily(() => import('../routes/enrollment/revoke-token.tsx').then((module) => module.RevokeToken))
 const deviceDeed = lazily(() => import('../routes/device/device-deed.tsx').then((module) => module.DeviceDeed))
 
-/** Loads what opens above the page before it is asked for, so that `Ctrl K` opens at once. */
+/** Loads the modules of the most used overlays in advance, so that `Ctrl K` opens at once. */
 export function preloadOverlays(): void {
   for (const { preload } of [palette, deviceDeed, enrollSheet]) preload()
 }
 
-/** Loads them once the browser has nothing else to do. */
+/** Preloads the overlays after a delay, if the page is visible. */
 function usePreload(): void {
   useEffect(() => {
     const timer = setTimeout(() => document.hidden || preloadOverlays(), idleMs)
@@ -33,7 +33,7 @@ function usePreload(): void {
   }, [])
 }
 
-/** The overlays of the shell, and the keys that open them. */
+/** Overlays of the shell, and the keys that open them. */
 export function Overlays() {
   useShortcuts()
   usePreload()

@@ -9,8 +9,8 @@ type Device = OutputOf<'GET /v1/admin/devices'>['items'][number]
 type Can = ReturnType<typeof useCan>
 
 /**
- * The devices of the best user among the hits: the name of a person is better known than that of a device.
- * Hits that name a device themselves need none.
+ * Returns the devices of the best user among the hits, since users are easier to remember than device names. Returns
+ * none if a hit is a device.
  */
 export function useOwnedDevices(
   hits: readonly Hit[] | undefined,
@@ -40,7 +40,7 @@ const hitOf = (device: Device, can: Can): Hit => ({
   actions: actionsOf(device, can),
 })
 
-/** What the search says of a device that it finds itself. */
+/** Returns the actions that the search returns for a device. */
 function actionsOf({ status }: Device, can: Can): Hit['actions'] {
   const mayWrite = can('devices:write')
   return [

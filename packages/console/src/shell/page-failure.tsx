@@ -1,10 +1,7 @@
 import { Button } from '../ui/button.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 
-/**
- * What stands in place of a view that could not be drawn. A module that is gone means that the server has a newer
- * console: reloading gets it.
- */
+/** Replaces a view that failed to draw. If a module is missing, the server has a newer console: a reload fetches it. */
 export function PageFailure({ error }: { error: Error }) {
   const isOutdated = /dynamically imported module|module script/i.test(error.message)
   return (

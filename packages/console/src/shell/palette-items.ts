@@ -10,9 +10,9 @@ import { chooseTheme } from './preferences.ts'
 import { signOutOrSay } from './sign-out.ts'
 
 export type Hit = OutputOf<'GET /v1/admin/search'>['items'][number]
-/** The devices of a user that was found, as hits. */
+/** Devices of a user among the hits, as hits. */
 export type Owned = { user: Hit; devices: readonly Hit[] }
-/** A line of the palette. */
+/** Line of the palette. */
 export type PaletteItem = {
   id: string
   label: string
@@ -20,7 +20,7 @@ export type PaletteItem = {
   status?: string | undefined
   icon: IconName
   keys?: readonly string[]
-  /** The same on the command line. */
+  /** Equivalent command line. */
   command?: string | undefined
   run: () => void
 }
@@ -28,7 +28,7 @@ export type PaletteGroup = { label: string; items: readonly PaletteItem[] }
 type Go = (to: string, search?: Record<string, string>) => void
 type Can = (permission: Permission) => boolean
 
-/** Kinds that a view of the console shows, and the command that shows one. */
+/** Kinds of objects with a view in the console, and the command that shows one. */
 const kinds: Readonly<Partial<Record<Hit['kind'], { group: string; icon: IconName; command?: string }>>> = {
   device: { group: 'Devices', icon: 'laptop', command: 'device show' },
   user: { group: 'Users', icon: 'user', command: 'user show' },
@@ -62,7 +62,7 @@ const deeds: readonly Deed[] = [
 
 type Found = { hits: readonly Hit[]; owned?: Owned | undefined }
 
-/** Actions on the best hit, then objects by kind, then places to go to: the order of the palette. */
+/** Returns the groups of the palette in order: actions on the best hit, objects by kind, pages, commands. */
 export function paletteGroups(text: string, { hits, owned }: Found, can: Can, go: Go): PaletteGroup[] {
   const commandsOnly = text.startsWith('>')
   const wanted = text.replace(/^>\s*/, '').toLowerCase()
@@ -77,7 +77,7 @@ export function paletteGroups(text: string, { hits, owned }: Found, can: Can, go
       items,
     })
   }
-  // The filter of the list finds what the search finds: without a device here, the list would be empty.
+  // The list filter matches the same devices as the search: without a device here, the list would be empty.
   const listed = !commandsOnly && objects.some(({ kind }) => kind === 'device')
   return [
     { label: 'Actions', items: device ? actionsOn(device) : [] },
@@ -87,11 +87,11 @@ export function paletteGroups(text: string, { hits, owned }: Found, can: Can, go
   ].filter((group) => group.items.length > 0)
 }
 
-/** Hits of a kind or a page that has no view yet lead nowhere. */
+/** True if the hit has a view: a kind or a settings page without one has no target. */
 const isShown = ({ kind, id }: Hit): boolean =>
   kind === 'settings_page' ? features.some((f) => f.path === id) : kinds[kind] !== undefined
 
-/** A person with one device is as good as a name for it; of several, the reader has to choose. */
+/** Returns the only device of a user. With several devices the reader has to choose. */
 const onlyDevice = (owned: Owned | undefined): Hit | undefined =>
   owned?.devices.length === 1 ? owned.devices[0] : undefined
 
@@ -122,7 +122,7 @@ function objectItem(hit: Hit, go: Go): PaletteItem {
   }
 }
 
-/** The detail of a device begins with its platform. */
+/** Returns the detail of a hit, with the shown name of the platform at the start of a device's detail. */
 const detailOf = ({ kind, detail }: Hit): string =>
   kind === 'device'
     ? (detail ?? '').replace(/^\w+/, (word) => platformWords[word as keyof typeof platformWords] ?? word)
@@ -179,7 +179,7 @@ function commands(wanted: string, can: Can, go: Go): PaletteItem[] {
   return [...ofViews, ...ofShell().filter(({ label, keywords }) => matches(wanted, label, keywords))]
 }
 
-/** What the shell itself can do. */
+/** Returns the commands of the shell itself. */
 const ofShell = (): (PaletteItem & { keywords: string })[] => [
   ...(['light', 'dark', 'system'] as const).map((theme): PaletteItem & { keywords: string } => ({
     id: `theme-${theme}`,
@@ -205,7 +205,9 @@ const ofShell = (): (PaletteItem & { keywords: string })[] => [
   },
 ]
 
-/** Each word that was typed begins a word of the label or the keywords, or the label has the text as it stands. */
+/**
+ * True if each typed word is the start of a word in the label or the keywords, or the label contains the typed text.
+ */
 function matches(wanted: string, label: string, keywords = ''): boolean {
   const known = `${label} ${keywords}`.toLowerCase().split(/\W+/)
   const typed = wanted.split(/\s+/)

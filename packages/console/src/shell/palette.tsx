@@ -11,14 +11,14 @@ import { type PaletteGroup, type PaletteItem, paletteGroups } from './palette-it
 
 const perKind = 5
 
-/** Search and commands: a combobox over a listbox. A dangerous action opens its confirmation, it never runs at once. */
+/** Search and commands: a combobox over a listbox. A dangerous action opens its confirmation and never runs at once. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const { groups, error, isBusy, isCurrent } = useSearch(text, onClose)
   const items = groups.flatMap((group) => group.items)
   const chosen = items[Math.min(at, items.length - 1)]
-  // `Enter` before the answer waits for it, and runs its first line: never a line of an earlier text.
+  // `Enter` before the response waits for it and runs its first line, never a line of an earlier text.
   const [isWaiting, setWaiting] = useState(false)
   useEffect(() => {
     const early = takeEarly()
@@ -48,7 +48,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     <PaletteDialog onClose={onClose}>
       <div className="ask">
         <Icon name="search" />
-        {/* The list follows the field, so its state is told to assistive technology by aria-activedescendant. */}
+        {/* The list follows the input, so aria-activedescendant names the current line for assistive technology. */}
         <input
           role="combobox"
           aria-expanded={items.length > 0}
@@ -96,7 +96,7 @@ function run(item: PaletteItem, onClose: () => void): void {
 }
 const optionId = (item: PaletteItem) => `palette-${item.id}`
 
-/** Time without a key until a request is sent. */
+/** Time without a key before a request is sent. */
 const typingMs = 120
 
 function useSearch(text: string, onClose: () => void) {
@@ -118,7 +118,7 @@ function useSearch(text: string, onClose: () => void) {
       go(to, search)
     }
     const found = typed === '' || typed.startsWith('>') ? [] : (data?.items ?? [])
-    // Of an older answer only names with the new text are shown, so that no wrong line is run.
+    // Of an older response only names that contain the new text are shown, so that no wrong line runs.
     const hits = isOld ? found.filter(({ name }) => name.toLowerCase().includes(typed.toLowerCase())) : found
     return paletteGroups(typed, { hits: error ? [] : hits, owned: error ? undefined : owned }, can, close)
   }, [typed, isOld, error, data, owned, can, go, onClose])
@@ -126,7 +126,7 @@ function useSearch(text: string, onClose: () => void) {
     groups,
     error: asks ? error : null,
     isBusy: asks && (isFetching || areDevicesPending || q !== typed),
-    /** Whether the groups belong to the text in the field. */
+    /** True if the groups belong to the text in the field. */
     isCurrent:
       !isSearch(typed) || (q === typed && !isPlaceholderData && !areDevicesPending && (!isPending || error !== null)),
   }
@@ -134,7 +134,7 @@ function useSearch(text: string, onClose: () => void) {
 
 const isSearch = (text: string): boolean => text !== '' && !text.startsWith('>')
 
-/** A text once it has stayed the same for a while. */
+/** Returns a text after it has not changed for a while. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text)
   useEffect(() => {
@@ -186,7 +186,7 @@ function Results({ groups, chosen, text, isBusy, onRun }: ResultsProps) {
   )
 }
 
-/** The label, with the typed text marked. */
+/** Label with the typed text marked. */
 function Marked({ label, text }: { label: string; text: string }) {
   const at = text === '' ? -1 : label.toLowerCase().indexOf(text.toLowerCase())
   if (at < 0) return label

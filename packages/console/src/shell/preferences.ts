@@ -11,8 +11,8 @@ const listeners = new Set<() => void>()
 const root = document.documentElement
 
 /**
- * Stores a choice in a cookie, so that the server renders the next page with it and nothing flashes, and in the page
- * that is shown. The default is no cookie and no attribute.
+ * Stores a choice in a cookie, so that the server renders the next page with it and nothing flashes. Applies it to the
+ * current page too. The default has no cookie and no attribute.
  */
 function choose(name: Preference, value: string | undefined): void {
   const secure = window.location.protocol === 'https:' ? '; Secure' : ''

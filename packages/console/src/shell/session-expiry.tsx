@@ -6,17 +6,17 @@ import { useMe } from '../api/me.ts'
 
 const ExpiryDialog = lazy(async () => ({ default: (await import('./expiry-dialog.tsx')).ExpiryDialog }))
 
-/** Time between the warning and the end of the session. A short session is warned after half of its idle time. */
+/** Longest time between the warning and the end of the session. A short session warns after half of its idle time. */
 const warnMs = 120_000
-/** The longest delay that a timer of the browser takes. */
+/** Longest delay of a browser timer. */
 const longestMs = 2 ** 31 - 1
 
-/** Shows the expiry dialog two minutes before the session ends. */
+/** Shows the expiry dialog 2 minutes before the session ends. */
 export function SessionExpiry() {
   const { session } = useMe()
   const told = useExpiry()
   const known = endOf(session)
-  // An end only moves on: of two answers the later one holds.
+  // The end of a session only moves forward: the later of two values is valid.
   const end = told && (!known || Date.parse(told.at) > Date.parse(known.at)) ? told : known
   const before = Math.min(warnMs, (session?.idle_seconds ?? 0) * 500)
   const isNear = useIsNear(end?.at, before)
@@ -37,7 +37,7 @@ function endOf(session: Me['session']): { at: string; cause: 'idle' | 'absolute'
     : { at: expires_at, cause: 'absolute' }
 }
 
-/** Whether a time is near. The server is asked first whether the session was prolonged meanwhile. */
+/** True once a time is near. First reads the session again, since another request may have extended it. */
 function useIsNear(at: string | undefined, beforeMs: number): boolean {
   const queries = useQueryClient()
   const [near, setNear] = useState<string>()

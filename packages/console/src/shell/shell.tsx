@@ -15,11 +15,11 @@ import { Overlays } from './overlays.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TopBar } from './top-bar.tsx'
 
-/** The frame around every view: navigation, top bar, what is wrong right now, and the overlays. */
+/** Frame around every view: navigation, top bar, urgent alerts, and overlays. */
 export function Shell() {
   const feature = featureAt(usePath())
   const isLost = useLostAt() !== undefined
-  // The line of alerts is above the view: the view is seen once its place is known, so that nothing moves.
+  // The line of alerts is above the view. The view appears once that line is known, so that nothing moves.
   const isWaiting = useOpenAlerts().isLoading
   return (
     <>
@@ -41,7 +41,7 @@ export function Shell() {
   )
 }
 
-/** The view; from Home a caller without its permission is led to the first view that is allowed. */
+/** The view. A caller without permission for Home is led to the first view that is allowed. */
 function Content() {
   const path = usePath()
   const feature = featureAt(path)
@@ -76,7 +76,7 @@ function usePath(): string {
   return path.length > 1 ? path.replace(/\/$/, '') : path
 }
 
-/** The address names a tenant that is not there, or that the caller may not look at. */
+/** Message for an address whose tenant does not exist or is not accessible to the caller. */
 const ForeignTenant = () => (
   <div className="page">
     <PageHead title="This tenant is not here" />

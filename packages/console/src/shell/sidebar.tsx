@@ -9,7 +9,7 @@ import { Status } from '../ui/status.tsx'
 import { useTimeZone } from '../ui/time-zone.ts'
 import { useOpenAlerts } from './open-alerts.ts'
 
-/** The navigation. On narrow screens it is a popover behind the menu button. */
+/** Navigation. On narrow screens it is a popover of the menu button. */
 export function Sidebar({ current }: { current: Feature | undefined }) {
   const can = useCan()
   const ref = useRef<HTMLElement>(null)

@@ -6,7 +6,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { errorOf } from '../ui/problem.tsx'
 
-/** Asks for a fresh one-time code, which some changes need. */
+/** Asks for a fresh one-time code, which some changes require. */
 export function StepUpDialog({ onDone }: { onDone: (isDone: boolean) => void }) {
   const [code, setCode] = useState('')
   const [error, setError] = useState<string>()

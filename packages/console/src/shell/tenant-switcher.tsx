@@ -6,7 +6,7 @@ import { formatInitials } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
 import { MenuButton } from '../ui/menu.tsx'
 
-/** The tenant whose fleet is shown. A platform administrator changes it here; it goes into the address. */
+/** Tenant whose fleet is shown. A platform administrator switches it here; the address stores it. */
 export function TenantSwitcher() {
   const me = useMe()
   const can = useCan()
@@ -48,7 +48,7 @@ export function TenantSwitcher() {
   )
 }
 
-/** Loads the page anew, so that nothing of one tenant stays in the page of another: a list, a stream, a half-typed form. */
+/** Loads the page anew, so that no list, stream or draft of one tenant stays in the page of another. */
 function openTenant(id: string): void {
   const { pathname } = window.location
   const path = featureAt(pathname)?.path ?? '/admin'

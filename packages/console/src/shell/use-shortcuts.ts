@@ -9,7 +9,7 @@ const sequenceMs = 1_500
 
 const isInDialog = () => document.querySelector('dialog[open]') !== null
 
-/** Keys that hold everywhere: `Ctrl K` palette, `?` help, `/` filter of the list, `g` and a letter to go to a view. */
+/** Registers the global keys: `Ctrl K` palette, `?` help, `/` filter of the list, `g` and a letter to open a view. */
 export function useShortcuts(): void {
   const navigate = useNavigate()
   const can = useCan()
@@ -40,7 +40,7 @@ export function useShortcuts(): void {
       else if (event.key === '?') openOverlay({ kind: 'help' })
       else if (event.key === '/') focusFilter(event)
     }
-    // Before the keys of lists, so that the letter after `g` is not taken by one of them.
+    // Runs before the keys of lists, so that none of them handles the letter after `g`.
     window.addEventListener('keydown', onKey, { capture: true })
     return () => window.removeEventListener('keydown', onKey, { capture: true })
   }, [navigate, can])

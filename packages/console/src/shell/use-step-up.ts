@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { setStepUp } from '../api/step-up.ts'
 
-/** Shows the dialog for a one-time code when a change needs one, and tells the change whether it was given. */
+/** Shows the dialog for a one-time code when a change needs one, and tells the change whether the person entered it. */
 export function useStepUp(): { isStepUp: boolean; answer: (isDone: boolean) => void } {
   const [isStepUp, setAsking] = useState(false)
   const resolve = useRef<((isDone: boolean) => void) | undefined>(undefined)

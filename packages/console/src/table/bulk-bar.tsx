@@ -23,7 +23,7 @@ type Props<T> = {
   onVerb: (id: string, matched: number | undefined) => void
 }
 
-/** The bar at the bottom while rows are selected. */
+/** Bar at the bottom while rows are selected. */
 export function BulkBar<T>({ spec, selection, shownCount, hasMore, verbs, countAll, onVerb }: Props<T>) {
   const [matching, setMatching] = useState<number>()
   const [problem, setProblem] = useState<string>()
@@ -32,7 +32,7 @@ export function BulkBar<T>({ spec, selection, shownCount, hasMore, verbs, countA
   useEffect(() => {
     if (!offersAll) return
     let isCurrent = true
-    // The count of an earlier filter must not be offered for this one.
+    // The count of an earlier filter is not valid for this one.
     setMatching(undefined)
     setProblem(undefined)
     countAll().then(

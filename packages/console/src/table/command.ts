@@ -1,8 +1,8 @@
 type Names = Readonly<Record<string, string | false>>
 
-/** Options of the command line are called as the parameters of the API, but for ids: `--user`, not `--user-id`. */
+/** Returns the option of the command line for an API parameter: the same name, without `_id`: `--user`. */
 const optionOf = (name: string): string => `${name.replace(/_id$/, '').replaceAll('_', '-')}`
-/** Parameters that are seconds in the API and a duration on the command line. */
+/** Parameters in seconds in the API that are a duration on the command line. */
 const durations: ReadonlySet<string> = new Set(['unseen_for', 'seen_within'])
 
 function durationOf(seconds: number): string {
@@ -10,13 +10,13 @@ function durationOf(seconds: number): string {
   return seconds % 3600 === 0 ? `${seconds / 3600}h` : `${seconds}s`
 }
 
-/** A word of a command line, in quotes where a shell would take it apart. */
+/** Quotes a word of a command line if a shell would split it. */
 const quoted = (word: string): string => (/^[\w.:@/+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
 
 /**
- * Parameters of a list as options of the command line.
+ * Converts parameters of a list to options of the command line.
  *
- * @param names options that are called otherwise; `false` where the command line has none
+ * @param names options with another name; `false` if the command line has none
  * @example optionsOf({ user_id: 'usr_1', unseen_for: '86400' }) // ['--user=usr_1', '--unseen-for=1d']
  */
 export const optionsOf = (parameters: Readonly<Record<string, string>>, names: Names = {}): string[] =>
@@ -29,7 +29,7 @@ export const optionsOf = (parameters: Readonly<Record<string, string>>, names: N
 type Shown = { q: string; filters: Readonly<Record<string, string>>; sort: string }
 
 /**
- * The line that lists the same on the command line.
+ * Command line that lists the same objects.
  *
  * @example commandOf({ command: 'holdfast device list', defaultSort: '-enrolled_at' }, state)
  */

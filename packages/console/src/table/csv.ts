@@ -1,6 +1,8 @@
 type Row = Readonly<Record<string, unknown>>
 
-/** `policy.digest` for the field `digest` of the object `policy`; lists between blanks. */
+/**
+ * Flattens an object: field `digest` of object `policy` becomes `policy.digest`. List items are separated by spaces.
+ */
 export function flatten(row: Row, prefix = ''): Record<string, string> {
   return Object.fromEntries(
     Object.entries(row).flatMap(([name, value]) => {
@@ -11,10 +13,13 @@ export function flatten(row: Row, prefix = ''): Record<string, string> {
   )
 }
 
-/** RFC 4180. A leading `=`, `+`, `-` or `@` would be a formula in a spreadsheet, so an apostrophe stands before it. */
+/**
+ * Formats rows as CSV (RFC 4180). A cell that starts with `=`, `+`, `-`, `@`, tab or CR gets a leading apostrophe: a
+ * spreadsheet would run it as a formula.
+ */
 export function toCsv(rows: readonly Readonly<Record<string, string>>[]): string {
   const all = [...new Set(rows.flatMap((row) => Object.keys(row)))]
-  // An object that is null in some rows has its own fields as columns.
+  // An object that is null in some rows has one column for each of its fields, and none of its own.
   const names = all.filter((name) => !all.some((other) => other.startsWith(`${name}.`)))
   const cell = (value: string) => {
     const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value

@@ -16,7 +16,7 @@ type Props<T> = {
   selection: Selection | undefined
 }
 
-/** A page of a list as a table: head that sorts, rows that open, select and act. */
+/** Page of a list as a table. The head sorts; rows open, can be selected and have a menu. */
 export function DataTable<T>({ spec, columns, rows, sort, onSort, openId, hrefOf, onOpen, selection }: Props<T>) {
   const ids = rows.map(spec.idOf)
   const selected = selection ? ids.filter((id) => selection.ids.has(id)).length : 0

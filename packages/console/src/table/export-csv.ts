@@ -21,8 +21,8 @@ type Listed = keyof typeof routes
 type Row = Readonly<Record<string, unknown>>
 
 /**
- * Downloads the rows that match the filter as CSV, 10,000 at most, with the field names of the API. For more rows a
- * message names the command line.
+ * Downloads the rows that match the filter as CSV, at most 10,000, with the field names of the API. If there are more,
+ * a message gives the command line.
  */
 export async function exportCsv<T>(spec: ListSpec<T>, state: ListState): Promise<void> {
   const { q, filters, sort } = state

@@ -14,11 +14,11 @@ type Props<T> = {
   state: ListState
   counts?: FacetCounts | undefined
   rows?: readonly T[] | undefined
-  /** At the right: columns, export. */
+  /** At the right: columns and export. */
   tools?: ReactNode
 }
 
-/** The text field, the filters that hold as chips, those that can be added as pills. All of it stands in the address. */
+/** Text field, active filters as chips, further filters as pills. The address stores all of them. */
 export function FilterBar<T>({ spec, state, counts, rows, tools }: Props<T>) {
   return (
     <div className="filters">
@@ -39,7 +39,7 @@ export function FilterBar<T>({ spec, state, counts, rows, tools }: Props<T>) {
   )
 }
 
-/** The pills of the filters; those that are used less come from a menu. */
+/** Pills of the filters; a menu offers the less used ones. */
 function Filters<T>({ spec, state, counts }: Omit<Props<T>, 'tools' | 'rows'>) {
   const [added, setAdded] = useState<string>()
   const isOffered = ({ name, options }: Filter) =>
@@ -77,7 +77,7 @@ function Filters<T>({ spec, state, counts }: Omit<Props<T>, 'tools' | 'rows'>) {
 function SearchField({ hint, label, state }: { hint: string; label: string; state: ListState }) {
   const [text, setText] = useState(state.q)
   const { q, set } = state
-  // The address follows the field a little later: only a text from elsewhere may replace newer keys.
+  // The address follows the field with a delay. Only a text from elsewhere may replace newer input.
   const sent = useRef(q)
   useEffect(() => {
     if (q !== sent.current) setText(q)
@@ -122,7 +122,8 @@ function FilterControl({ filter, state, counts, isOpenAtFirst }: ControlProps) {
   const change = (next: string | undefined) => state.set({ [filter.name]: next })
   const named = new Map(filter.options.map((option) => [option.value, option.label]))
   const found = counts?.filter((c) => c.value !== '' && !named.has(c.value)) ?? []
-  // The counts are of what passes all filters, so while this one is in use they say nothing of its other values.
+  // The counts include only rows that match all filters. While this filter is active they do not cover its other
+  // values.
   const countOf = (option: string) =>
     counts && value === undefined ? { count: counts.find((c) => c.value === option)?.count ?? 0 } : {}
   const options = [

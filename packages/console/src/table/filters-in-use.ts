@@ -3,7 +3,7 @@ import type { FacetCounts, ListSpec } from './spec.ts'
 
 type FilterInUse = { name: string; label: string; value: string }
 
-/** The text and the filters that hold, in words: `Status` `Active`. */
+/** Returns the text and the active filters in words: `Status` `Active`. */
 export function filtersInUse<T>(
   { filters, linkedFilters = [] }: Pick<ListSpec<T>, 'filters' | 'linkedFilters'>,
   state: Pick<ListState, 'q' | 'filters'>,

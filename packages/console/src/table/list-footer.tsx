@@ -8,14 +8,14 @@ type Props = {
   /** "Newest first · rows 101–200". */
   sentence: string
   nextCursor: string | null
-  /** Changes that the stream told of since the page was read. */
+  /** Changes that the stream reported since the page was read. */
   stale: { count: number; since: string } | undefined
   onRefresh: () => void
-  /** Whether rows can be selected. */
+  /** True if rows can be selected. */
   selects: boolean
 }
 
-/** What is shown, what has changed since, and the way to the other pages. */
+/** Footer of a list: range of rows, changes since, and buttons for the other pages. */
 export function ListFooter({ state, sentence, nextCursor, stale, onRefresh, selects }: Props) {
   return (
     <div className="tfoot">

@@ -4,18 +4,20 @@ import type { InputOf, Route } from '../api/client.ts'
 import { useApi } from '../api/use-api.ts'
 import { type SearchChange, useNavigation, useSearch } from '../navigation.ts'
 
-/** Filters, order, page and open object of a list. They stand in the address, so a link, a reload and Back keep them. */
+/**
+ * Filters, order, page and open object of a list. The address stores them, so a link, a reload and Back restore them.
+ */
 export type ListState = {
   q: string
   filters: Readonly<Record<string, string>>
   sort: string
-  /** The beginning of the page; undefined for the first page. */
+  /** Cursor of the page; undefined for the first page. */
   cursor: string | undefined
-  /** Cursors of the pages before this one, the first page as an empty text. Kept with the entry of the history. */
+  /** Cursors of the previous pages; an empty text for the first page. Stored with the entry of the history. */
   before: readonly string[]
-  /** The object in the side panel. */
+  /** Object in the side panel. */
   open: string | undefined
-  /** Chosen columns; undefined for the default ones. */
+  /** Chosen columns; undefined for the defaults. */
   columns: readonly string[] | undefined
   set: (change: SearchChange, options?: { replace?: boolean }) => void
   toNext: (cursor: string) => void
@@ -26,9 +28,9 @@ type HistoryState = { cursors?: readonly string[] }
 const ofPage: ReadonlySet<string> = new Set(['open', 'tab', 'cols'])
 
 /**
- * The state of a list in the address. A new filter, text or order begins at the first page again.
+ * Returns the state of a list in the address. A new filter, text or order returns to the first page.
  *
- * @param filterNames the parameters of the API that are filters, and `q` where the list has it
+ * @param filterNames the API parameters that are filters, and `q` if the list has it
  */
 export function useListState(filterNames: readonly string[], defaultSort: string): ListState {
   const { change } = useNavigation()
@@ -60,11 +62,11 @@ export function useListState(filterNames: readonly string[], defaultSort: string
   }, [search, cursors, change, filterNames, defaultSort])
 }
 
-/** Rows of a page of a list. */
+/** Number of rows on a page of a list. */
 export const pageSize = 100
 
 /**
- * Reads the page of a list that the address names. The last page stays while another one is read.
+ * Reads the page of a list that the address names. Keeps the last page while another one is read.
  *
  * @param more parameters that are not filters, for example `count`
  */
@@ -74,7 +76,7 @@ export function useListPage<R extends ListRoute>(
   more: Readonly<Record<string, string>> = {},
 ) {
   const { q, filters, sort, cursor } = state
-  // The address holds texts; the server refuses a value that is none of the parameter's.
+  // The address holds texts. The server refuses an invalid value of a parameter.
   const query = { ...filters, ...(q && { q }), ...more, sort, cursor, limit: pageSize }
   return useApi(route, { query } as InputOf<R>, { keepsLast: true })
 }

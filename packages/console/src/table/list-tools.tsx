@@ -16,7 +16,7 @@ const sayNotSaved = (e: unknown) => toast({ kind: 'bad', title: 'No file was sav
 
 type Props<T> = { spec: ListSpec<T>; state: ListState; onRefresh: () => void }
 
-/** Refresh, columns, height of the rows, export and the command line that shows the same list. */
+/** Refresh, columns, row height, export, and the equivalent command line. */
 export function ListTools<T>({ spec, state, onRefresh }: Props<T>) {
   const density = useDensity()
   const chosen = useMemo(

@@ -19,7 +19,7 @@ import type { Walk } from './side-panel.tsx'
 import type { FacetCounts, ListSpec } from './spec.ts'
 import { useListKeys } from './use-list-keys.ts'
 
-/** The query of a page of a list; `useApi` has this shape. */
+/** Query of a page of a list; `useApi` has this shape. */
 type Query<T> = {
   data:
     | { items: readonly T[]; next_cursor: string | null; total?: { count: number; exact: boolean } | undefined }
@@ -42,11 +42,11 @@ type Props<T> = {
   head: ReactNode
   firstRun: ReactNode
   bulk?: ReactNode
-  /** The panel beside the list, while the address names an object. */
+  /** Panel beside the list, while the address names an object. */
   panel: (walk: Walk) => ReactNode
 }
 
-/** A list of the API as a page: saved views, filters, table, footer, panel, and all states of a query. */
+/** List of the API as a page: saved views, filters, table, footer, panel, and all states of a query. */
 export function ListView<T>(props: Props<T>) {
   const { spec, state, query, counts, selection, verbs, head, bulk, panel } = props
   const list = useRef<HTMLDivElement>(null)
@@ -107,7 +107,7 @@ export function ListView<T>(props: Props<T>) {
 }
 
 const isFiltered = ({ q, filters }: ListState) => q !== '' || Object.keys(filters).length > 0
-/** Whether the list has no object at all. */
+/** True if the list has no objects, even without filters. */
 const isFirstRun = <T,>({ state, query: { data } }: Props<T>) =>
   data?.items.length === 0 && state.cursor === undefined && !isFiltered(state)
 
@@ -116,7 +116,7 @@ function Rows<T>({ spec, state, query, counts, selection, hrefOf, firstRun }: Pr
   const { columns: chosen } = state
   const columns = useMemo(() => {
     if (!chosen) return spec.columns.filter((column) => !column.isOptional)
-    // A chosen column is shown in every table that is wider than a phone.
+    // A chosen column is shown in every table wider than a phone.
     return spec.columns
       .filter((column, i) => i === 0 || chosen.includes(column.id))
       .map((column) => (column.priority || column.isOptional ? { ...column, priority: 2 as const } : column))
@@ -150,7 +150,7 @@ function Rows<T>({ spec, state, query, counts, selection, hrefOf, firstRun }: Pr
   )
 }
 
-/** Adds the tenant to a link, for a new tab that has no address to keep it from. */
+/** Adds the tenant to a link, since a new tab has no address to take it from. */
 function withTenant(path: string): string {
   const tenant = selectedTenant()
   return tenant ? `${path}${path.includes('?') ? '&' : '?'}tenant=${tenant}` : path

@@ -16,7 +16,7 @@ type Props<T> = {
   onOpen: (id: string) => void
 }
 
-/** One row; drawn anew only when its data, its selection or the columns change. */
+/** Row of a list; redrawn only if its data, its selection or the columns change. */
 export const TableRow = memo(Row) as typeof Row
 
 function Row<T>({ spec, columns, row, href, isOpen, isSelected, onToggle, onExtend, onOpen }: Props<T>) {

@@ -11,7 +11,7 @@ import { toast } from '../ui/toast.tsx'
 
 type Props = { list: ViewList; query: Readonly<Record<string, string>>; onClose: () => void }
 
-/** Asks for the name of a view, and keeps the filters that are set under it. */
+/** Asks for a name, and saves the current filters under it. */
 export function SaveView({ list, query, onClose }: Props) {
   const [name, setName] = useState('')
   const [shared, setShared] = useState(false)

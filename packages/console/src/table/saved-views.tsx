@@ -8,13 +8,13 @@ import { type SavedView, ViewMenu } from './view-menu.tsx'
 
 const SaveView = lazy(async () => ({ default: (await import('./save-view.tsx')).SaveView }))
 
-/** What a view sets in the address: its filters, order and columns. */
+/** Query parameters that a view sets: its filters, order and columns. */
 type ViewQuery = Readonly<Record<string, string>>
 type View = { key: string; label: string; query: ViewQuery; count?: number | undefined; saved?: SavedView }
 
 type Props<T> = { spec: ListSpec<T>; state: ListState; counts: FacetCounts | undefined }
 
-/** Views that come with the list, then the saved ones: the own and the shared. */
+/** Built-in views of the list, then the caller's own and the shared ones. */
 export function SavedViews<T>({ spec, state, counts }: Props<T>) {
   const [isSaving, setSaving] = useState(false)
   const { list } = spec
@@ -68,7 +68,7 @@ export function SavedViews<T>({ spec, state, counts }: Props<T>) {
   )
 }
 
-/** How many a view with one filter finds, where the counts of the list say it. */
+/** Returns the number of objects in a view with one filter, if the counts of the list include it. */
 function countOf(filters: ViewQuery, counts: FacetCounts | undefined): number | undefined {
   const [[name, value] = ['', ''], ...others] = Object.entries(filters)
   const found = counts?.[name]

@@ -1,13 +1,13 @@
 import { useCallback, useMemo, useRef, useState } from 'react'
 import type { ListState } from './list-state.ts'
 
-/** The rows that are selected: some by id, or all that match the filter. */
+/** Selected rows: some by id, or all that match the filter. */
 export type Selection = {
   ids: ReadonlySet<string>
-  /** All that match the filter, those of other pages too. */
+  /** All that match the filter, on other pages too. */
   isAll: boolean
   toggle: (id: string) => void
-  /** Selects from the row that was selected last to this one. */
+  /** Selects all rows between the one selected last and this one. */
   extendTo: (id: string) => void
   togglePage: () => void
   selectAll: () => void
@@ -15,10 +15,10 @@ export type Selection = {
 }
 
 /**
- * The selection of a list. Another filter, order or page ends it, and a row that is gone leaves it: nothing out of
- * sight stays selected.
+ * Returns the selection of a list. A change of filter, order or page clears it, and removed rows leave it, so that no
+ * hidden row stays selected.
  *
- * @param pageIds the ids of the rows that are shown, in their order
+ * @param pageIds ids of the shown rows, in their order
  */
 export function useSelection(pageIds: readonly string[], { q, filters, sort, cursor }: ListState): Selection {
   const scope = JSON.stringify([q, filters, sort, cursor])
@@ -41,7 +41,7 @@ export function useSelection(pageIds: readonly string[], { q, filters, sort, cur
       return next
     })
   }, [])
-  // Stable functions: only rows that have changed are drawn again.
+  // Stable functions: only changed rows are redrawn.
   const actions = useMemo(
     () => ({
       toggle: (id: string) => {

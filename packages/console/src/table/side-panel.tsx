@@ -4,40 +4,40 @@ import { IconButton } from '../ui/icon-button.tsx'
 import { isTyping } from '../ui/is-typing.ts'
 import { Hint } from '../ui/kbd.tsx'
 
-/** The object that a panel shows beside the list, and the way to the others of the page. */
+/** Object in the side panel, and functions to move to others on the page. */
 export type Walk = {
   id: string
-  /** The objects of the page, in their order. */
+  /** Objects of the page, in their order. */
   ids: readonly string[]
   onMove: (id: string) => void
   onClose: () => void
 }
 
 type Props = Walk & {
-  /** `device`: the noun of the list. */
+  /** Noun of the list: `device`. */
   noun: string
-  /** The name of the panel for assistive technology; noun and name unless given. */
+  /** Name of the panel for assistive technology; default: noun and name. */
   label?: string | undefined
   /** Undefined until the object has been read. */
   name: string | undefined
   icon: IconName
   /** Shows a long name on several lines. */
   wrapsName?: boolean
-  /** Beside the name, for example a badge. */
+  /** Content beside the name, for example a badge. */
   aside?: ReactNode
   /** Buttons between the arrows and the closing button. */
   tools?: ReactNode
-  /** One line of facts: status, owner. */
+  /** Line of facts: status, owner. */
   facts?: ReactNode
   actions?: ReactNode
-  /** Keys of the object, beside those of the panel itself. */
+  /** Keys of the object, in addition to those of the panel. */
   hints?: readonly { keys: readonly string[]; does: string }[]
   children: ReactNode
 }
 
 /**
- * One object beside its list. The arrow keys and the arrows in its head walk the list; the focus enters the panel when
- * it opens, and returns to the row of the object when it closes.
+ * Object beside its list. The arrow keys and the arrows in its head move through the list. The focus moves into the
+ * panel when it opens, and returns to the row of the object when it closes.
  *
  * @example <SidePanel {...walk} noun="token" icon="key" name={token?.name}>…</SidePanel>
  */
@@ -96,7 +96,7 @@ export function SidePanel(props: Props) {
   )
 }
 
-/** Separates the facts in the head of a panel. */
+/** Separator between the facts in the head of a panel. */
 export const Dot = () => <span className="faint">·</span>
 
 type MoveProps = { icon: 'up' | 'down'; label: string; to: string | undefined; onMove: (id: string) => void }
@@ -110,7 +110,7 @@ const Move = ({ icon, label, to, onMove }: MoveProps) => (
   />
 )
 
-/** Walks the list with the arrows, `j` and `k`, unless the focus is in a control that has these keys itself. */
+/** Moves through the list with the arrows, `j` and `k`, unless the focused control uses these keys. */
 const walkKey =
   ({ id, ids, onMove }: Walk) =>
   (event: KeyboardEvent): void => {
@@ -123,7 +123,7 @@ const walkKey =
     if (to !== undefined) onMove(to)
   }
 
-/** Moves the focus into the panel, and at its end to the row of the object that it shows then. */
+/** Moves the focus into the panel. When the panel closes, moves it to the row of the shown object. */
 function useFocusWhenOpened(id: string) {
   const ref = useRef<HTMLElement>(null)
   const shown = useRef(id)

@@ -4,17 +4,17 @@ import type { Selection } from './selection.ts'
 
 type Keys = {
   selection: Selection | undefined
-  /** The object in the panel, which the keys mean while no row has the focus. */
+  /** Object in the panel. The keys act on it while no row has the focus. */
   openId: string | undefined
   onRefresh: () => void
   onEscape: () => void
-  /** Keys of the list itself, with the id of the row that has the focus, or of the object in the panel. */
+  /** Keys of the list itself. They get the id of the focused row, or of the object in the panel. */
   verbs?: Readonly<Record<string, (id: string) => void>>
 }
 
 /**
- * The keys of a list: `j` `k` `↑` `↓` move, `x` selects, `Shift X` a range, `Ctrl A` the page, `R` refreshes, `Esc`
- * clears. `Enter` opens, as it does for every link.
+ * Registers the keys of a list: `j` `k` `↑` `↓` move, `x` selects, `Shift X` a range, `Ctrl A` the page, `R` refreshes,
+ * `Esc` clears. `Enter` opens, as for every link.
  */
 export function useListKeys(list: RefObject<HTMLElement | null>, keys: Keys): void {
   useEffect(() => {

@@ -9,7 +9,7 @@ export type SavedView = OutputOf<'GET /v1/admin/views'>['items'][number]
 
 const views = 'GET /v1/admin/views'
 
-/** Shares, keeps for oneself or deletes a saved view. */
+/** Menu of a saved view: share, make private, delete. */
 export function ViewMenu({ view, onDeleted }: { view: SavedView; onDeleted: () => void }) {
   const queries = useQueryClient()
   const can = useCan()

@@ -7,7 +7,7 @@ type AppLinkProps = Omit<ComponentProps<'a'>, 'href'> & {
 }
 
 /**
- * A link inside the console. It takes any path as text, so that paths from the API or a table work too.
+ * Link inside the console. It takes any path as text, so that paths from the API or a table work too.
  *
  * @example <AppLink to={`/admin/devices/${device.id}`}>{device.name}</AppLink>
  */

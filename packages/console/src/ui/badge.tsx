@@ -4,14 +4,14 @@ import { classes } from './classes.ts'
 type BadgeProps = { kind?: 'ok' | 'warn' | 'bad' | 'info' | 'plain' | undefined; children: ReactNode }
 
 /**
- * A fact about an object, never its status.
+ * Fact about an object, never its status.
  *
  * @example <Badge kind="info">canary</Badge>
  */
 export const Badge = ({ kind, children }: BadgeProps) => <span className={classes('badge', kind)}>{children}</span>
 
 /**
- * A word that an administrator gave an object.
+ * Word that an administrator gave an object.
  *
  * @example <Tag>engineering</Tag>
  */

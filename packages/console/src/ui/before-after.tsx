@@ -3,7 +3,7 @@ import { Fragment, type ReactNode } from 'react'
 type Change = { field: string; before?: ReactNode; after?: ReactNode }
 
 /**
- * What a change did to each field: the old value struck by colour, then the new one.
+ * Changed fields: the old value with a colour for removal, then the new one.
  *
  * @example <BeforeAfter changes={[{ field: 'capacity', before: '400', after: '500' }]} />
  */

@@ -1,5 +1,5 @@
 /**
- * The mark of Holdfast, the same as on the sign-in page.
+ * Logo of Holdfast, the same as on the sign-in page.
  *
  * @example <Brand />
  */

@@ -9,17 +9,17 @@ type Look = {
   kind?: 'primary' | 'ghost' | 'danger' | 'danger-solid' | undefined
   size?: 'sm' | undefined
   icon?: IconName | undefined
-  /** The key that does the same, for example `R`. The view registers the key itself. */
+  /** Key that does the same, for example `R`. The view registers the key itself. */
   kbd?: string | undefined
   children: ReactNode
 }
 type ButtonProps = Look & {
-  /** The button shows `busyLabel` until the promise settles. A rejected promise is the caller's to show. */
+  /** Handler; the button shows `busyLabel` until its promise settles. The caller shows a rejected promise. */
   onClick?: (() => unknown) | undefined
-  /** Why the button is off. It stays focusable, so that a keyboard finds the reason. */
+  /** Reason why the button is off. The button stays focusable, so that keyboard users can read the reason. */
   offReason?: string | undefined
   busyLabel?: string | undefined
-  /** For a submit button, whose work the form does. */
+  /** True while the form of a submit button works. */
   isBusy?: boolean | undefined
   type?: 'button' | 'submit' | undefined
   autoFocus?: boolean | undefined
@@ -27,7 +27,7 @@ type ButtonProps = Look & {
 }
 
 /**
- * A button with a verb and an object as its label.
+ * Button with a verb and an object as its label.
  *
  * @example <Button kind="primary" icon="plus" busyLabel="Creating…" onClick={createToken}>Create token</Button>
  */
@@ -70,7 +70,7 @@ export function Button({ kind, size, icon, kbd, children, type = 'button', ...re
   )
 }
 
-/** Both labels share a cell, so that the width stays when one replaces the other. */
+/** Both labels share a cell, so that the width stays the same when one replaces the other. */
 const Labels = ({ label, busyLabel, isBusy }: { label: ReactNode; busyLabel: string; isBusy: boolean }) => (
   <span className="labels">
     <span className={isBusy ? 'unseen' : undefined}>{label}</span>
@@ -79,7 +79,7 @@ const Labels = ({ label, busyLabel, isBusy }: { label: ReactNode; busyLabel: str
 )
 
 /**
- * A link that looks like a button.
+ * Link that looks like a button.
  *
  * @example <ButtonLink to="/admin/devices" kind="ghost">All devices</ButtonLink>
  */

@@ -8,22 +8,22 @@ type CellState = 'ok' | 'warn' | 'bad' | 'drain' | 'none' | 'wait'
 type Cell = {
   id: string
   state: CellState
-  /** Names the thing and says its state in words: `gw-fra-2: down, no heartbeat for 100 s`. */
+  /** Name and state in words: `gw-fra-2: down, no heartbeat for 100 s`. */
   label: string
   to?: string | undefined
 }
 type CellStripProps = {
-  /** Says the sum: `25 gateways: 24 healthy, 1 down`. */
+  /** Sum in words: `25 gateways: 24 healthy, 1 down`. */
   label: string
   cells: readonly Cell[]
   size?: 'sm' | undefined
 }
-/** More are no longer told apart. */
+/** Most cells that stay distinguishable. */
 const atMost = 200
 const moves: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }
 
 /**
- * One cell for each real thing. Cells with an address are links, which the arrow keys walk.
+ * One cell for each object. Cells with an address are links; the arrow keys move between them.
  *
  * @example <CellStrip label="25 gateways: 24 healthy, 1 down" cells={gateways.map(toCell)} />
  */

@@ -3,7 +3,7 @@ import { Note } from './note.tsx'
 import { FailureDetail, LimitReached, Refused, SignedOut, sentence } from './problem.tsx'
 
 /**
- * Says why a change was not made. The button of the change stays beside it: a change is never sent again by itself.
+ * Explains the failure of a change. The button of the change stays beside it: a change is never retried by itself.
  *
  * @example {error && <ChangeProblem error={error} />}
  */

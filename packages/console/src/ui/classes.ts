@@ -1,5 +1,5 @@
 /**
- * Joins the names of CSS classes, without the ones that are off.
+ * Joins the names of CSS classes and leaves out those that are off.
  *
  * @example classes('btn', isSmall && 'sm') // 'btn sm' or 'btn'
  */

@@ -1,4 +1,4 @@
-/** How often shown times are judged again. */
+/** Interval between updates of shown times. */
 const everyMs = 10_000
 
 const listeners = new Set<() => void>()
@@ -10,7 +10,7 @@ function tick() {
   for (const listener of listeners) listener()
 }
 
-/** The timer runs while something listens and the page is visible. */
+/** Runs the timer while there are listeners and the page is visible. */
 function setTimer() {
   const isNeeded = listeners.size > 0 && !document.hidden
   if (isNeeded && timer === undefined) {
@@ -23,7 +23,7 @@ function setTimer() {
   }
 }
 
-/** Listens to the clock that all shown times share. For `useSyncExternalStore`. */
+/** Subscribes to the clock that all shown times share. For `useSyncExternalStore`. */
 export function subscribeToClock(listener: () => void): () => void {
   if (listeners.size === 0) document.addEventListener('visibilitychange', setTimer)
   listeners.add(listener)
@@ -35,5 +35,5 @@ export function subscribeToClock(listener: () => void): () => void {
   }
 }
 
-/** The time of the last tick, in milliseconds. */
+/** Returns the time of the last tick, in ms. */
 export const clockNow = (): number => now

@@ -3,16 +3,16 @@ import { CopyIcon } from './copy.tsx'
 import { inTenant } from './copy-command.ts'
 
 type CodeBlockProps = {
-  /** What the button copies, and what is shown unless there are children. */
+  /** Text that the button copies. It is shown too unless there are children. */
   text: string
   label?: string | undefined
   doesWrap?: boolean | undefined
-  /** The same text with colours. */
+  /** Same text with colours. */
   children?: ReactNode
 }
 
 /**
- * Code, with a button that copies it.
+ * Code with a button that copies it.
  *
  * @example <CodeBlock text={JSON.stringify(rule, null, 2)} label="Copy rule" />
  */
@@ -29,7 +29,7 @@ export function CodeBlock({ text, label = 'Copy', doesWrap = false, children }: 
 }
 
 /**
- * One line for a shell. The prompt is not copied.
+ * Command line for a shell. The prompt is not copied.
  *
  * @example <CommandLine text="holdfast device list --status active" />
  */

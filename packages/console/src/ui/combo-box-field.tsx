@@ -19,7 +19,7 @@ export type ComboBoxProps = {
 
 const waitMs = 200
 
-/** The options for a text, those before while the next are searched. */
+/** Returns the options for a text. Keeps the last ones while the next search runs. */
 function useOptions(text: string, search: ComboBoxProps['search']) {
   const [found, setFound] = useState<{ options: readonly ComboOption[]; state: 'busy' | 'done' | 'failed' }>({
     options: [],
@@ -47,12 +47,12 @@ const emptyTexts = {
   failed: 'The search failed. Type again to repeat it.',
 }
 
-/** The field of a `ComboBox`, a module of its own. */
+/** Field of a `ComboBox`, loaded as its own module. */
 export function ComboBoxField(props: ComboBoxProps) {
   const { label, help, error, optional = false, placeholder, value, onChange, search } = props
   const portal = useOverlayElement()
   const [text, setText] = useState(value?.label ?? '')
-  // The chosen label is no search: opening the list again shows all.
+  // The label of the chosen option is no search text: opening the list again shows all options.
   const { options, state } = useOptions(text === value?.label ? '' : text, search)
   const choose = (id: string | number | null) => {
     const chosen = options.find((option) => option.id === id)

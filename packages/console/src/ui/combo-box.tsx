@@ -6,7 +6,7 @@ import { lazily } from './lazy.tsx'
 const box = lazily(() => import('./combo-box-field.tsx').then((module) => module.ComboBoxField))
 
 /**
- * Chooses one of many people, groups or gateways by typing. Its module is loaded with the first one.
+ * Chooses one of many users, groups or gateways by typing. Its module is loaded at first use.
  *
  * @example <ComboBox label="User" value={user} onChange={setUser} search={searchUsers} />
  */
@@ -16,7 +16,7 @@ export const ComboBox = (props: ComboBoxProps) => (
   </Suspense>
 )
 
-/** The same field in its final size, until the module is there. */
+/** Field in its final size, shown until the module is loaded. */
 const Waiting = ({ label, help, optional, placeholder, value }: ComboBoxProps) => (
   <Field label={label} help={help} optional={optional}>
     {(wiring) => (

@@ -7,25 +7,25 @@ import { Modal } from './overlay.tsx'
 import { useDraft } from './use-draft.ts'
 
 type ConfirmProps = {
-  /** A question with number and kind: `Revoke 38 devices for good?` */
+  /** Question with number and kind: `Revoke 38 devices for good?` */
   title: string
-  /** How the objects were found, and whether it can be undone. */
+  /** Origin of the objects, and a statement whether the change can be undone. */
   lede?: ReactNode
-  /** The first names, and how many more there are. */
+  /** First names, and the number of further ones. */
   objects: { names: readonly ReactNode[]; more?: number | undefined }
-  /** The effects, as plain sentences. */
+  /** Effects, as plain sentences. */
   effects: readonly { icon: IconName; text: string }[]
   reason?: 'optional' | 'required' | undefined
-  /** The number or the name that must be typed first. For more than 25 objects and for changes of trust. */
+  /** Number or name that the person must type first. For more than 25 objects and for changes of trust. */
   typed?: string | undefined
   keepLabel: string
   deedLabel: string
   busyLabel: string
-  /** More fields, for example a duration. */
+  /** Further fields, for example a duration. */
   children?: ReactNode
-  /** The failure of the last attempt. */
+  /** Failure of the last attempt. */
   problem?: ReactNode
-  /** The `holdfast` line that does the same. */
+  /** Equivalent `holdfast` command line. */
   command?: string | undefined
   danger?: boolean | undefined
   /** Makes the change. The dialog stays open until the caller closes it. */
@@ -34,7 +34,7 @@ type ConfirmProps = {
 }
 
 /**
- * Asks before something dangerous. The focus is on the safe button.
+ * Asks before a dangerous action. The focus is on the safe button.
  *
  * @example <Confirm title="End 3 sessions?" keepLabel="Keep sessions" deedLabel="End 3 sessions" … />
  */

@@ -6,7 +6,7 @@ import { shortId } from './format.ts'
 import { IconButton } from './icon-button.tsx'
 
 /**
- * Copies a text, and says for two seconds that it did or could not.
+ * Copies a text, and shows for 2 s whether that worked.
  *
  * @example const { result, copy } = useCopy(line)
  */
@@ -24,11 +24,11 @@ export function useCopy(text: string) {
   }
   return { result, copy }
 }
-/** The icon of a result, in place of the one for copying. */
+/** Icons of the results. They replace the copy icon. */
 export const copyIcons = { copied: 'check', refused: 'warn' } as const
 
 /**
- * An identifier in short, with a button that copies all of it.
+ * Shortened identifier with a button that copies the full one.
  *
  * @example <CopyId id={device.id} />
  */
@@ -43,7 +43,7 @@ export function CopyId({ id, short = shortId(id) }: { id: string; short?: string
   )
 }
 
-/** The icon that copies a text. */
+/** Icon button that copies a text. */
 export function CopyIcon({ text, label, size }: { text: string; label: string; size?: 's' | undefined }) {
   const { result, copy } = useCopy(text)
   return <IconButton icon={result ? copyIcons[result] : 'copy'} label={label} size={size} onClick={copy} />
@@ -54,12 +54,12 @@ type CopyButtonProps = {
   label: string
   kind?: 'primary' | 'ghost' | undefined
   size?: 'sm' | undefined
-  /** After the text is in the clipboard. */
+  /** Called after the text is in the clipboard. */
   onCopied?: (() => void) | undefined
 }
 
 /**
- * A button with words that copies a text.
+ * Button with a label that copies a text.
  *
  * @example <CopyButton text={command} label="Copy as command" kind="ghost" />
  */

@@ -4,8 +4,8 @@ import { useEffect, useEffectEvent, useState } from 'react'
  * Counts seconds down and calls `onEnd` once at zero.
  *
  * @param seconds - the first value
- * @param cause - the reason to count, for example the error; another one starts it anew
- * @returns the seconds that are left; undefined at the end
+ * @param cause - the reason to count, for example the error; a new one restarts the count
+ * @returns the remaining seconds; undefined at the end
  * @example const left = useCountdown(error.retryAfterSeconds, error, retry)
  */
 export function useCountdown(seconds: number, cause: unknown, onEnd: () => void): number | undefined {
@@ -16,7 +16,7 @@ export function useCountdown(seconds: number, cause: unknown, onEnd: () => void)
     const { left } = count
     if (left === undefined) return
     const timer = setTimeout(() => {
-      // A hidden page sends nothing, so it waits at its last second.
+      // A hidden page sends no requests, so the count stops at 1.
       const next = left > 1 ? left - 1 : document.hidden ? left : undefined
       setCount({ cause: count.cause, left: next })
       if (next === undefined) end()

@@ -2,7 +2,7 @@ import { classes } from './classes.ts'
 import { Modal, type OverlayProps } from './overlay.tsx'
 
 /**
- * A dialog in the middle of the page. It is open while it is rendered.
+ * Dialog in the middle of the page. It is open while it is rendered.
  *
  * @example {isOpen && <Dialog title="Rename device" onClose={close} footer={buttons}>…</Dialog>}
  */

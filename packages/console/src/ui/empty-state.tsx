@@ -4,16 +4,16 @@ import { CommandLine } from './code-block.tsx'
 
 type FirstRunProps = {
   title: string
-  /** One sentence: how the first object comes to be. */
+  /** Sentence that says how to create the first object. */
   sentence: ReactNode
-  /** The primary button. */
+  /** Primary button. */
   action?: ReactNode
-  /** The `holdfast` line that does the same. */
+  /** Equivalent `holdfast` command line. */
   command?: string | undefined
 }
 
 /**
- * What stands in a list that has never had an object.
+ * Empty state of a list that has never had an object.
  *
  * @example <FirstRun title="No devices yet" sentence="A device joins with a token." command="holdfast token create" />
  */
@@ -38,7 +38,7 @@ type FilteredEmptyProps = {
 }
 
 /**
- * What stands in a list that no object of passes the filters.
+ * Empty state of a list without matches for its filters.
  *
  * @example <FilteredEmpty title="No device matches" filters={active} onClear={drop} onClearAll={dropAll} />
  */

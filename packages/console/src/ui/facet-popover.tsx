@@ -16,7 +16,7 @@ type FacetPopoverProps = {
   onClose: () => void
 }
 
-/** The values of a `FacetPill`, a module of its own. */
+/** List of values of a `FacetPill`, loaded as its own module. */
 export function FacetPopover({ label, options, selected, onChange, isSingle, trigger, onClose }: FacetPopoverProps) {
   const portal = useOverlayElement()
   const choose = (keys: Iterable<string | number> | 'all') => {

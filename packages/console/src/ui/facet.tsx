@@ -6,22 +6,22 @@ import { lazily } from './lazy.tsx'
 import './ui.css'
 
 type FacetPillProps = {
-  /** `Status` */
+  /** Name of the filter: `Status`. */
   label: string
   options: readonly FacetOption[]
   selected: readonly string[]
   onChange: (selected: readonly string[]) => void
-  /** Before the value: `Unseen for`; `<label> is` unless given. */
+  /** Text before the value: `Unseen for`; default: `<label> is`. */
   phrase?: string | undefined
-  /** The API takes one value only. */
+  /** True if the API accepts only one value. */
   isSingle?: boolean | undefined
-  /** Opens the values at once: the pill was added to be used. */
+  /** Opens the values at once, for a pill that has just been added. */
   isOpenAtFirst?: boolean | undefined
 }
 const popover = lazily(() => import('./facet-popover.tsx').then((module) => module.FacetPopover))
 
 /**
- * A filter of a list: a dashed pill that becomes a chip once values are chosen.
+ * Filter of a list: a dashed pill that becomes a chip once values are chosen.
  *
  * @example <FacetPill label="Status" options={statuses} selected={status} onChange={setStatus} />
  */
@@ -80,16 +80,16 @@ const onRemoveKey = (remove: () => void) => (event: KeyboardEvent) => {
 }
 
 type FilterChipProps = {
-  /** `Token is` */
+  /** Text before the value: `Token is`. */
   label: string
   value: string
   onRemove: () => void
-  /** Opens what changes the value; without it the value is only text. */
+  /** Opens the control that changes the value. Without it the value is plain text. */
   onOpen?: (() => void) | undefined
 }
 
 /**
- * A filter that is on and has no pill of its own. Backspace removes it too.
+ * Active filter without a pill of its own. Backspace removes it too.
  *
  * @example <FilterChip label="Token is" value={token.name} onRemove={clear} />
  */

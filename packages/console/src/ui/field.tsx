@@ -2,22 +2,22 @@ import { type ReactNode, useId } from 'react'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
 
-/** What all fields have in common. */
+/** Properties that all fields share. */
 export type FieldProps = {
   label: ReactNode
-  /** The effect of the value, not its name again. */
+  /** Effect of the value, not its name again. */
   help?: ReactNode
-  /** What is wrong, and an example of what is right. */
+  /** Error, and an example of a valid value. */
   error?: string | undefined
   optional?: boolean | undefined
-  /** Why the field is off; it stands in place of the help. */
+  /** Reason why the field is off; it replaces the help. */
   offReason?: string | undefined
-  /** `row` is a row of settings: what it does at the left, the value at the right. */
+  /** `row` is a row of settings: description at the left, value at the right. */
   look?: 'row' | undefined
-  /** In a row: the stored value, where the shown one differs from it. */
+  /** In a row: the stored value, if the shown one differs from it. */
   was?: string | undefined
 }
-/** What the control itself takes from its field. */
+/** Attributes that the control gets from its field. */
 type Wiring = {
   id: string
   disabled: boolean
@@ -77,11 +77,14 @@ export function Field(props: FieldProps & { children: (wiring: Wiring) => ReactN
   )
 }
 
-/** The API names a field in its own words and says the rest of the sentence: `must be 1 or more`. */
+/**
+ * Builds the error sentence. The API error has no subject, for example `must be 1 or more`: the label becomes the
+ * subject.
+ */
 const sentenceOf = (label: ReactNode, error: string): string =>
   typeof label === 'string' && /^[a-z]/.test(error) ? `${label}: ${error}${/[.?!]$/.test(error) ? '' : '.'}` : error
 
-/** The sentence under a field that is wrong. */
+/** Sentence under an invalid field. */
 export const FieldError = ({ id, text }: { id?: string | undefined; text: string }) => (
   <span className="err" id={id}>
     <Icon name="bad" />
@@ -90,11 +93,11 @@ export const FieldError = ({ id, text }: { id?: string | undefined; text: string
 )
 
 /**
- * Puts the focus on the first field that is wrong.
+ * Moves the focus to the first invalid field.
  *
  * @example onError: () => focusFirstError(form.current)
  */
 export function focusFirstError(form: HTMLElement | null): void {
-  // The fields get their errors with the next drawing.
+  // The fields show their errors after the next render.
   requestAnimationFrame(() => form?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
 }

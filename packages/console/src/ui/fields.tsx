@@ -9,7 +9,7 @@ type InputProps = Pick<
   'type' | 'name' | 'placeholder' | 'autoComplete' | 'inputMode' | 'maxLength' | 'spellCheck' | 'required'
 > & { isMono?: boolean | undefined }
 
-/** The properties of the field, without those of its control. */
+/** Returns the properties of the field, without those of its control. */
 const fieldOf = ({ label, help, error, optional, offReason, look, was }: FieldProps): FieldProps => ({
   label,
   help,
@@ -42,7 +42,7 @@ type NumberProps = FieldProps &
   Value<number | undefined> & { unit?: string | undefined; min?: number | undefined; max?: number | undefined }
 
 /**
- * A whole number with its unit behind it. Text that is no such number gives undefined and says so.
+ * Whole number with its unit behind it. An invalid text gives undefined and an error.
  *
  * @example <NumberField label="Lock an account after" unit="failures" min={3} value={n} onChange={setN} />
  */

@@ -1,10 +1,10 @@
-/** The zone in which times are shown. */
+/** Time zone of shown times. */
 export type TimeZone = 'utc' | 'local'
 
 const minute = 60
 const hour = 60 * minute
 const day = 24 * hour
-/** Largest first: two of them that follow each other are shown. */
+/** Units, largest first. At most two adjacent ones are shown. */
 const units = [
   [365 * day, 'y'],
   [30 * day, 'mo'],
@@ -15,9 +15,9 @@ const units = [
 ] as const
 
 /**
- * Formats a length of time with at most two units.
+ * Formats a duration with at most two units.
  *
- * @param seconds - the length
+ * @param seconds - the duration
  * @example formatDuration(100) // '1 min 40 s'
  */
 export function formatDuration(seconds: number): string {
@@ -35,7 +35,7 @@ export function formatDuration(seconds: number): string {
 const durationUnits = units.slice(2)
 
 /**
- * Formats a time as its distance from now. Ten seconds either way are "now": clocks differ by that much.
+ * Formats a time as its distance from now. Up to 10 s in either direction is "now": clocks differ by that much.
  *
  * @param at - RFC 3339
  * @param now - milliseconds since 1970
@@ -53,7 +53,7 @@ export function formatRelative(at: string, now: number): string {
 
 const two = (n: number) => String(n).padStart(2, '0')
 
-/** The parts of a time in a zone, and how its offset is written. */
+/** Returns the parts of a time in a zone, and the text of its offset. */
 function partsOf(at: string, zone: TimeZone) {
   const date = new Date(at)
   const offset = zone === 'utc' ? 0 : -date.getTimezoneOffset()

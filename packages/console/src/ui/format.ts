@@ -7,7 +7,7 @@ export const formatCount = (count: number, one: string, many = `${one}s`): strin
   `${formatNumber(count)} ${count === 1 ? one : many}`
 
 /**
- * Formats a part of a whole. Only a true 0 or 100 is shown as such.
+ * Formats a share as a percentage. Only an exact 0 or 100 is shown as such.
  *
  * @param share - 0 to 1
  * @example formatPercent(0.856) // '85.6 %'
@@ -49,7 +49,7 @@ export const shortId = (id: string): string => {
 /** @example shortDigest('9f86d081884c7d659a2f') // '9f86d081' */
 export const shortDigest = (digest: string): string => digest.replace(/^sha256:/, '').slice(0, 8)
 
-/** Words of the API whose shown form is not the word itself. */
+/** Shown texts of API words that differ from the word itself. */
 const shownWords: Readonly<Record<string, string>> = {
   non_compliant: 'Fails',
   on_it: 'Still on it',
@@ -77,7 +77,7 @@ const shownWords: Readonly<Record<string, string>> = {
 }
 
 /**
- * Turns a kind or a state of the API into the word that people read.
+ * Returns the text that the console shows for a kind or state of the API.
  *
  * @example formatWord('non_compliant') // 'Fails'
  */

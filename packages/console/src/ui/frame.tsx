@@ -2,21 +2,21 @@ import { type ReactNode, useId } from 'react'
 import { classes } from './classes.ts'
 
 type FrameProps = {
-  /** Makes the region a place that links go to. */
+  /** Anchor for links to the region. */
   id?: string | undefined
   title: ReactNode
   /** Links or figures at the right of the title. */
   aside?: ReactNode
   footer?: ReactNode
-  /** `flush` for a table to the edges; `none` where the children bring their own. */
+  /** `flush` for a table up to the edges; `none` if the children have their own inset. */
   inset?: 'flush' | 'none' | undefined
-  /** The columns of the grid it spans: `c6`. */
+  /** Width in columns of the grid: `c6`. */
   className?: string | undefined
   children: ReactNode
 }
 
 /**
- * A region of the page with one line around it.
+ * Region of the page with a border.
  *
  * @example <Frame title="Gateways" className="c6" aside={<AppLink to="/admin/gateways">All</AppLink>}>…</Frame>
  */

@@ -5,14 +5,14 @@ import './ui.css'
 
 type IconButtonProps = Omit<ComponentProps<'button'>, 'aria-label' | 'children' | 'disabled'> & {
   icon: IconName
-  /** What it does, with its object: `Copy dev_01h…`, `Close`. */
+  /** Effect and object: `Copy dev_01h…`, `Close`. */
   label: string
   size?: 's' | undefined
   offReason?: string | undefined
 }
 
 /**
- * A button that shows an icon only. Its label is its name for assistive technology and the tooltip.
+ * Button that shows only an icon. Its label is its name for assistive technology and its tooltip.
  *
  * @example <IconButton icon="x" label="Close" onClick={close} />
  */

@@ -1,6 +1,6 @@
 import { classes } from './classes.ts'
 
-/** The paths of all icons, drawn on a grid of 24 with a stroke of 1.75. */
+/** Paths of all icons, drawn on a grid of 24 with a stroke of 1.75. */
 const paths = {
   home: 'M3 10.5 12 3l9 7.5V20a1 1 0 0 1-1 1h-5v-6h-6v6H4a1 1 0 0 1-1-1z',
   fleet: 'M4 5h16v11H4zM2 20h20M9 16v4M15 16v4',
@@ -65,13 +65,13 @@ export type IconName = keyof typeof paths
 
 type IconProps = {
   name: IconName
-  /** `s` is 14 px; without it the icon has 16 px. */
+  /** `s` is 14 px; the default is 16 px. */
   size?: 's' | undefined
   className?: string | undefined
 }
 
 /**
- * Draws an icon. The word beside it says what it means, so it is hidden from assistive technology.
+ * Icon. The word beside it has the same meaning, so assistive technology ignores the icon.
  *
  * @example <Icon name="copy" size="s" />
  */

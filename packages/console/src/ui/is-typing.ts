@@ -1,4 +1,4 @@
-/** Whether a key belongs to what has the focus: a field, or a dialog. */
+/** True if a text field or a select has the focus: the key is input for it. */
 export function isTyping(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement | null
   return (

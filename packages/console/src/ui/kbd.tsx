@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 
 /**
- * A key that does the same as the control beside it. `aria-keyshortcuts` tells assistive technology where it helps.
+ * Key that does the same as the control beside it. `aria-keyshortcuts` tells assistive technology where it helps.
  *
  * @example <Kbd>R</Kbd>
  */

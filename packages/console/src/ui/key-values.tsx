@@ -7,7 +7,7 @@ type KeyValuesProps = {
 }
 
 /**
- * A list of properties. A row that is off is left out; an empty value is a dash.
+ * List of properties. A row that is off is left out; an empty value is a dash.
  *
  * @example <KeyValues rows={[['Platform', 'macOS'], ['Serial', device.serial]]} />
  */

@@ -6,18 +6,18 @@ import type { Mark } from './status.tsx'
 
 type KpiProps = {
   label: string
-  /** Undefined while it is not known: a dash. */
+  /** Value; undefined while unknown: a dash. */
   value: ReactNode
   unit?: string | undefined
   sub?: ReactNode
-  /** Only for what deviates. */
+  /** Mark, only for a value that deviates. */
   mark?: Mark | undefined
   to?: string | undefined
   spark?: readonly number[] | undefined
 }
 
 /**
- * Figures that share a frame and its lines.
+ * Figures in a common frame, with lines between them.
  *
  * @example <Kpis><Kpi label="Devices" value="1,284" sub="of 1,500" to="/admin/devices" /></Kpis>
  */
@@ -25,7 +25,6 @@ export const Kpis = ({ className, children }: { className?: 'four' | undefined; 
   <div className={classes('kpis', className)}>{children}</div>
 )
 
-/** One figure. */
 export function Kpi({ label, value, unit, sub, mark, to, spark }: KpiProps) {
   const content = (
     <>

@@ -2,9 +2,9 @@ import { Component, type ComponentType, lazy } from 'react'
 import { toast } from './toast.tsx'
 
 /**
- * A component whose module is loaded at the first use. `preload` on hover or focus hides the wait. Where the module
- * can't be loaded, a message says so, and `onClose` of the component is called. Browsers keep such a failure until the
- * page is loaded again.
+ * Returns a component whose module is loaded at first use. `preload` on hover or focus hides the delay. If the module
+ * cannot be loaded, a message is shown and `onClose` of the component is called. Browsers remember such a failure until
+ * the page is reloaded.
  *
  * @example const popover = lazily(() => import('./menu-popover.tsx').then((m) => m.MenuPopover))
  */
@@ -28,7 +28,7 @@ class NotLoaded extends Error {}
 
 type PartProps<P> = { part: ComponentType<P>; props: P }
 
-/** Shows nothing in place of a part that could not be loaded. Other errors go on to the view. */
+/** Renders nothing if its part could not be loaded. Rethrows other errors to the view. */
 class Part<P extends object> extends Component<PartProps<P>, { error?: Error }> {
   override state: { error?: Error } = {}
 

@@ -10,14 +10,14 @@ export type MenuAction = {
   id: string
   label: string
   icon?: IconName | undefined
-  /** For a choice that is on or off: the label stays where it is, a tick stands before it while it is on. */
+  /** State of a choice that is on or off. The label stays the same; a tick in front shows that it is on. */
   isOn?: boolean | undefined
   kbd?: string | undefined
   danger?: boolean | undefined
   offReason?: string | undefined
   onSelect: () => void
 }
-/** An action, or a line between groups of them. */
+/** Action, or a line between groups of actions. */
 export type MenuItem = MenuAction | 'line'
 
 type MenuPopoverProps = {
@@ -28,7 +28,7 @@ type MenuPopoverProps = {
   onClose: () => void
 }
 
-/** The menu of a `MenuButton`, a module of its own. */
+/** Menu of a `MenuButton`, loaded as its own module. */
 export function MenuPopover({ label, items, trigger, onSelect, onClose }: MenuPopoverProps) {
   const portal = useOverlayElement()
   const actions = items.filter((item) => item !== 'line')

@@ -5,19 +5,19 @@ import { lazily } from './lazy.tsx'
 import type { MenuAction, MenuItem } from './menu-popover.tsx'
 
 type MenuButtonProps = {
-  /** Names the object: `Actions for kst-mbp-0142`. */
+  /** Name of the object: `Actions for kst-mbp-0142`. */
   label: string
   items: readonly MenuItem[]
-  /** What the button shows; the three dots unless given. */
+  /** Content of the button; default: three dots. */
   trigger?: ReactNode
-  /** Classes of the button: `iconbtn` unless given. */
+  /** CSS classes of the button; default: `iconbtn`. */
   className?: string | undefined
 }
 
 const popover = lazily(() => import('./menu-popover.tsx').then((module) => module.MenuPopover))
 
 /**
- * A button that opens a menu. The menu is loaded when the pointer or the focus comes to the button.
+ * Button that opens a menu. The menu is loaded when the button gets the pointer or the focus.
  *
  * @example <MenuButton label={`Actions for ${name}`} items={[{ id: 'revoke', label: 'Revoke…', onSelect }]} />
  */
@@ -25,7 +25,7 @@ export function MenuButton({ label, items, trigger, className = 'iconbtn' }: Men
   const button = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)
   const [chosen, setChosen] = useState<MenuAction>()
-  // The action runs once the menu is gone and the focus is back: a dialog then returns it to this button.
+  // The action runs after the menu has closed and the focus is back: a dialog then returns the focus to this button.
   useEffect(() => {
     if (!chosen) return
     setChosen(undefined)

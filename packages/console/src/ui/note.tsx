@@ -5,19 +5,19 @@ import { Icon, type IconName } from './icon.tsx'
 type NoteProps = {
   kind?: 'info' | 'warn' | 'bad' | 'ok' | undefined
   icon?: IconName | undefined
-  /** The fact, as a sentence. */
+  /** Fact, as a sentence. */
   title?: ReactNode
-  /** What to do. */
+  /** Recommended action. */
   children?: ReactNode
   /** At most two buttons. */
   actions?: ReactNode
-  /** `alert` for what went wrong just now, `status` for what changed. */
+  /** `alert` for a failure just now, `status` for a change. */
   role?: 'alert' | 'status' | undefined
 }
 const icons = { info: 'info', warn: 'warn', bad: 'bad', ok: 'check' } as const
 
 /**
- * A message in the flow of the page.
+ * Message in the flow of the page.
  *
  * @example <Note kind="warn" title="The license ends in 9 d.">Install the new one.</Note>
  */

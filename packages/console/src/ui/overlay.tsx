@@ -12,9 +12,9 @@ import { Button } from './button.tsx'
 import { IconButton } from './icon-button.tsx'
 import './ui.css'
 
-/** The open modal dialog. A popover must be inside of it, since everything outside is inert. */
+/** Open modal dialog. A popover must be inside it, since everything outside is inert. */
 const OverlayElement = createContext<HTMLElement | undefined>(undefined)
-/** Where a popover is to be put: into the dialog around it, or undefined for the page. */
+/** Returns the element for a popover: the dialog around it, or undefined for the page. */
 export const useOverlayElement = () => useContext(OverlayElement)
 
 export type OverlayProps = {
@@ -22,8 +22,8 @@ export type OverlayProps = {
   onClose: () => void
   footer?: ReactNode
   /**
-   * Why it should not close now: the first Esc or × asks. `typed`: something is not saved; `secret`: something is
-   * shown only once.
+   * Reason to ask at the first Esc or × before closing. `typed`: there is unsaved input; `secret`: a secret is shown
+   * only once.
    */
   isHeld?: 'typed' | 'secret' | false | undefined
   children: ReactNode
@@ -31,7 +31,7 @@ export type OverlayProps = {
 type ModalProps = OverlayProps & { place: 'center' | 'right'; look: string; role?: 'alertdialog' | undefined }
 
 /**
- * A modal of the browser: what is behind it is inert, and closing it returns the focus to where it was.
+ * Modal dialog of the browser: the page behind it is inert, and closing it returns the focus.
  *
  * @example <Modal place="center" look="dialog" title="Rename device" onClose={close}>…</Modal>
  */
@@ -83,7 +83,7 @@ export function Modal({ title, onClose, footer, isHeld = false, children, place,
   )
 }
 
-/** The part that scrolls; the keyboard reaches it where nothing inside takes the focus. */
+/** Scrolling part. It takes the focus, so that a keyboard can scroll it. */
 const Body = ({ headId, children }: { headId: string; children: ReactNode }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
   // biome-ignore lint/a11y/useSemanticElements: it is no set of fields
@@ -116,7 +116,7 @@ function Ask({ held, onStay, onClose }: { held: 'typed' | 'secret'; onStay: () =
 
 const fields = 'input:not([type=hidden], :disabled), select:not(:disabled), textarea:not(:disabled), [contenteditable]'
 
-/** Opens the dialog, puts the focus on its first field or its safe button, and returns the focus at the end. */
+/** Opens the dialog, focuses its first field or its safe button, and returns the focus when it closes. */
 function useModal(element: HTMLDialogElement | null) {
   useEffect(() => {
     if (!element) return

@@ -4,21 +4,16 @@ import { Icon } from './icon.tsx'
 
 type PageHeadProps = {
   title: ReactNode
-  /** One soft line of facts. */
+  /** Line of facts under the title. */
   sub?: ReactNode
   crumbs?: readonly { to: string; label: string }[] | undefined
-  /** Ghost, plain, then one primary button. */
+  /** Buttons in order: ghost, plain, then one primary. */
   actions?: ReactNode
-  /** The status of the object, beside its name. */
+  /** Status of the object, beside its name. */
   badge?: ReactNode
   lede?: ReactNode
 }
 
-/**
- * The head of a page.
- *
- * @example <PageHead title="Devices" sub="1,284 of 1,500" actions={<Button kind="primary">Enroll device</Button>} />
- */
 export function PageHead({ title, sub, crumbs, actions, badge, lede }: PageHeadProps) {
   return (
     <div className="head">

@@ -11,18 +11,18 @@ import { useTimeZone } from './time-zone.ts'
 
 type ProblemProps = {
   error: Error
-  /** Asks the server again. The page does so by itself ten seconds after a failure. */
+  /** Sends the request again. The page also does so by itself 10 s after a failure. */
   retry: () => unknown
-  /** Name of the missing thing, as it stands in a sentence: `API keys`, `this device`. */
+  /** Name of the missing data in a sentence: `API keys`, `this device`. */
   what: string
-  /** Time at which the rows were read that still stand below, in milliseconds since 1970. */
+  /** Time at which the rows below were read, in ms since 1970. */
   asOf?: number | undefined
-  /** A link that follows a 404, for example to the list. */
+  /** Link after a 404, for example to the list. */
   elsewhere?: ReactNode
 }
 
 /**
- * Says why something could not be read, and what to do. A failed change has `ChangeProblem`.
+ * Explains a failed read, and how to proceed. A failed change has `ChangeProblem`.
  *
  * @example {query.error && <Problem error={query.error} retry={query.refetch} what="devices" />}
  */
@@ -166,7 +166,7 @@ function ServerProblem({ error, retry, what, asOf }: ProblemProps) {
   )
 }
 
-/** The sentence of the server and the id of the request, which its log has too. */
+/** Sentence of the server, and the id of the request, which is in the server's log too. */
 export function FailureDetail({ error }: { error: Error }) {
   const requestId = error instanceof ApiError ? error.requestId : undefined
   return (
@@ -198,7 +198,7 @@ const ErrorList = ({ errors }: { errors: Errors }) => (
 )
 
 /**
- * The errors of a form that belong to no field of it. Those of its fields stand under them (`errorOf`).
+ * Errors of a form that belong to none of its fields. Errors of fields are under the fields (`errorOf`).
  *
  * @example <FieldErrors error={mutation.error} fields={['name', 'max_uses']} />
  */
@@ -215,7 +215,7 @@ export function FieldErrors({ error, fields = [] }: { error: Error | null; field
 const topOf = (field: string) => field.split(/[.[]/)[0] ?? field
 
 /**
- * The sentence that the API has for a field of a form, or undefined.
+ * Returns the API error of a form field, or undefined.
  *
  * @example <TextField label="Name" error={errorOf(mutation.error, 'name')} … />
  */

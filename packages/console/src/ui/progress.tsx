@@ -3,19 +3,19 @@ import { classes } from './classes.ts'
 type Fill = 'bx1' | 'bx2' | 'bx3' | 'bx4' | 'bxok' | 'bxwarn' | 'bxbad' | 'bxnone'
 
 type BulletProps = {
-  /** 0 to 1; more is drawn as full. */
+  /** 0 to 1; larger values are drawn as full. */
   share: number
-  /** Says the figure: `1,284 of 1,500 devices`. */
+  /** Value in words: `1,284 of 1,500 devices`. */
   label: string
   fill?: Fill | undefined
-  /** Where a threshold or the value before stands, 0 to 1. */
+  /** Position of a threshold or the previous value, 0 to 1. */
   tick?: number | undefined
 }
 const bounded = (share: number) => Math.min(Math.max(share, 0), 1)
 const rounded = (n: number) => Math.round(n * 10) / 10
 
 /**
- * How much of a limit is used.
+ * Used share of a limit.
  *
  * @example <Bullet share={1284 / 1500} label="1,284 of 1,500 devices" tick={0.8} />
  */
@@ -29,7 +29,7 @@ export const Bullet = ({ share, label, fill = 'bx1', tick }: BulletProps) => (
 type StackBarProps = { parts: readonly { value: number; fill: Fill }[]; label: string; className?: string | undefined }
 
 /**
- * A whole in its parts.
+ * Parts of a whole.
  *
  * @example <StackBar label="287 moved, 25 stuck" parts={[{ value: 287, fill: 'bxok' }, …]} />
  */

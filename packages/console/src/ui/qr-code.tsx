@@ -4,7 +4,7 @@ import { lazily } from './lazy.tsx'
 const image = lazily(() => import('./qr-image.tsx').then((module) => module.QrImage))
 
 /**
- * A QR code. The module that makes it is loaded with the first one.
+ * QR code. Its module is loaded at first use.
  *
  * @example <QrCode text={otpauthUri} label="QR code for your authenticator app" />
  */

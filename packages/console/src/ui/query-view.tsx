@@ -14,18 +14,18 @@ export type QueryState<T> = {
 }
 type Props<T> = {
   query: QueryState<T>
-  /** Name of the data, as it stands in a sentence: `the sessions of this device`. */
+  /** Name of the data in a sentence: `the sessions of this device`. */
   what: string
-  /** Without this permission the caller sees why. */
+  /** Permission to read the data. A caller without it sees the reason. */
   permission?: Permission | undefined
-  /** Stands there until the first answer. */
+  /** Content until the first response. */
   waiting?: ReactNode
   children: (data: T) => ReactNode
 }
 
 /**
- * A part of a page that reads from the API: missing permission, failure, skeleton, then the data. After a failed
- * refetch the last data stays below the failure.
+ * Part of a page that reads from the API: missing permission, failure, skeleton, then the data. After a failed refetch
+ * the last data stays below the failure.
  *
  * @example <QueryView query={query} what="certificates" permission="spc:read">{({ items }) => …}</QueryView>
  */

@@ -1,6 +1,6 @@
 /**
- * React Aria puts a `<style>` into the page unless an element of this id is there. The content security policy refuses
- * it, so an empty element takes the place; `ui.css` has the rule. Import this before React Aria.
+ * Prevents a `<style>` element of React Aria, which the content security policy refuses. React Aria adds none if an
+ * element with this id exists; `ui.css` has the rule. Import this before React Aria.
  */
 const styleId = 'react-aria-pressable-style'
 if (!document.getElementById(styleId)) {

@@ -1,5 +1,5 @@
 /**
- * Lets the browser save a text as a file.
+ * Saves a text as a file through the browser.
  *
  * @example saveFile('devices.csv', 'text/csv', rows)
  */

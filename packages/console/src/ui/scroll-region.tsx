@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 
 type Props = { className: string; label: string; children: ReactNode }
 
-/** A part of the page that scrolls. It takes the focus, so that the keyboard can scroll it. */
+/** Scrolling part of the page. It takes the focus, so that the keyboard can scroll it. */
 export const ScrollRegion = ({ className, label, children }: Props) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
   <section className={className} tabIndex={0} aria-label={label}>

@@ -6,20 +6,20 @@ import { Note } from './note.tsx'
 import { Sheet } from './sheet.tsx'
 
 type OneTimeSecretProps = {
-  /** `API key of ci-deploy` */
+  /** Kind and owner: `API key of ci-deploy`. */
   title: string
-  /** The kind of the secret, as it stands in a sentence: `API key`. */
+  /** Kind of the secret in a sentence: `API key`. */
   what: string
   secret: string
-  /** How it is used. */
+  /** Instructions for its use. */
   usage?: ReactNode
-  /** The way back from a lost secret. */
+  /** Steps after the secret is lost. */
   ifLost: string
   onClose: () => void
 }
 
 /**
- * Shows a secret that the server does not show again. It leaves the page when the sheet closes.
+ * Shows a secret that the server does not return again. Closing the sheet removes it from the page.
  *
  * @example <OneTimeSecret title="API key of ci" what="API key" secret={key} ifLost="Rotate it." onClose={forget} />
  */

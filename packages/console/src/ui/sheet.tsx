@@ -1,7 +1,7 @@
 import { Modal, type OverlayProps } from './overlay.tsx'
 
 /**
- * A sheet at the right edge, to create or edit. It is open while it is rendered.
+ * Sheet at the right edge, to create or edit. It is open while it is rendered.
  *
  * @example {isOpen && <Sheet title="Enroll device" onClose={close} isHeld={isDirty && 'typed'}>…</Sheet>}
  */

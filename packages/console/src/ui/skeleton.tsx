@@ -4,7 +4,7 @@ import './ui.css'
 type Width = 'w30' | 'w45' | 'w60' | 'w85'
 
 /**
- * The place of a text that is being loaded. It appears after 150 ms.
+ * Placeholder for a text that is loading. It appears after 150 ms.
  *
  * @example <Skeleton width="w45" />
  */
@@ -16,7 +16,7 @@ export const Skeleton = ({ width }: { width?: Width | undefined }) => (
 
 const widths: readonly Width[] = ['w85', 'w45', 'w60', 'w30']
 
-/** A few lines of text that are being loaded. */
+/** Placeholder for a few lines of text. */
 export const SkeletonLines = () => (
   <div className="waiting" aria-busy="true">
     <Skeleton width="w60" />
@@ -25,7 +25,7 @@ export const SkeletonLines = () => (
   </div>
 )
 
-/** A table that is being loaded, under the heads of its columns. */
+/** Placeholder for a table, under the heads of its columns. */
 export const SkeletonTable = ({ heads, rows }: { heads: readonly string[]; rows?: number | undefined }) => (
   <div className="tw" aria-busy="true">
     <table className="t" aria-hidden="true">
@@ -44,7 +44,7 @@ export const SkeletonTable = ({ heads, rows }: { heads: readonly string[]; rows?
 )
 
 /**
- * Rows of a table that is being loaded, in their final height.
+ * Placeholder for rows of a table, in their final height.
  *
  * @example <tbody>{isPending && <SkeletonRows columns={6} />}</tbody>
  */

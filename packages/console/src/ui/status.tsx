@@ -4,8 +4,8 @@ import { classes } from './classes.ts'
 export type Mark = 'ok' | 'warn' | 'bad' | 'info' | 'half' | 'ring' | 'off'
 
 /**
- * A mark and its word. The shape says the same as the colour: ● good, ▲ warns, ◆ bad, ◐ under way, ○ not yet or
- * unknown, □ switched off.
+ * Mark and word. Shape and colour have the same meaning: ● good, ▲ warning, ◆ bad, ◐ under way, ○ not yet or unknown, □
+ * switched off.
  *
  * @example <Status kind="warn">Degraded</Status>
  */

@@ -5,17 +5,17 @@ import { Icon } from './icon.tsx'
 type Step = {
   id: string
   title: ReactNode
-  /** `waiting`: something outside has to happen; its mark is half filled. */
+  /** `waiting`: the next move is outside the console; the mark is half filled. */
   state: 'done' | 'now' | 'waiting' | 'failed' | 'later'
   children?: ReactNode
-  /** Duration or a link, at the right. */
+  /** Duration or link, at the right. */
   aside?: ReactNode
 }
 const marks = { done: 'check', failed: 'x' } as const
 const words = { done: 'done', now: 'under way', waiting: 'waiting', failed: 'failed', later: 'not yet' } as const
 
 /**
- * Steps in their order: a ring with the number, filled now, a tick when done, red when failed.
+ * Steps in their order: a ring with the number, filled for the current step, a tick when done, red when failed.
  *
  * @example <Steps steps={[{ id: 'make', title: 'Token made', state: 'done' }, …]} />
  */

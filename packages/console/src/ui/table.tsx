@@ -2,9 +2,9 @@ import type { ReactNode } from 'react'
 
 export type TableColumn<T> = {
   label: string
-  /** Classes of all cells: `n` for numbers, `p2` to `p5` for columns that a narrow table hides. */
+  /** CSS classes of all cells: `n` for numbers, `p2` to `p5` for columns that a narrow table hides. */
   className?: string
-  /** The cells name their rows. */
+  /** True if the cells are the heads of their rows. */
   isHead?: boolean
   cell: (row: T) => ReactNode
 }
@@ -12,13 +12,13 @@ type Props<T> = {
   columns: readonly TableColumn<T>[]
   rows: readonly T[]
   keyOf: (row: T) => string
-  /** `mini` is the table of a card; without it the table has the rows of a list. */
+  /** `mini` is the table of a card; the default has rows as in a list. */
   look?: 'mini' | 'card' | undefined
   rowClass?: (row: T) => string | undefined
 }
 
 /**
- * A table without sorting, selection and pages: a tab of an object, a card.
+ * Table without sorting, selection and pages: for a tab of an object, or a card.
  *
  * @example <Table columns={columns} rows={certificates} keyOf={(spc) => spc.spc_id} />
  */

@@ -4,7 +4,7 @@ import { formatNumber } from './format.ts'
 
 type Option<V extends string> = { value: V; label: ReactNode }
 type ChoiceProps<V extends string> = {
-  /** The name of the choice for assistive technology: `Range`. */
+  /** Name of the choice for assistive technology: `Range`. */
   label: string
   options: readonly Option<V>[]
   value: V
@@ -12,11 +12,11 @@ type ChoiceProps<V extends string> = {
 }
 type TabsProps<V extends string> = Omit<ChoiceProps<V>, 'options'> & {
   options: readonly (Option<V> & { count?: number | string | undefined })[]
-  /** Id of the {@link TabPanel} that the tabs switch. */
+  /** Id of the {@link TabPanel} of the tabs. */
   panelId: string
 }
 
-/** The place to which an arrow key leads; undefined for another key. */
+/** Returns the index that an arrow key leads to; undefined for another key. */
 function placeAfter(key: string, place: number, count: number): number | undefined {
   if (key === 'ArrowRight') return (place + 1) % count
   if (key === 'ArrowLeft') return (place + count - 1) % count
@@ -26,7 +26,7 @@ function placeAfter(key: string, place: number, count: number): number | undefin
 }
 
 /**
- * Tabs with arrow keys. The view holds which one is open, best in the address.
+ * Tabs with arrow keys. The view stores the open one, best in the address.
  *
  * @example <Tabs label="Device" panelId={id} options={tabs} value={tab} onChange={open} />
  */
@@ -66,7 +66,7 @@ export function Tabs<V extends string>({ label, options, value, onChange, panelI
 type TabPanelProps = { id: string; value: string; className?: string | undefined; children: ReactNode }
 
 /**
- * The content of the open tab.
+ * Content of the open tab.
  *
  * @example <TabPanel id={id} value={tab}>…</TabPanel>
  */

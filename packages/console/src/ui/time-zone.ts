@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react'
 import { useSearch } from '../navigation.ts'
 import type { TimeZone } from './format-time.ts'
 
-/** Where this browser keeps the choice of its person. */
+/** Key of the person's choice in the local storage. */
 const key = 'holdfast.tz'
 const listeners = new Set<() => void>()
 const subscribe = (listener: () => void) => {
@@ -11,7 +11,7 @@ const subscribe = (listener: () => void) => {
 }
 const stored = (): TimeZone => (window.localStorage.getItem(key) === 'local' ? 'local' : 'utc')
 
-/** Stores the zone for pages whose address names none. */
+/** Stores the zone for pages without one in their address. */
 export function chooseTimeZone(zone: TimeZone): void {
   if (zone === 'local') window.localStorage.setItem(key, zone)
   else window.localStorage.removeItem(key)
@@ -19,8 +19,7 @@ export function chooseTimeZone(zone: TimeZone): void {
 }
 
 /**
- * The zone in which times are shown: that of the address (`tz=local`, `tz=utc`), else the one that the person chose,
- * else UTC.
+ * Returns the zone for shown times: that of the address (`tz=local`, `tz=utc`), else the stored one, else UTC.
  *
  * @example const zone = useTimeZone()
  */

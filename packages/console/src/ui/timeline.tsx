@@ -6,7 +6,7 @@ import { Timestamp } from './timestamp.tsx'
 type Entry = { id: string; mark: Mark; title: ReactNode; at: string; sub?: ReactNode }
 
 /**
- * What happened, in order: mark, sentence, time.
+ * Events in order: mark, sentence, time.
  *
  * @example <Timeline entries={[{ id, mark: 'ok', title: 'Enrolled', at: device.enrolled_at }]} />
  */

@@ -4,17 +4,17 @@ import { formatClock, formatDuration, formatExact, formatRelative } from './form
 import { useTimeZone } from './time-zone.ts'
 
 type TimestampProps = {
-  /** RFC 3339, as the API gives it. */
+  /** RFC 3339, as in the API. */
   at: string | null | undefined
-  /** `clock` shows the time of day, `exact` date and time; both where an order of events matters. */
+  /** `clock` shows the time of day, `exact` date and time; for places where the order of events matters. */
   as?: 'relative' | 'clock' | 'exact' | undefined
-  /** What stands there without a time; a dash unless given. */
+  /** Text if there is no time; default: a dash. */
   empty?: string | undefined
   className?: string | undefined
 }
 
 /**
- * A time, relative to now, with the exact one on hover and in `datetime`.
+ * Time relative to now, with the exact time on hover and in `datetime`.
  *
  * @example <Timestamp at={device.last_seen_at} empty="Never" />
  */
@@ -32,9 +32,9 @@ export function Timestamp({ at, as = 'relative', empty = '–', className }: Tim
 }
 
 /**
- * A length of time.
+ * Duration.
  *
- * @param seconds - the length
+ * @param seconds - the duration
  * @example <Duration seconds={100} /> // 1 min 40 s
  */
 export const Duration = ({ seconds }: { seconds: number | null | undefined }) =>

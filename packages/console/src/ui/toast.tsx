@@ -16,7 +16,7 @@ type Toast = {
 type Shown = Toast & { id: number }
 
 const shownForMs = 6000
-/** More than these would cover the page; the oldest goes. */
+/** Most toasts at a time, since more would cover the page. A new one removes the oldest. */
 const atMost = 4
 let shown: readonly Shown[] = []
 let lastId = 0
@@ -33,7 +33,7 @@ const subscribe = (listener: () => void) => {
 }
 
 /**
- * Shows for six seconds what was done. A failure stays, and stands where it happened as well.
+ * Shows a result for 6 s. A failure stays until dismissed, and is shown where it happened too.
  *
  * @example toast({ title: 'kst-mbp-0142 revoked', text: '24 of 25 gateways confirmed' })
  */
@@ -42,7 +42,7 @@ export function toast(one: Toast): void {
   show([...shown, { ...one, id: lastId }].slice(-atMost))
 }
 
-/** The place of the toasts and of what is only said. Once in the shell. */
+/** Container of the toasts and of the live region. The shell renders it once. */
 export function Toasts() {
   const toasts = useSyncExternalStore(subscribe, () => shown)
   return (

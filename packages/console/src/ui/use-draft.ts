@@ -3,10 +3,10 @@ import { dropDraft, holdDraft, keptDraft } from '../api/drafts.ts'
 import { useStable } from './use-stable.ts'
 
 /**
- * State of a form that outlives a new sign-in. The value is stored only when the page leaves for the sign-in while the
- * form is open; saving or closing the form forgets it. Never use it for a secret.
+ * State of a form that survives a new sign-in. The value is stored only if the page leaves for the sign-in while the
+ * form is open. Saving or closing the form drops it. Never use it for a secret.
  *
- * @param name of the form and its object: `edit dev_01…`
+ * @param name key of the form and its object: `edit dev_01…`
  * @example const [reason, setReason] = useDraft(`reason ${title}`, '')
  */
 export function useDraft<T>(name: string, initial: T) {

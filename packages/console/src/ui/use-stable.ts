@@ -1,6 +1,6 @@
 import { useCallback, useRef } from 'react'
 
-/** A function that stays the same and does what the last one does. For events, not for what is drawn. */
+/** Returns a function with a stable identity that calls the latest `act`. For events, not for rendering. */
 export function useStable<A extends unknown[], R>(act: (...args: A) => R): (...args: A) => R {
   const latest = useRef(act)
   latest.current = act

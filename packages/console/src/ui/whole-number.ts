@@ -4,7 +4,7 @@ type Bounds = { min?: number | undefined; max?: number | undefined; optional?: b
 type Parsed = { value: number | undefined; error: string | undefined }
 
 /**
- * Reads a whole number that a person typed; groups ("1,500") are allowed.
+ * Reads a whole number that a person typed. Digit groups ("1,500") are allowed.
  *
  * @example parseWholeNumber('1,500', { min: 1 }) // { value: 1500, error: undefined }
  */

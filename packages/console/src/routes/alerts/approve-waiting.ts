@@ -5,7 +5,7 @@ import { toast } from '../../ui/toast.tsx'
 
 const filter = { effective_status: 'pending' } as const
 
-/** Asks whether the devices that wait are to be approved; the question names how many. */
+/** Asks for confirmation before the pending devices are approved. The question gives their number. */
 export async function approveWaiting(): Promise<void> {
   try {
     const { items } = await call('GET /v1/admin/devices', { query: { ...filter, limit: 5 } })

@@ -10,7 +10,7 @@ const marks: Readonly<Record<Delivery['state'], { kind: Mark; label: string }>> 
   failed: { kind: 'bad', label: 'Failed' },
 }
 
-/** Where the alert was sent, and how that went. */
+/** Destinations of the alert, and the result of each delivery. */
 export function Deliveries({ deliveries }: { deliveries: readonly Delivery[] }) {
   return (
     <section className="sect">

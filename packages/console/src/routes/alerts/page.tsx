@@ -18,7 +18,7 @@ import { openLabel, subjectPath } from './words.ts'
 
 const filterNames = alertsSpec.filters.map((filter) => filter.name)
 
-/** B2: the alerts of the tenant. */
+/** B2: alerts of the tenant. */
 export function Page() {
   const state = useListState(filterNames, alertsSpec.defaultSort)
   const query = useListPage('GET /v1/admin/notifications', state)
@@ -93,7 +93,7 @@ function useSpec(off: string | undefined): ListSpec<Alert> {
   )
 }
 
-/** Keys on a row: `a` acknowledges, `p` asks to approve the devices that wait. */
+/** Keys on a row: `a` acknowledges, `p` opens the approval of the pending devices. */
 type OffReason = ReturnType<typeof useOffReason>
 function keyVerbs(alerts: readonly Alert[], off: OffReason): Readonly<Record<string, (id: string) => void>> {
   const withAlert = (act: (alert: Alert) => void) => (id: string) => {

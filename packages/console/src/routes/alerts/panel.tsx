@@ -16,12 +16,12 @@ import { About } from './spec.tsx'
 import { kindWords, openLabel, severityWords, subjectPath } from './words.ts'
 
 type Props = Walk & {
-  /** The alerts of the page; undefined until they have been read. */
+  /** Alerts of the page; undefined until they have been read. */
   alerts: readonly Alert[] | undefined
 }
 const searched = 200
 
-/** One alert beside the list: the event, advice, and its deliveries. */
+/** Alert beside the list: the event, advice, and its deliveries. */
 export function AlertPanel({ alerts, ...walk }: Props) {
   const known = alerts?.find((alert) => alert.notification_id === walk.id)
   // A link may name an alert of another page or state.

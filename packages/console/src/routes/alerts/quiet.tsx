@@ -1,7 +1,7 @@
 import { useApi } from '../../api/use-api.ts'
 import { Timestamp } from '../../ui/timestamp.tsx'
 
-/** The empty inbox, with the newest alert that was acknowledged. */
+/** Empty inbox with the newest acknowledged alert. */
 export function Quiet() {
   const { data } = useApi('GET /v1/admin/notifications', { query: { state: 'all', limit: 1 } })
   const last = data?.items[0]

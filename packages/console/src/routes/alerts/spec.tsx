@@ -5,7 +5,7 @@ import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { kindWords, severityWords, subjectName, subjectPath } from './words.ts'
 
-/** The columns, filters and words of the list of alerts. */
+/** Columns, filters and words of the list of alerts. */
 export const alertsSpec: ListSpec<Alert> = {
   list: 'notifications',
   kind: 'notifications',
@@ -87,7 +87,7 @@ export const alertsSpec: ListSpec<Alert> = {
   ],
 }
 
-/** What the alert is about, as a link where the console has a page of it. */
+/** Subject of the alert, as a link if the console has a page for it. */
 export function About({ alert }: { alert: Alert }) {
   const path = subjectPath(alert)
   const name = subjectName(alert)

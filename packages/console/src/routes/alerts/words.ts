@@ -1,7 +1,7 @@
 import type { Alert } from '../../shell/open-alerts.ts'
 
 type Kind = Alert['kind']
-/** What an alert of a kind is called, and what to do about it. */
+/** Label and advice for a kind of alert. */
 type Words = { label: string; advice: string }
 
 export const kindWords: Readonly<Record<Kind, Words>> = {
@@ -91,7 +91,7 @@ export const severityWords: Readonly<Record<Alert['severity'], string>> = {
   info: 'Info',
 }
 
-/** The page of what an alert is about; undefined where the console has none. */
+/** Returns the page of the alert's subject; undefined if the console has none. */
 export function subjectPath({ kind, subject: { type, id } }: Alert): string | undefined {
   if (kind === 'device.awaiting_approval') return '/admin/devices?effective_status=pending'
   if (id === null) return undefined
@@ -103,11 +103,11 @@ export function subjectPath({ kind, subject: { type, id } }: Alert): string | un
   return undefined
 }
 
-/** The verb of the link to what an alert is about. */
+/** Returns the label of the link to the alert's subject. */
 export const openLabel = (alert: Alert): string =>
   alert.kind === 'device.awaiting_approval' ? 'Show pending devices' : `Open ${subjectName(alert)}`
 
-/** What an alert is about, in words: "gateway fra-2". */
+/** Returns the alert's subject in words: "gateway fra-2". */
 export function subjectName({ kind, subject: { type, name } }: Alert): string {
   if (kind === 'device.awaiting_approval') return 'Pending devices'
   return name ?? `${type.charAt(0).toUpperCase()}${type.slice(1).replaceAll('_', ' ')}`

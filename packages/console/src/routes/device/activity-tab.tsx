@@ -8,7 +8,7 @@ import type { Device } from '../devices/words.ts'
 const most = 50
 type Event = OutputOf<'GET /v1/audit/events'>['items'][number]
 
-/** The newest 50 events of the audit log about the device. */
+/** Newest 50 events of the audit log about the device. */
 export function ActivityTab({ device }: { device: Device }) {
   const can = useCan()
   const query = useApi(

@@ -4,7 +4,7 @@ import type { DeviceRef } from '../../shell/overlay.ts'
 import { toast } from '../../ui/toast.tsx'
 import { changeDevices } from './change-devices.ts'
 
-/** Approves a device without a question: suspending it takes it back. */
+/** Approves a device without confirmation, since suspending it undoes the approval. */
 export async function approveNow(device: DeviceRef): Promise<void> {
   try {
     const { summary } = await withStepUp(() => changeDevices('approve', { devices: [device] }))

@@ -11,10 +11,10 @@ import type { BatchAnswer } from './change-devices.ts'
 type Props = { title: string; result: BatchAnswer; devices: readonly DeviceRef[]; onClose: () => void }
 const most = 100
 
-/** What became of a bulk change: the sum in a sentence, each device that was not changed, and all of them as a file. */
+/** Result of a bulk change: the totals in a sentence, each device that was not changed, and all devices as a file. */
 export function BatchResult({ title, result: { summary, results }, devices, onClose }: Props) {
   const { changed, unchanged, failed } = summary
-  // Failures first: they are what is left to do.
+  // Failures come first: they need further work.
   const others = [...results.filter((r) => r.outcome === 'failed'), ...results.filter((r) => r.outcome === 'unchanged')]
   const names = new Map(devices.map((device) => [device.device_id, device.name]))
   const sentence = `${formatNumber(changed)} changed, ${formatNumber(unchanged)} unchanged, ${formatNumber(failed)} failed`

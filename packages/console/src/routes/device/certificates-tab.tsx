@@ -13,7 +13,7 @@ const most = 50
 type Certificate = OutputOf<'GET /v1/admin/spc'>['items'][number]
 const marks = { active: 'ok', superseded: 'half', revoked: 'off', expired: 'off' } as const
 
-/** The newest 50 certificates (SPC) of the device. */
+/** Newest 50 certificates (SPC) of the device. */
 export function CertificatesTab({ device }: { device: Device }) {
   const can = useCan()
   const query = useApi(

@@ -6,10 +6,10 @@ import type { DeviceDeed, DeviceTarget } from '../../shell/overlay.ts'
 export type BatchAnswer = OutputOf<'POST /v1/admin/devices/batch'>
 
 /**
- * Does a deed in one request, and reads again what shows devices. A single device goes another way than many: a
- * helpdesk may suspend one.
+ * Changes devices in one request, and reads the data of devices again. A single device uses another operation than
+ * many: a helpdesk may suspend one device.
  *
- * @throws {ApiError} where nothing was done
+ * @throws {ApiError} if nothing was changed
  */
 export async function changeDevices(
   operation: Exclude<DeviceDeed, 'lost'>,
@@ -45,7 +45,7 @@ async function changeOne(
   return { matched: 1, results: [{ device_id, outcome }], summary }
 }
 
-/** Reads again whatever shows devices. */
+/** Reads all data again that includes devices. */
 export const refreshDevices = (): Promise<void> =>
   queryClient.invalidateQueries({
     predicate: ({ queryKey: [route] }) => /\/v1\/admin\/(devices|sessions|dashboard|spc)/.test(String(route)),

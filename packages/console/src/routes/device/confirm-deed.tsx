@@ -23,7 +23,7 @@ type Props = {
 const shownNames = 5
 const typedAbove = 25
 
-/** Asks before a deed on one device or many, does it in one request, and says what became of each. */
+/** Asks before an action on one or more devices, runs it in one request, and shows the result of each device. */
 export function ConfirmDeed({ deed, target, onDone, onClose }: Props) {
   const [error, setError] = useState<Error>()
   const [result, setResult] = useState<BatchAnswer>()
@@ -78,7 +78,7 @@ export function ConfirmDeed({ deed, target, onDone, onClose }: Props) {
   )
 }
 
-/** How the devices were found. */
+/** Filter that selected the devices, in words. */
 function Found({ target }: { target: DeviceTarget }) {
   if (target.filter === undefined) return null
   if (target.filterWords.length === 0) return 'All devices of the tenant.'

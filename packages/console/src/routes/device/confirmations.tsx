@@ -8,10 +8,11 @@ type Confirmation = { confirmed: number; waiting: number; unreachable: number; c
 const marks = { confirmed: 'ok', 'not yet': 'wait', 'not reachable': 'bad' } as const
 
 /**
- * The gateways that have confirmed, that are waited for and that are not reachable; undefined before the step begins.
+ * Returns the gateways that have confirmed, that are pending and that are unreachable; undefined before the step
+ * starts. The result of a finished step names only the unreachable gateways. The others count as confirmed if the
+ * number of gateways has not changed.
  *
- * @param gateways of the tenant now. The result of a finished step names no gateway that has confirmed: those are the
- *   others, as long as the number of gateways is the same.
+ * @param gateways current gateways of the tenant
  */
 export function confirmationOf(step: Step, gateways: readonly Gateway[] = []): Confirmation | undefined {
   if (step.confirmations) {

@@ -2,7 +2,7 @@ import type { DeviceDeed, DeviceTarget } from '../../shell/overlay.ts'
 import { optionsOf } from '../../table/command.ts'
 
 /**
- * The line that does the same on the command line; undefined where it has none: it takes no filter that finds all.
+ * Returns the equivalent command line. Undefined if there is none: the command line has no option for all devices.
  *
  * @example deedCommand('revoke', { devices: [device] }) // holdfast device revoke dev_01…
  */

@@ -6,7 +6,7 @@ type Deed = Exclude<DeviceDeed, 'lost'>
 type Words = { verb: string; busy: string; done: string; isForGood: boolean; lede: string }
 type Effect = { icon: IconName; text: string }
 
-/** What each deed is called, and what it is for. */
+/** Words and purpose of each action. */
 export const deedWords: Readonly<Record<Deed, Words>> = {
   approve: {
     verb: 'Approve',
@@ -38,7 +38,9 @@ export const deedWords: Readonly<Record<Deed, Words>> = {
   },
 }
 
-/** What a deed does to these devices, in sentences. The sessions are counted where all of the devices are known. */
+/**
+ * Returns the effects of an action on these devices, as sentences. Sessions are counted only if all devices are known.
+ */
 export function effectsOf(deed: Deed, { devices, filter }: DeviceTarget): readonly Effect[] {
   if (deed === 'approve' || deed === 'reactivate')
     return [
@@ -64,6 +66,6 @@ function sessionsNamed(count: number | undefined): string {
   return count === 1 ? 'The running session ends' : `${formatNumber(count)} running sessions end`
 }
 
-/** "38 devices", or the name of the one. */
+/** Returns "38 devices", or the name of a single device. */
 export const devicesNamed = (count: number, name: string | undefined): string =>
   count === 1 && name !== undefined ? name : `${formatNumber(count)} ${count === 1 ? 'device' : 'devices'}`

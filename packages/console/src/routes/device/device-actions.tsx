@@ -9,11 +9,11 @@ import type { Device } from '../devices/words.ts'
 import { approveNow } from './approve-now.ts'
 import { endSession } from './end-session.ts'
 
-/** Opens the question or the sheet of a deed on one device. */
+/** Opens the confirmation or the sheet of an action on one device. */
 const askFor = (deed: DeviceDeed, device: Device): void =>
   openOverlay({ kind: 'device_deed', deed, target: { devices: [device] } })
 
-/** The verbs of a device in the order of their use: three as buttons, the others in the menu. */
+/** Actions on a device in order of use: the first as buttons, the others in the menu. */
 export function DeviceActions({ device, size }: { device: Device; size?: 'sm' }) {
   const off = useOffReason()
   if (device.status === 'revoked') return null
@@ -62,7 +62,7 @@ export function DeviceActions({ device, size }: { device: Device; size?: 'sm' })
   )
 }
 
-/** The menu of a row: everything that can be done with the device. */
+/** Returns the menu of a row: all actions that its status allows. */
 export function deviceMenu(device: Device, off: ReturnType<typeof useOffReason>): readonly MenuItem[] {
   if (device.status === 'revoked') return [copyItem(device)]
   const deed = (id: DeviceDeed, label: string, icon: IconName, reason: string | undefined): MenuAction => ({

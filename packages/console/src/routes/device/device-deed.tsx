@@ -4,7 +4,7 @@ import { LostDevice } from './lost-device.tsx'
 
 type Props = { deed: Deed; target: DeviceTarget; onDone?: (() => void) | undefined; onClose: () => void }
 
-/** The sheet or the question of a deed. */
+/** Sheet or confirmation of an action. */
 export function DeviceDeed({ deed, target, onDone, onClose }: Props) {
   if (deed !== 'lost') return <ConfirmDeed {...{ deed, target, onDone, onClose }} />
   const [device] = target.devices

@@ -4,8 +4,8 @@ import type { Device } from '../devices/words.ts'
 import { approveNow } from './approve-now.ts'
 
 /**
- * Keys on a device: `l` lost, `r` revoke, `a` approve. An approval needs no question; the others ask first. Without the
- * permission to run the playbook `l` suspends, which a helpdesk may do.
+ * Returns the keys on a device: `l` lost, `r` revoke, `a` approve. An approval runs at once; the others ask first.
+ * Without the permission to run the playbook, `l` suspends, which a helpdesk may do.
  */
 export function deviceKeys(
   deviceOf: (id: string) => Device | undefined,

@@ -19,7 +19,7 @@ const labels: Readonly<Record<Tab, string>> = {
   activity: 'Activity',
 }
 
-/** The facts of a device by subject. The open tab stands in the address. */
+/** Facts about a device by topic. The address stores the open tab. */
 export function DeviceTabs({ device, inPanel = false }: { device: Device; inPanel?: boolean }) {
   const id = useId()
   const { change } = useNavigation()

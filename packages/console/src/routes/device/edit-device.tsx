@@ -22,7 +22,7 @@ const channels = [
   { value: 'canary', label: 'Canary' },
 ] as const
 
-/** The sheet that changes name, tags and channel of a device. */
+/** Sheet that changes name, tags and channel of a device. */
 export function EditDevice({ deviceId, onClose }: { deviceId: string; onClose: () => void }) {
   const query = useQuery({
     queryKey: [route, 'edit', deviceId],
@@ -60,7 +60,7 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
       toast({ title: `${name.trim()} saved` })
       onClose()
     } catch (e) {
-      // The stored version is read first and shown beside this one. Saving again overwrites it.
+      // Reads the stored version and shows it beside this one. Saving again overwrites it.
       if (isOvertaken(e as ApiError)) await onReload()
       setError(e as ApiError)
     }
@@ -134,7 +134,7 @@ const isOvertaken = ({ errors }: ApiError): boolean => errors?.some(({ field }) 
 
 type Fields = Pick<Answer<typeof route>['body'], 'name' | 'channel'> & { tags: readonly string[] }
 
-/** The stored values of somebody else, beside the values of the form. */
+/** Stored values from another person's change, beside the values of the form. */
 function Overtaken({ theirs, mine, onTake }: { theirs: Fields; mine: Fields; onTake: () => void }) {
   const both = [
     { field: 'Name', before: theirs.name, after: mine.name },

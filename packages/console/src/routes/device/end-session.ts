@@ -5,7 +5,7 @@ import { queryClient } from '../../api/query-client.ts'
 import { toast } from '../../ui/toast.tsx'
 import type { Device } from '../devices/words.ts'
 
-/** Ends the running session of a device. Its gateway keeps it out for five minutes. */
+/** Ends the running session of a device. Its gateway refuses the device for 5 minutes. */
 export async function endSession({ session, name, device_id }: Device): Promise<void> {
   if (!session) return
   try {

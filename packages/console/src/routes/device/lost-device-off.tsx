@@ -5,7 +5,7 @@ import { CopyButton } from '../../ui/copy.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
 
-/** Says why somebody cannot run the playbook, and offers to suspend the device where that is allowed. */
+/** Explains why the caller cannot run the playbook. Offers to suspend the device if the caller may do that. */
 export function LostDeviceOff({ device, onClose }: { device: DeviceRef; onClose: () => void }) {
   const off = useOffReason()
   const canSuspend = off('devices:suspend') === undefined

@@ -7,7 +7,7 @@ import { Icon, type IconName } from '../../ui/icon.tsx'
 export type Gateway = OutputOf<'GET /v1/admin/gateway/health'>['items'][number]
 const most = 200
 
-/** The gateways of the tenant; undefined where they are not known or too many to show each. */
+/** Returns the gateways of the tenant; undefined if they are unknown or too many to show. */
 export function useGateways(): readonly Gateway[] | undefined {
   const can = useCan()
   const { data } = useApi(
@@ -20,7 +20,7 @@ export function useGateways(): readonly Gateway[] | undefined {
 
 type Props = { device: DeviceRef; gateways: readonly Gateway[] | undefined; isForGood: boolean }
 
-/** The effects of the playbook, before it runs. */
+/** Effects of the playbook before it runs. */
 export function LostDevicePreview({ device: { device_id, name }, gateways, isForGood }: Props) {
   const can = useCan()
   const device = useApi('GET /v1/admin/devices/{device_id}', { params: { device_id } }).data
@@ -71,6 +71,6 @@ function waitOf(gateways: number | undefined, reachable = 0): string {
     : `Waits until all ${reachable} reachable gateways confirm`
 }
 
-/** Whether a run waits for the gateway. */
+/** True if a run waits for the gateway. */
 const isReachable = ({ status }: Gateway): boolean =>
   status === 'healthy' || status === 'degraded' || status === 'draining'

@@ -18,7 +18,7 @@ type Props = {
   onClose: () => void
 }
 
-/** The steps of the playbook as they are done, and the gateways that have confirmed. */
+/** Progress of the playbook: its steps, and the gateways that have confirmed. */
 export function LostDeviceRun({ device, run, startedAt, gateways, isForGood, onClose }: Props) {
   const isOver = run?.finished_at != null
   const isDone = run?.status === 'succeeded'
@@ -105,7 +105,7 @@ function endOf({ steps }: Run): string {
   return found.unreachable > 0 ? 'No gateway is reachable now.' : 'No gateway runs, so none had to confirm.'
 }
 
-/** Seconds from the start to the end of the run. */
+/** Returns the seconds from the start to the end of the run. */
 function useSeconds(startedAt: number, isOver: boolean): number {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {

@@ -27,7 +27,7 @@ const ways = [
   { value: 'lock', label: 'Lock it until it is found', help: 'It gets no access until somebody takes the lock away.' },
 ] as const
 
-/** Journey J3: one sheet from the report of a lost device to the confirmation of all gateways. `Enter` does it. */
+/** Journey J3: one sheet from the report of a lost device to the confirmation of all gateways. `Enter` runs it. */
 export function LostDevice({ device, onClose }: Props) {
   const can = useCan()
   return can('incidents:run') ? (
@@ -102,7 +102,7 @@ function LostDeviceSheet({ device, onClose }: Props) {
   )
 }
 
-/** The run while it is under way: the stream names it before the request that began it is answered. */
+/** Returns the current run. The stream names it before the response of the request that started it. */
 function useRunOf(deviceId: string, startedAt: number | undefined, result: Run | undefined) {
   const latest = useLatestRun()
   const isNew = latest !== undefined && startedAt !== undefined && latest.at >= startedAt

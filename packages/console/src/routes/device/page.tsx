@@ -14,7 +14,7 @@ import { useDeviceKeys } from './use-device-keys.ts'
 
 const crumbs = [{ to: '/admin/devices', label: 'Devices' }]
 
-/** B5: one device as a page of its own. */
+/** B5: page of one device. */
 export function Page() {
   const { device_id = '' } = useParams({ strict: false }) as { device_id?: string }
   const query = useApi('GET /v1/admin/devices/{device_id}', { params: { device_id } })

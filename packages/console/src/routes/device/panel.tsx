@@ -10,7 +10,7 @@ import { DeviceActions } from './device-actions.tsx'
 import { DeviceTabs } from './device-tabs.tsx'
 
 type Props = Walk & {
-  /** The device as the list has it, shown until the newer answer is there. */
+  /** Device from the list, shown until the newer response arrives. */
   known: Device | undefined
 }
 

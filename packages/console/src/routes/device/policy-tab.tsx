@@ -11,7 +11,7 @@ import type { Device } from '../devices/words.ts'
 
 type Explanation = OutputOf<'POST /v1/admin/policy/explain'>
 
-/** Asks the evaluator of the server whether the device reaches a target now, and why. */
+/** Shows whether the device reaches a target now and the reason, from the policy evaluator of the server. */
 export function PolicyTab({ device, inPanel }: { device: Device; inPanel: boolean }) {
   const can = useCan()
   const [target, setTarget] = useState('')

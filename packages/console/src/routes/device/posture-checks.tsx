@@ -16,7 +16,7 @@ import { type Device, platformWords } from '../devices/words.ts'
 type Posture = OutputOf<'GET /v1/admin/devices/{device_id}/posture'>
 type Check = Posture['checks'][number]
 
-/** What each check makes of the last report, and what the person at the device can do. */
+/** Result of each check on the last report, and advice for the person at the device. */
 export function PostureChecks({ device, inPanel }: { device: Device; inPanel: boolean }) {
   const can = useCan()
   const query = useApi(
@@ -52,7 +52,7 @@ export function PostureChecks({ device, inPanel }: { device: Device; inPanel: bo
   )
 }
 
-/** What the control plane vouches for, signed, for whoever relies on it. */
+/** Downloads the signed posture assertion of the device, for a party that verifies it. */
 function SaveAssertion({ device: { device_id, name } }: { device: Device }) {
   const save = async () => {
     try {
@@ -132,7 +132,7 @@ function found(check: Check, { platform }: Posture, zone: TimeZone): string {
   return check.passed ? facts.join(', ') : `${facts.join(', ')}; wants ${check.expected}`
 }
 
-/** A fact in words; a time in the zone that the reader chose. */
+/** Returns a fact in words, with times in the reader's zone. */
 function factOf(value: unknown, zone: TimeZone): string {
   if (value === null) return 'unknown'
   return typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)

@@ -14,7 +14,7 @@ const most = 50
 const few = 7
 type Session = OutputOf<'GET /v1/admin/sessions'>['items'][number]
 
-/** The newest 50 VPN sessions of the device. */
+/** Newest 50 VPN sessions of the device. */
 export function SessionsTab({ device }: { device: Device }) {
   return (
     <QueryView query={useSessions(device, most)} what="the sessions of this device" permission="sessions:read">
@@ -53,7 +53,7 @@ const columns: readonly TableColumn<Session>[] = [
   },
 ]
 
-/** The newest sessions, on the page of the device. */
+/** Newest sessions, on the page of the device. */
 export function RecentSessions({ device, onAll }: { device: Device; onAll: () => void }) {
   const can = useCan()
   const query = useSessions(device, few)

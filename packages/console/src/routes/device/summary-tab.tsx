@@ -14,7 +14,7 @@ import { PostureChecks } from './posture-checks.tsx'
 import { RecentSessions } from './sessions-tab.tsx'
 import { Traffic } from './traffic.tsx'
 
-/** Connection, posture and facts: sections in the panel, frames on the page, where sessions and access stand too. */
+/** Connection, posture and facts: sections in the panel, frames on the page. The page also has sessions and access. */
 type Props = { device: Device; inPanel: boolean; onTab: (tab: 'sessions') => void }
 
 export function SummaryTab({ device, inPanel, onTab }: Props) {

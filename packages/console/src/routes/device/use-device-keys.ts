@@ -4,7 +4,7 @@ import { isTyping } from '../../ui/is-typing.ts'
 import type { Device } from '../devices/words.ts'
 import { deviceKeys } from './device-keys.ts'
 
-/** The keys of a device on its own page. */
+/** Registers the keys of a device on its own page. */
 export function useDeviceKeys(device: Device | undefined): void {
   const off = useOffReason()
   useEffect(() => {

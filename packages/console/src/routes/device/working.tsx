@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react'
 
-/** Says that something long is under way, and for how long. */
+/** Shows that a long task is running, and its duration. */
 export function Working({ since, children }: { since: number; children: ReactNode }) {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {

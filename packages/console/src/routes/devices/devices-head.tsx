@@ -5,13 +5,13 @@ import { PageHead } from '../../ui/page-head.tsx'
 import { EnrollButton } from '../enrollment/enroll-button.tsx'
 
 type Props = {
-  /** The tenant has no device: the list says how the first one comes. */
+  /** True if the tenant has no devices: the list then explains how to enroll the first one. */
   isEmpty: boolean
-  /** How many pass the filters, where there are any. */
+  /** Number of devices that match the filters, if there are filters. */
   matching: { count: number; exact: boolean } | undefined
 }
 
-/** How many there are, or how many match, and the way to one more. */
+/** Total or matching number of devices, and the button to enroll one. */
 export function DevicesHead({ isEmpty, matching }: Props) {
   const can = useCan()
   const { data } = useApi('GET /v1/admin/dashboard/overview', {}, { enabled: can('operations:read') })

@@ -48,7 +48,7 @@ export function Page() {
   }
   const verbs = useMemo(() => deviceKeys((id) => devices?.find((d) => d.device_id === id), off), [devices, off])
   const isEmpty = devices?.length === 0 && Object.keys(filter).length === 0
-  // A list that fits on one page is counted here: the counts of the server are some seconds old.
+  // A list on a single page is counted here: the counts of the server are some seconds old.
   const isWhole = devices && state.cursor === undefined && query.data?.next_cursor === null
   const matching = isWhole && !query.isPlaceholderData ? { count: devices.length, exact: true } : facets.data?.total
   return (
@@ -70,7 +70,7 @@ export function Page() {
           hasMore={query.data?.next_cursor != null || state.cursor !== undefined}
           verbs={[
             { id: 'approve', label: 'Approve', offReason: off('devices:write') },
-            // Many at once take more than the permission to suspend one.
+            // A bulk suspension needs more than the permission to suspend one device.
             { id: 'suspend', label: 'Suspend', offReason: off('devices:write') },
             { id: 'reactivate', label: 'Reactivate', offReason: off('devices:write') },
             { id: 'revoke', label: 'Revoke', danger: true, offReason: off('devices:write') },

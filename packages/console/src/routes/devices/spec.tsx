@@ -9,7 +9,7 @@ const monthSeconds = String(30 * 86_400)
 const optionsOf = (words: Readonly<Record<string, string | { label: string }>>) =>
   Object.entries(words).map(([value, word]) => ({ value, label: typeof word === 'string' ? word : word.label }))
 
-/** The columns, filters and words of the list of devices. */
+/** Columns, filters and words of the list of devices. */
 export const devicesSpec: ListSpec<Device> = {
   list: 'devices',
   kind: 'devices',
@@ -145,7 +145,7 @@ export const devicesSpec: ListSpec<Device> = {
   ],
 }
 
-/** The normal is soft text; only what deviates has a mark. */
+/** Posture in soft text; only deviations have a mark. */
 function Posture({ device }: { device: Device }) {
   const { kind, label } = postureWords[device.posture.verdict]
   return kind === 'ok' ? <span className="soft">{label}</span> : <Status kind={kind}>{label}</Status>

@@ -5,7 +5,7 @@ import type { Mark } from '../../ui/status.tsx'
 export type Device = OutputOf<'GET /v1/admin/devices'>['items'][number]
 type Shown = { kind: Mark; label: string }
 
-/** How the status of a device is marked and called. */
+/** Mark and label of each device status. */
 export const statusWords: Readonly<Record<Device['effective_status'], Shown>> = {
   active: { kind: 'ok', label: 'Active' },
   pending: { kind: 'ring', label: 'Pending' },
@@ -34,7 +34,7 @@ export const platformWords = {
 export const deviceIcon = ({ platform }: Pick<Device, 'platform'>): IconName =>
   platform === 'ios' || platform === 'android' ? 'phone' : 'laptop'
 
-/** "macOS 15.1": the version as the device says it, with the name of its system unless it says that itself. */
+/** Returns the system: "macOS 15.1". A version that starts with a digit gets the name of the platform. */
 export function systemOf({ platform, os_version }: Pick<Device, 'platform' | 'os_version'>): string {
   const name = platformWords[platform]
   if (!os_version) return name

@@ -16,7 +16,7 @@ import { deviceIcon, platformWords, systemOf } from '../devices/words.ts'
 import type { Arrival, ArrivedDevice } from './use-arrival.ts'
 import { type Attempt, refusals } from './words.ts'
 
-/** What the third step is called now. */
+/** Returns the current title of the third step. */
 export function arrivalTitle({ devices, isUsable, canSeeDevices, token }: Arrival): string {
   const newest = devices[0]
   if (newest && newest.status === 'pending') return `${newest.name} waits for approval`
@@ -26,11 +26,11 @@ export function arrivalTitle({ devices, isUsable, canSeeDevices, token }: Arriva
   return isRefused(token.last_attempt) ? 'A device was here and was refused' : 'Waiting for the device…'
 }
 
-/** A refusal after the newest device is news; one before it is past. */
+/** True for a refusal after the newest enrollment. An earlier one is outdated. */
 const isRefused = (attempt: Attempt | null, after?: ArrivedDevice): attempt is Attempt =>
   attempt?.outcome === 'refused' && (after === undefined || attempt.at > after.enrolled_at)
 
-/** Waiting, seen, waiting for approval, enrolled: the row that changes by itself. */
+/** Row that updates itself: waiting, seen, waiting for approval, enrolled. */
 export function ArrivalRow({ arrival, waited }: { arrival: Arrival; waited: number }) {
   const { devices, hasMore, isUsable, token, error, canSeeDevices } = arrival
   if (!canSeeDevices)
@@ -85,7 +85,7 @@ function Waiting({ waited }: { waited: number }) {
   )
 }
 
-/** A try that was refused: why in plain words, and what to do. */
+/** Refused attempt: the reason in plain words, and advice. */
 export function Refusal({ attempt, refused }: { attempt: Attempt; refused: number }) {
   const { fact, advice } = attempt.reason
     ? refusals[attempt.reason]
@@ -139,7 +139,7 @@ function Arrived({ device }: { device: ArrivedDevice }) {
   )
 }
 
-/** Seconds since a component was drawn first. */
+/** Returns the seconds since the first render of a component. */
 export function useSeconds(isCounting: boolean): number {
   const [seconds, setSeconds] = useState(0)
   useEffect(() => {

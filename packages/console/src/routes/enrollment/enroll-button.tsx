@@ -9,8 +9,7 @@ import { Icon } from '../../ui/icon.tsx'
 type Props = { label?: string; kind?: 'primary' | 'plain'; size?: 'sm' }
 
 /**
- * Opens the sheet that enrolls a device above the page that is shown. It is a link, so that another tab can open the
- * same sheet.
+ * Opens the enrollment sheet above the current page. It is a link, so that another tab can open the same sheet.
  *
  * @example <EnrollButton label="Enroll the first device" />
  */

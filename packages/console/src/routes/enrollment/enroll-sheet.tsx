@@ -8,8 +8,8 @@ import { type MadeToken, TokenForm } from './token-form.tsx'
 const ownPath = '/admin/enrollment/new'
 
 /**
- * B8: from a token to the enrolled device. The secret of the token lives in the state of this component: it is gone
- * from the page when the sheet closes.
+ * B8: from a token to the enrolled device. The secret of the token is in the state of this component: closing the sheet
+ * removes it from the page.
  */
 export function EnrollSheet({ onClose }: { onClose: () => void }) {
   const [draft, setDraft] = useDraft('enroll device', freshDraft)
@@ -28,8 +28,8 @@ export function EnrollSheet({ onClose }: { onClose: () => void }) {
 }
 
 /**
- * Closing the sheet at its own address leads to the list below it. Going back from that address closes the sheet,
- * unless it shows a secret.
+ * Returns a function that closes the sheet. At the sheet's own address, it leads to the list below. Going back from
+ * that address closes the sheet too, unless it shows a secret.
  */
 function useCloseOnOwnPath(onClose: () => void, isHeld: boolean) {
   const navigate = useNavigate()

@@ -17,11 +17,11 @@ import type { MadeToken } from './token-form.tsx'
 type Platform = keyof MadeToken['install_lines']
 type Props = {
   made: MadeToken
-  /** After the line, the token or the text is in the clipboard, or a phone can scan it. */
+  /** Called after the line, the token or the text was copied, or the QR code was shown. */
   onStored: () => void
 }
 
-/** The line to run on the device, by platform; for phones as a QR code too. */
+/** Line to run on the device, by platform; for phones as a QR code too. */
 export function InstallLine({ made, onStored }: Props) {
   const platforms = (Object.keys(made.install_lines) as Platform[]).filter((p) => made.install_lines[p] !== null)
   const [chosen, setChosen] = useState(ownPlatform)
@@ -86,7 +86,7 @@ function CopyRow({ made, line, platform, url, onStored }: CopyRowProps) {
   )
 }
 
-/** `c` copies while the sheet is the topmost dialog and no field has the focus. */
+/** Copies on `c` while the sheet is the topmost dialog and no field has the focus. */
 function useKeyC(act: () => void): void {
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (event.key !== 'c' || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return
@@ -101,7 +101,7 @@ function useKeyC(act: () => void): void {
   }, [])
 }
 
-/** The line as the settings have it now, so that a line that is set while the sheet is open holds at once. */
+/** Returns the line from the current settings, so that a change while the sheet is open is used at once. */
 function useLine({ install_lines, secret }: MadeToken, platform: Platform) {
   const can = useCan()
   const { data } = useApi('GET /v1/admin/settings/enrollment', {}, { enabled: can('settings:read') })
@@ -114,7 +114,7 @@ function useLine({ install_lines, secret }: MadeToken, platform: Platform) {
     isExample: data ? data.install_templates[platform] === null : isBuiltIn(line),
   }
 }
-/** For callers that may not read the settings: the built-in lines name no client. */
+/** True for the built-in lines, which name no client. For callers that may not read the settings. */
 const isBuiltIn = (line: string) => /^your-agent(\.exe)? enroll |^https?:\S+ \S+$/.test(line)
 
 function ExampleNote() {
@@ -144,7 +144,7 @@ function ExampleNote() {
   )
 }
 
-/** The platform of this browser: the person often enrolls the machine at hand. */
+/** Returns the platform of this browser: people often enroll the machine that they use. */
 function ownPlatform(): Platform {
   const agent = navigator.userAgent
   if (/iPhone|iPad/.test(agent)) return 'ios'

@@ -21,7 +21,7 @@ type Platform = keyof Settings['install_templates']
 type Draft = Record<`${'line' | 'url'}.${Platform}`, string>
 const platforms: readonly Platform[] = ['macos', 'windows', 'linux', 'ios', 'android']
 
-/** The lines by which the client of the tenant enrolls, and where it is downloaded. */
+/** Sheet for the command lines by which the tenant's client enrolls, and its download addresses. */
 export function InstallLinesSheet({ onClose }: { onClose: () => void }) {
   const query = useQuery({
     queryKey: [route, 'edit'],

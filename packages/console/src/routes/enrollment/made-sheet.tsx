@@ -16,7 +16,7 @@ import { devicesAllowed, groupsOf, type Token, tokenName } from './words.ts'
 
 type Props = { made: MadeToken; onAnother: () => void; onRevoked: () => void; onClose: () => void }
 
-/** The second half of the sheet: the line with the secret, and the device as it arrives. */
+/** Second half of the sheet: the line with the secret, and the status of the device. */
 export function MadeSheet({ made, onAnother, onRevoked, onClose }: Props) {
   const arrival = useArrival(made.enrollment_token)
   const [isStored, setIsStored] = useState(false)
@@ -113,7 +113,10 @@ function stepsOf({ made, arrival, waited, onStored, onRevoke }: StepsInput) {
   ]
 }
 
-/** The status may be a moment older than the list of devices, which says first that the token is used up. */
+/**
+ * Reasons why a token no longer works. The status may be older than the list of devices, which is the first to show
+ * that the token is used up.
+ */
 const endedWords: Readonly<Record<Token['status'], string>> = {
   active: 'The token is used up.',
   exhausted: 'The token is used up.',
@@ -166,7 +169,7 @@ const TokenTerms = ({ token }: { token: Token }) => (
   </details>
 )
 
-/** The browser asks before a reload or a closed tab loses the secret. */
+/** Makes the browser ask before a reload or a closed tab loses the secret. */
 function useWarningBeforeUnload(isOn: boolean): void {
   useEffect(() => {
     if (!isOn) return

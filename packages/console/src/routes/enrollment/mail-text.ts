@@ -10,7 +10,7 @@ type Parts = {
   zone: TimeZone
 }
 
-/** A text for the person who has the device. It holds the secret, as the line does. */
+/** Returns a text for the person with the device. It contains the secret, like the line. */
 export function mailText({ token, line, platform, url, zone }: Parts): string {
   const isPhone = platform === 'ios' || platform === 'android'
   const steps = [

@@ -5,7 +5,7 @@ import { PageHead } from '../../ui/page-head.tsx'
 import { EnrollButton } from './enroll-button.tsx'
 import { Page as TokensPage } from './page.tsx'
 
-/** B8: the address of the sheet that enrolls a device; below it lies the list of tokens. */
+/** B8: address of the enrollment sheet. The list of tokens is below it. */
 export function Page() {
   const can = useCan()
   useEffect(() => openOverlay({ kind: 'enroll' }), [])

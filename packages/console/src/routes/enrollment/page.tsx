@@ -14,7 +14,7 @@ import type { Token } from './words.ts'
 
 const filterNames = ['q', ...tokensSpec.filters.map((filter) => filter.name)]
 
-/** B7: the enrollment tokens of the tenant, with a panel beside the list. */
+/** B7: enrollment tokens of the tenant, with a panel beside the list. */
 export function Page() {
   const state = useListState(filterNames, tokensSpec.defaultSort)
   const query = useListPage('GET /v1/admin/tokens', state)

@@ -24,7 +24,7 @@ type UserProps = {
   error?: string | undefined
 }
 
-/** Chooses the person to whom the devices of a token belong. */
+/** Chooses the owner of the devices of a token. */
 export function UserPicker({ value, onChange, error }: UserProps) {
   const offReason = useOffReason()('users:read')
   const field = { label: 'User', optional: true, error } as const

@@ -13,7 +13,7 @@ type Props = {
   onClose: () => void
 }
 
-/** "token new starters"; a token without a name is called "Token ending in" and four letters. */
+/** Returns "token new starters". The name of an unnamed token is "Token ending in" and four letters. */
 const nameInWords = ({ name }: Props['token']) => (name.startsWith('Token ') ? name.replace('T', 't') : `token ${name}`)
 
 /** Asks before an enrollment token is revoked. */

@@ -3,7 +3,7 @@ import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { groupsOf, outcomeWords, type Token, tokenName, tokenStatusWords, usesOf } from './words.ts'
 
-/** The columns, filters and words of the list of enrollment tokens. */
+/** Columns, filters and words of the list of enrollment tokens. */
 export const tokensSpec: ListSpec<Token> = {
   list: 'tokens',
   kind: 'tokens',

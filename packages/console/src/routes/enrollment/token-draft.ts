@@ -4,12 +4,12 @@ import type { ComboOption } from '../../ui/combo-box-field.tsx'
 type Body = NonNullable<InputOf<'POST /v1/admin/tokens/generate'>['body']>
 type Platform = NonNullable<Body['platforms']>[number]
 
-/** What a person chooses for a new enrollment token. */
+/** Input for a new enrollment token. */
 export type TokenDraft = {
   name: string
-  /** How many devices may use it; 0 is any number, undefined is no number. */
+  /** Number of devices that may use the token; 0 is unlimited, undefined is an invalid number. */
   maxUses: number | undefined
-  /** Seconds, as the value of the select. */
+  /** Lifetime in seconds, as the value of the select. */
   lifetime: string
   user: ComboOption | undefined
   groups: readonly ComboOption[]
@@ -45,7 +45,7 @@ export const lifetimes = [
 
 const listOf = (text: string) => text.split(/[\s,]+/).filter(Boolean)
 
-/** The body of the request: only what differs from the defaults of the API. */
+/** Returns the body of the request, without values that are defaults of the API. */
 export function bodyOf(draft: TokenDraft): Body {
   const [tags, addresses] = [listOf(draft.tags), listOf(draft.addresses)]
   return {
@@ -64,7 +64,7 @@ export function bodyOf(draft: TokenDraft): Body {
 
 const quoted = (text: string) => (/^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
-/** The `holdfast` line that makes the same token. */
+/** Returns the `holdfast` command line that creates the same token. */
 export function commandOf(draft: TokenDraft): string {
   const body = bodyOf(draft)
   const many = (flag: string, values: readonly string[] | undefined) => (values ? [flag, ...values.map(quoted)] : [])

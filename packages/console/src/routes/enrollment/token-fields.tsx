@@ -9,7 +9,7 @@ import { lifetimes, type TokenDraft } from './token-draft.ts'
 
 type Props = { draft: TokenDraft; onChange: (change: Partial<TokenDraft>) => void; error: ApiError | undefined }
 
-/** The settings of a new token. Each has a default that is right for one device of today. */
+/** Settings of a new token. The defaults suit a single device that is enrolled today. */
 export function TokenFields({ draft, onChange, error = undefined }: Props) {
   const off = useOffReason()
   const wrong = (field: string) => errorOf(error ?? null, field)

@@ -19,7 +19,7 @@ import { bodyOf, commandOf, freshDraft, lifetimes, type TokenDraft } from './tok
 import { TokenFields } from './token-fields.tsx'
 import { devicesAllowed } from './words.ts'
 
-/** The answer with the secret: kept in the state of the sheet and nowhere else. */
+/** Response with the secret. Only the state of the sheet holds it. */
 export type MadeToken = OutputOf<'POST /v1/admin/tokens/generate'>
 
 type Props = {
@@ -29,10 +29,10 @@ type Props = {
   onClose: () => void
 }
 
-/** The first half of the sheet: a token with good defaults, one click away. */
+/** First half of the sheet: a token with good defaults, one click away. */
 export function TokenForm({ draft, onChange, onMade, onClose }: Props) {
   const form = useRef<HTMLFormElement>(null)
-  // After a new sign-in the typed values are back: they are shown.
+  // After a new sign-in the form has its values again, so they are shown.
   const [isOpen, setIsOpen] = useState(() => isTyped(draft))
   const [error, setError] = useState<ApiError>()
   const create = async () => {
@@ -93,7 +93,7 @@ export function TokenForm({ draft, onChange, onMade, onClose }: Props) {
         </details>
         {!isOpen && <DraftSummary draft={draft} />}
         <PlanUsage count={draft.maxUses ?? 1} />
-        {/* Enter in a field sends the form; the button that is seen stands in the footer. */}
+        {/* Enter in a field submits the form; the visible button is in the footer. */}
         <button type="submit" hidden tabIndex={-1}>
           Create token
         </button>
@@ -125,7 +125,7 @@ function DraftSummary({ draft }: { draft: TokenDraft }) {
   )
 }
 
-/** How many devices of the plan are used; nothing where the caller may not read it or the plan sets no limit. */
+/** Number of devices used of the plan. Empty if the caller may not read it or the plan has no limit. */
 function PlanUsage({ count }: { count: number }) {
   const can = useCan()
   const { data } = useApi('GET /v1/admin/dashboard/overview', {}, { enabled: can('operations:read') })

@@ -17,7 +17,7 @@ import { Refusal } from './arrival.tsx'
 import { askToRevoke } from './token-menu.ts'
 import { groupsOf, outcomeWords, type Token, tokenName, tokenStatusWords, usesInWords } from './words.ts'
 
-/** One token beside the list: attempts to use it, and the terms that it gives to devices. */
+/** Token beside the list: attempts to use it, and the settings that its devices get. */
 export function TokenPanel(walk: Walk) {
   const query = useApi('GET /v1/admin/tokens/{token_id}', { params: { token_id: walk.id } })
   const token = query.data
@@ -111,7 +111,7 @@ const Body = ({ token }: { token: Token }) => (
   </ScrollRegion>
 )
 
-/** The newest attempt. The audit log has the older ones. */
+/** Newest attempt. The audit log has the older ones. */
 function Attempts({ token: { last_attempt: attempt, attempts_refused: refused } }: { token: Token }) {
   if (!attempt) return <p className="soft">No device has used it yet.</p>
   if (attempt.outcome === 'refused') return <Refusal attempt={attempt} refused={refused} />

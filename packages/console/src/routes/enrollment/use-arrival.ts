@@ -8,23 +8,23 @@ import type { Token } from './words.ts'
 
 export type ArrivedDevice = OutputOf<'GET /v1/admin/devices'>['items'][number]
 export type Arrival = {
-  /** The token as the server has it now, as far as the caller may read it. */
+  /** Current token, if the caller may read it. */
   token: Token
-  /** Devices that enrolled with it, the newest first. */
+  /** Devices that enrolled with it, newest first. */
   devices: readonly ArrivedDevice[]
   hasMore: boolean
-  /** Whether another device can still use the token. */
+  /** True if another device can still use the token. */
   isUsable: boolean
-  /** Why the sheet cannot see the device arrive. */
+  /** Error that keeps the sheet from showing the device. */
   error: Error | null
   canSeeDevices: boolean
 }
 
-/** The waiting row turns within 3 s. The stream names new devices too, but not refused tries at once. */
+/** Interval that keeps the row at most 3 s behind. The stream reports new devices, but refused attempts only late. */
 const everyMs = 2_000
 const shown = 5
 
-/** Follows one enrollment token until no device can come any more and none waits for approval. */
+/** Follows an enrollment token until it is used up and no device is pending. */
 export function useArrival(made: Token): Arrival {
   const can = useCan()
   const { token_id, max_uses } = made
@@ -60,11 +60,11 @@ export function useArrival(made: Token): Arrival {
   }
 }
 
-/** Whether no device can come any more and none waits for approval. */
+/** True if the token is used up and no device is pending. */
 const isSettled = (devices: readonly ArrivedDevice[], isUsedUp: (devices: readonly ArrivedDevice[]) => boolean) =>
   isUsedUp(devices) && devices.every((device) => device.status !== 'pending')
 
-/** Says who arrived, and has the list behind the sheet and the checklist read again. */
+/** Announces the newest device, and reads the list behind the sheet and the checklist again. */
 function useNews(devices: readonly ArrivedDevice[]): void {
   const state = devices.map((device) => `${device.name} ${device.status}`).join()
   const before = useRef(state)

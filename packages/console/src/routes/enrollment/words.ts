@@ -6,7 +6,7 @@ export type Token = OutputOf<'GET /v1/admin/tokens'>['items'][number]
 export type Attempt = NonNullable<Token['last_attempt']>
 type Reason = NonNullable<Attempt['reason']>
 
-/** How the status of a token is marked and called. */
+/** Mark and label of each token status. */
 export const tokenStatusWords: Readonly<Record<Token['status'], { kind: Mark; label: string }>> = {
   active: { kind: 'ok', label: 'Active' },
   exhausted: { kind: 'off', label: 'Used up' },
@@ -20,7 +20,7 @@ export const outcomeWords: Readonly<Record<Attempt['outcome'], { kind: Mark; lab
   waiting_for_approval: { kind: 'ring', label: 'Waits for approval' },
 }
 
-/** Why the use of a token was refused, and what to do. */
+/** Fact and advice for each reason of a refused attempt. */
 export const refusals: Readonly<Record<Reason, { fact: string; advice: string }>> = {
   address_not_allowed: {
     fact: 'The device came from an address that the token does not allow.',
@@ -87,18 +87,18 @@ export const refusals: Readonly<Record<Reason, { fact: string; advice: string }>
 
 export const tokenName = ({ name, hint }: Pick<Token, 'name' | 'hint'>): string => name || `Token ending in ${hint}`
 
-/** "1 of 5", or "3" where the number of uses has no limit. */
+/** Returns "1 of 5", or "3, no limit" if the number of uses is unlimited. */
 export const usesOf = ({ uses, max_uses }: Token): string =>
   max_uses === 0 ? `${formatNumber(uses)}, no limit` : `${formatNumber(uses)} of ${formatNumber(max_uses)}`
 
-/** The same as a part of a sentence: "0 of 1 uses", "3 uses, no limit". */
+/** Returns the uses for a sentence: "0 of 1 uses", "3 uses, no limit". */
 export const usesInWords = ({ uses, max_uses }: Token): string =>
   max_uses === 0 ? `${formatCount(uses, 'use')}, no limit` : `${formatNumber(uses)} of ${formatCount(max_uses, 'use')}`
 
-/** "one device", "20 devices", "any number of devices". */
+/** Returns "one device", "20 devices", "any number of devices". */
 export const devicesAllowed = (maxUses: number): string =>
   maxUses === 0 ? 'any number of devices' : maxUses === 1 ? 'one device' : formatCount(maxUses, 'device')
 
-/** Names of groups; a deleted group has none. */
+/** Returns the names of groups. Deleted groups have no name. */
 export const groupsOf = ({ group_ids, group_names }: Pick<Token, 'group_ids' | 'group_names'>): readonly string[] =>
   group_ids.map((_, i) => group_names[i] ?? 'a deleted group')

@@ -8,7 +8,7 @@ import { Card } from './card.tsx'
 
 const most = 4
 
-/** The newest open alerts. */
+/** Newest open alerts. */
 export function AttentionCard() {
   const query = useApi('GET /v1/admin/notifications', { query: { state: 'open', limit: 50 } })
   return (

@@ -6,7 +6,7 @@ import './home.css'
 type Props<T> = {
   id?: string
   title: string
-  /** As it stands in a sentence: "the gateways could not be read". */
+  /** Name of the data in a sentence: "the gateways could not be read". */
   what: string
   query: QueryState<T>
   aside?: ReactNode
@@ -16,7 +16,7 @@ type Props<T> = {
   children: (data: T) => ReactNode
 }
 
-/** A region of Home that loads and fails alone. */
+/** Region of Home that loads and fails independently. */
 export function Card<T>({ id, title, what, query, aside, footer, inset, className, children }: Props<T>) {
   const isEmpty = query.data === undefined
   return (

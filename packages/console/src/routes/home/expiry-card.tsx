@@ -7,7 +7,7 @@ import type { Overview } from './home-kpis.tsx'
 type Query = QueryState<Overview>
 const marks: Readonly<Record<string, Mark>> = { expired: 'bad', critical: 'bad', warning: 'warn', ok: 'ok' }
 
-/** What somebody has to renew first. */
+/** Credentials and certificates that expire soonest. */
 export function ExpiryCard({ overview }: { overview: Query }) {
   return (
     <Card title="Expires soon" what="what expires" query={overview} className="c4 row-low" id="expires" inset="none">

@@ -9,14 +9,14 @@ import { Card } from './card.tsx'
 
 type History = OutputOf<'GET /v1/admin/gateways/history'>
 type State = History['items'][number]['states'][number]
-/** A strip of the card: one gateway, or a pool where there are many gateways. */
+/** Row of the card: one gateway, or a pool if there are many gateways. */
 type Strip = { id: string; name: string; to: string; states: readonly State[] }
 
-/** More gateways than these are shown as pools. */
+/** Most gateways that have a row each. More are shown as pools. */
 const mostRows = 24
 const mostGateways = 200
 const every = 4
-/** From the worst to the best, as the API judges a step. */
+/** States from worst to best, in the order of the API. */
 const order = ['down', 'degraded', 'never_seen', 'pending', 'draining', 'healthy'] as const
 const looks = {
   healthy: 'ok',
@@ -27,7 +27,7 @@ const looks = {
   pending: 'none',
 } as const
 
-/** The state of each gateway, hour by hour. */
+/** State of each gateway by hour. */
 export function GatewayHistoryCard() {
   const query = useApi(
     'GET /v1/admin/gateways/history',
@@ -126,7 +126,7 @@ function Cell({ state, x }: { state: State; x: number }) {
   )
 }
 
-/** "20 h healthy, 3 h down, 1 h not known". */
+/** Returns a summary: "20 h healthy, 3 h down, 1 h not known". */
 function sentenceOf(states: readonly State[]): string {
   const counts = Map.groupBy(states, (state) => (state === null ? 'not known' : formatWord(state).toLowerCase()))
   return Array.from(counts, ([word, hours]) => `${formatNumber(hours.length)} h ${word}`).join(', ')

@@ -18,7 +18,7 @@ const cellStates = {
   pending: 'none',
 } as const
 
-/** The pools with one cell for each gateway, and their use. */
+/** Pools with one cell for each gateway, and their use. */
 export function GatewaysCard() {
   const query = useApi('GET /v1/admin/gateway/health', { query: { limit: mostGateways } }, { everyMs: 30_000 })
   return (

@@ -4,14 +4,14 @@ import { Kpi, Kpis } from '../../ui/kpi.tsx'
 
 export type Overview = OutputOf<'GET /v1/admin/dashboard/overview'>
 
-/** Six figures; each leads to the list behind it, or to the part of this page that shows it. */
+/** Six figures; each links to its list, or to the part of this page that explains it. */
 export function HomeKpis({ overview }: { overview: Overview | undefined }) {
   return overview ? <Figures overview={overview} /> : <NoFigures />
 }
 
 const labels = ['Active devices', 'Sessions now', 'Gateways serving', 'Posture compliant', 'Failed sign-ins, 24 h']
 
-/** The frame of the figures in its final height, before they are known. */
+/** Figures in their final height before the data is known. */
 const NoFigures = () => (
   <Kpis>
     {[...labels, 'Soonest expiry'].map((label) => (

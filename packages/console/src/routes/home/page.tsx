@@ -23,7 +23,7 @@ import { VersionsCard } from './versions-card.tsx'
 
 const rangeWords: Readonly<Record<Range, string>> = { '24h': '24 h', '7d': '7 d', '30d': '30 d' }
 
-/** B1: the state of the fleet. */
+/** B1: state of the fleet. */
 export function Page() {
   const { change } = useNavigation()
   const chosen = useSearch().range
@@ -89,5 +89,8 @@ export function Page() {
   )
 }
 
-/** Before the first gateway or device, there is nothing to chart: the steps to them stand on Home. */
+/**
+ * True for a completed step with a gateway or device. Before the first of them there is no data to chart, and Home
+ * shows the setup steps.
+ */
 const isOfFleet = ({ step, done }: StartStep): boolean => done && (step === 'gateway' || step === 'device_enrolled')

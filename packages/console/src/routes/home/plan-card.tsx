@@ -8,7 +8,7 @@ type Query = QueryState<Overview>
 const labels: Readonly<Record<string, string>> = { bandwidth_gb_month: 'Traffic, GB this month', api_keys: 'API keys' }
 const fills = { ok: 'bx1', approaching: 'bxwarn', at_limit: 'bxbad', over: 'bxbad' } as const
 
-/** The use of each limit of the plan. */
+/** Used share of each limit of the plan. */
 export function PlanCard({ overview }: { overview: Query }) {
   return (
     <Card title="Plan" what="the plan" query={overview} className="c4 row-low" id="plan">

@@ -9,7 +9,7 @@ import { type Metrics, useMetrics } from './range.ts'
 type Query = QueryState<Overview>
 const hoursOfDay = ['00', '03', '06', '09', '12', '15', '18', '21']
 
-/** The progress of each policy channel, and failed sign-ins by hour. */
+/** Progress of each policy channel, and failed sign-ins by hour. */
 export function PolicyCard({ overview }: { overview: Query }) {
   const metrics = useMetrics('7d')
   return (
@@ -67,7 +67,7 @@ function Channel({
 
 type Counts = { applied: number; pending: number }
 
-/** "12 of 14 devices", or "no device yet". */
+/** Returns "12 of 14 devices", or "no device yet". */
 function partOf({ applied, pending }: Counts, one: string): string {
   const all = applied + pending
   return all === 0 ? `no ${one} yet` : `${formatNumber(applied)} of ${formatCount(all, one)}`

@@ -8,11 +8,11 @@ export type Metrics = OutputOf<'GET /v1/admin/metrics'>
 const hourMs = 3_600_000
 const hours: Readonly<Record<Range, number>> = { '24h': 24, '7d': 7 * 24, '30d': 30 * 24 }
 
-/** The beginning of a range, at a full hour, so that one key of the cache serves a whole hour. */
+/** Returns the start of a range, rounded to a full hour, so that the cache key stays the same for an hour. */
 const startOf = (range: Range) =>
   new Date(Math.floor(Date.now() / hourMs) * hourMs - hours[range] * hourMs).toISOString()
 
-/** Sums by the hour over a range; by day over 30 days. */
+/** Reads sums over a range by hour; by day for 30 days. */
 export const useMetrics = (range: Range) =>
   useApi(
     'GET /v1/admin/metrics',

@@ -4,7 +4,7 @@ import { TimeSeries } from '../../charts/time-series.tsx'
 import { Card } from './card.tsx'
 import { type Metrics, type Range, useMetrics } from './range.ts'
 
-/** Sessions at once, and sessions that began, over the range. */
+/** Concurrent sessions and started sessions over the range. */
 export function SessionsCard({ range }: { range: Range }) {
   const query = useMetrics(range)
   return (
@@ -20,7 +20,7 @@ export function SessionsCard({ range }: { range: Range }) {
   )
 }
 
-/** A day fits as it is; a week of hours is for a cursor and a zoom. */
+/** A day is a plain chart. Longer ranges need a cursor and zoom. */
 function Chart({ steps, range }: { steps: Metrics['series']; range: Range }) {
   const data = useMemo(
     () => ({

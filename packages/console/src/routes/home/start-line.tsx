@@ -3,7 +3,7 @@ import { ButtonLink } from '../../ui/button.tsx'
 import { Note } from '../../ui/note.tsx'
 import { progressOf } from '../start/words.ts'
 
-/** The progress of the setup, until each step is done or skipped. */
+/** Progress of the setup, until each step is done or skipped. */
 export function StartLine({ start }: { start: OutputOf<'GET /v1/admin/start'> }) {
   return (
     <Note

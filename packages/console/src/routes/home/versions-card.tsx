@@ -7,7 +7,7 @@ import { Card } from './card.tsx'
 
 const most = 5
 
-/** Which clients and systems the fleet runs. */
+/** Client versions and systems of the fleet. */
 export function VersionsCard() {
   const query = useApi('GET /v1/admin/metrics/fleet', { query: { days: 0 } })
   return (

@@ -1,4 +1,4 @@
-/** From the more to the less specific: each browser also names those it is like. */
+/** Browsers, most specific first: each one also names the browsers that it resembles. */
 const browsers = [
   [/\bEdg\/(\d+)/, 'Edge'],
   [/\bOPR\/(\d+)/, 'Opera'],
@@ -17,7 +17,7 @@ const systems = [
 ] as const
 
 /**
- * Names the browser of a `User-Agent` header.
+ * Returns the name of the browser from a `User-Agent` header.
  *
  * @example browserName('Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/133.0') // 'Firefox 133, Linux'
  */
@@ -37,7 +37,7 @@ const words: Readonly<Record<string, string>> = {
   recovery_code: 'recovery code',
 }
 
-/** `password+totp` in words; what is none of ours stays as it is. */
+/** Returns `password+totp` in words. An unknown method stays as it is. */
 export const methodWords = (method: string): string =>
   method
     .split('+')

@@ -11,10 +11,13 @@ import { errorOf, FieldErrors } from '../../ui/problem.tsx'
 import { fieldSentence, hasFieldErrors } from './field-sentence.ts'
 
 const fields = ['current_password', 'code', 'recovery_code']
-/** A recovery code has 32 of these. */
+/** True for a recovery code, which has 32 hexadecimal digits. Spaces and hyphens do not count. */
 const isRecoveryCode = (text: string) => /[a-f]/i.test(text) || text.replace(/[\s-]/g, '').length > 8
 
-/** Takes the own second factor away, for the password and a code. All sessions of the person end, this one too. */
+/**
+ * Turns off the caller's second factor, with the password and a code. All sessions of the person end, including this
+ * one.
+ */
 export function DisableFactor({ hasPassword, onClose }: { hasPassword: boolean; onClose: () => void }) {
   const { user } = useMe()
   const [password, setPassword] = useState('')

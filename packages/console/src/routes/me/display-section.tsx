@@ -24,7 +24,7 @@ const zones = [
   { value: 'local', label: 'Local' },
 ] as const
 
-/** How this browser shows the console. */
+/** Settings of this browser for the console. */
 export function DisplaySection() {
   const theme = useTheme()
   const density = useDensity()
@@ -32,7 +32,7 @@ export function DisplaySection() {
   const { change } = useNavigation()
   const changeZone = (next: 'utc' | 'local') => {
     chooseTimeZone(next)
-    // The address comes before the stored choice, so both change.
+    // The address takes precedence over the stored choice, so both change.
     change({ tz: next === 'local' ? 'local' : undefined }, { replace: true })
   }
   return (

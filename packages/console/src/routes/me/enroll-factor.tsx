@@ -18,13 +18,13 @@ type Started = OutputOf<'POST /v1/admin/users/totp/enroll'>
 type Props = { hasPassword: boolean; onClose: () => void }
 
 /**
- * Sets up an authenticator app: the password, then the code of the app, then the recovery codes. Seed and codes are in
- * the state of this component alone, and go with it.
+ * Sets up an authenticator app: password, code of the app, then recovery codes. Only the state of this component holds
+ * seed and codes.
  */
 export function EnrollFactor({ hasPassword, onClose }: Props) {
   const [started, setStarted] = useState<Started>()
   const [codes, setCodes] = useState<readonly string[]>()
-  // The page shows the factor as on only now: the section would otherwise take this sheet away.
+  // Refreshes `me` only now: the section would otherwise remove this sheet once the factor is on.
   const finish = () => {
     onClose()
     toast({ title: 'Your second factor is on' })
@@ -117,7 +117,7 @@ function Verify({ started, onVerified, onClose }: VerifyProps) {
   )
 }
 
-/** Sends one request at a time, and keeps what failed. */
+/** Sends one request at a time, and stores its error. */
 function useSend() {
   const [error, setError] = useState<Error | null>(null)
   const [isBusy, setBusy] = useState(false)

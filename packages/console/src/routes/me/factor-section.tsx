@@ -7,10 +7,10 @@ import { DisableFactor } from './disable-factor.tsx'
 import { EnrollFactor } from './enroll-factor.tsx'
 import { Section } from './section.tsx'
 
-/** From so few on the codes are worth a mark. */
+/** Number of recovery codes from which on their count has a warning. */
 const fewCodes = 3
 
-/** The authenticator app of the person: whether there is one, how to set it up and how to give it up. */
+/** Authenticator app of the person: state, setup and removal. */
 export function FactorSection({ provider }: { provider: string | undefined }) {
   const { session } = useMe()
   const off = useOffReason()('credentials:write')

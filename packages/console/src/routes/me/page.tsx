@@ -17,7 +17,7 @@ const sections = [
   { id: 'display', label: 'Display' },
 ] as const
 
-/** B37: the account of the person who has signed in. */
+/** B37: account of the signed-in person. */
 export function Page() {
   const sessions = useOwnSessions()
   return (

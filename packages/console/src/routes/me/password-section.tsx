@@ -18,7 +18,7 @@ import { sessionsRoute } from './use-own-sessions.ts'
 const empty = { current: '', next: '', again: '' }
 const fields = ['current_password', 'new_password']
 
-/** Changes the own password. The other sessions of the person end with it. */
+/** Changes the caller's password. The other sessions of the person end. */
 export function PasswordSection({ provider }: { provider: string | undefined }) {
   if (provider !== undefined)
     return (
@@ -103,7 +103,7 @@ function PasswordForm() {
   )
 }
 
-/** The rules of the server in words. The shortest length is a setting that not everybody may read. */
+/** Returns the password rules in words. The minimum length is a setting that not every caller may read. */
 function useRules(): string {
   const can = useCan()
   const { data } = useApi('GET /v1/admin/settings/security', {}, { enabled: can('settings:read') })
@@ -120,7 +120,7 @@ function problemsOf({ current, next, again }: typeof empty): Problems {
   }
 }
 
-/** Sends the change, and says what else ended. */
+/** Sends the change, and returns a sentence on other sessions and keys that ended. */
 async function change({ current, next }: typeof empty, endsKeys: boolean): Promise<string | undefined> {
   const body = { current_password: current, new_password: next, ...(endsKeys && { revoke_api_keys: true }) }
   const done = await call('POST /v1/admin/users/password', { body })
@@ -132,5 +132,5 @@ async function change({ current, next }: typeof empty, endsKeys: boolean): Promi
   return ended.length === 0 ? undefined : `Ended: ${ended.join(', ')}`
 }
 
-/** Once the errors have been drawn: the focus goes to the first field that is wrong. */
+/** Moves the focus to the first invalid field, after the errors were rendered. */
 const focusWrong = (form: HTMLFormElement | null) => form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()

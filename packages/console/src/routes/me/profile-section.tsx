@@ -5,7 +5,7 @@ import { KeyValues } from '../../ui/key-values.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { Section } from './section.tsx'
 
-/** Who has signed in, and with which roles. */
+/** Signed-in person and their roles. */
 export function ProfileSection() {
   const { user, roles, tenant_name, session } = useMe()
   return (

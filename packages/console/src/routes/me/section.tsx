@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 
 type Props = { id: string; title: string; aside?: ReactNode; children: ReactNode }
 
-/** One part of the page, which the list at the left leads to. */
+/** Part of the page; the list at the left links to it. */
 export const Section = ({ id, title, aside, children }: Props) => (
   <section className="sect" id={id} aria-labelledby={`${id}-title`}>
     <div className="row between">

@@ -18,7 +18,7 @@ const end = (session: AdminSession) =>
   call('POST /v1/admin/auth/sessions/{session_id}/end', { params: { session_id: session.session_id }, body: {} })
 const refresh = () => queryClient.invalidateQueries({ queryKey: [sessionsRoute] })
 
-/** Where the person is signed in. */
+/** Sessions of the signed-in person. */
 export function SessionsSection({ sessions: { query } }: { sessions: OwnSessions }) {
   const [isAsking, setAsking] = useState(false)
   const sessions = query.data?.items

@@ -4,7 +4,7 @@ import { useApi } from '../../api/use-api.ts'
 export type AdminSession = OutputOf<'GET /v1/admin/auth/sessions'>['items'][number]
 export const sessionsRoute = 'GET /v1/admin/auth/sessions'
 
-/** The own sessions, and the kind of provider that opened the one that asks; undefined for a local sign-in. */
+/** Returns the caller's sessions, and the kind of provider of the current one; undefined for a local sign-in. */
 export function useOwnSessions() {
   const query = useApi(sessionsRoute, { query: { limit: 200 } })
   const method = query.data?.items.find((session) => session.current)?.auth_method

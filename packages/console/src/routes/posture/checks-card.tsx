@@ -12,7 +12,10 @@ const defaultFreshness = 3600
 
 type Props = { checks: ReturnType<typeof useChecks>; offenders: Offenders }
 
-/** What the policy checks, and which of it the examined devices fail. The API has no count of a check over all devices. */
+/**
+ * Checks of the policy, and the number of examined devices that fail each. The API has no count of a check over all
+ * devices.
+ */
 export function ChecksCard({ checks, offenders }: Props) {
   if (!checks.mayRead)
     return (

@@ -4,7 +4,7 @@ import { devicesLink, type Verdicts } from './verdicts.ts'
 
 type Props = { verdicts: Verdicts; checks: number | undefined; enforced: number }
 
-/** How many devices pass, fail, and have not said; each leads to its list. */
+/** Number of devices that pass, fail or have not reported; each links to its list. */
 export function PostureKpis({ verdicts: { compliant, fails, unknown }, checks, enforced }: Props) {
   const [passing, failing, silent] = [compliant.total.count, fails.total.count, unknown.total.count]
   const all = passing + failing + silent

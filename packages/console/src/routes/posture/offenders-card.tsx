@@ -11,7 +11,7 @@ import { assertionMenu } from './save-assertion.ts'
 import { failingOf, type Offenders } from './use-offenders.ts'
 import { devicesLink } from './verdicts.ts'
 
-/** The failing devices that were seen last, with their failing checks. */
+/** Most recently seen failing devices, with their failing checks. */
 export function OffendersCard({ offenders: { query, rows } }: { offenders: Offenders }) {
   return (
     <Card

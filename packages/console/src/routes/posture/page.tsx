@@ -13,7 +13,7 @@ import { useChecks } from './use-checks.ts'
 import { useOffenders } from './use-offenders.ts'
 import { devicesLink, useVerdicts } from './verdicts.ts'
 
-/** B9: which devices keep what the policy asks of them. */
+/** B9: compliance of devices with the posture checks of the policy. */
 export function Page() {
   const can = useCan()
   if (can('devices:read')) return <Posture />

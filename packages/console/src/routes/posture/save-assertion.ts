@@ -21,7 +21,7 @@ async function saveAssertion({ device_id, name }: Named): Promise<void> {
   }
 }
 
-/** The menu of a device in the lists of the posture view. */
+/** Returns the menu of a device in the lists of the posture view. */
 export function assertionMenu(device: Named): readonly MenuItem[] {
   return [
     {

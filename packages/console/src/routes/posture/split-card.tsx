@@ -15,7 +15,7 @@ const facets = [
 type Facet = (typeof facets)[number]['value']
 const most = 8
 
-/** Which platforms and systems pass, as one bar each. */
+/** Compliance by platform and system, as one bar each. */
 export function SplitCard({ verdicts }: { verdicts: ReturnType<typeof useVerdicts> }) {
   const [facet, setFacet] = useState<Facet>('platform')
   return (
@@ -100,7 +100,7 @@ function SplitRow({ facet, split: { value, compliant, fails, unknown } }: { face
 
 type CountProps = { count: number; name: string; value: string; facet: Facet; posture: string; word: string }
 
-/** A count that leads to its devices; a real zero leads nowhere. */
+/** Count with a link to its devices. A zero has no link. */
 function Count({ count, name, value, facet, posture, word }: CountProps) {
   if (count === 0 || value === '')
     return <span className={count === 0 ? 'faint' : undefined}>{formatNumber(count)}</span>

@@ -12,13 +12,13 @@ import { assertionMenu } from './save-assertion.ts'
 import { counted, devicesLink } from './verdicts.ts'
 
 const shown = 8
-/** Devices that are read: the API does not filter by the age of a report. */
+/** Number of devices that are read: the API does not filter by the age of a report. */
 const judged = 200
-/** Age at which a report stops to count, unless a check sets another. */
+/** Age from which a report is stale, unless a check sets another. */
 const staleMs = 3_600_000
 const minuteMs = 60_000
 
-/** Devices whose last report is too old to vouch for: their assertions no longer affirm. */
+/** Devices whose last report is stale: their assertions are no longer affirming. */
 export function StaleCard() {
   const query = useApi('GET /v1/admin/devices', { query: { ...counted, sort: 'last_seen_at', limit: judged } })
   const minute = useSyncExternalStore(subscribeToClock, () => Math.floor(clockNow() / minuteMs))

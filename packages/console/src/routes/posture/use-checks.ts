@@ -4,7 +4,9 @@ import { useApi } from '../../api/use-api.ts'
 
 export type Check = PolicyPostureCheck & { id: string; rules: number }
 
-/** The posture checks of what stable delivers now, and how many rules want each. */
+/**
+ * Returns the posture checks of the current policy of the stable channel, and the number of rules that require each.
+ */
 export function useChecks() {
   const can = useCan()
   const mayRead = can('policy:read')

@@ -7,10 +7,10 @@ import { counted } from './verdicts.ts'
 
 type Posture = OutputOf<'GET /v1/admin/devices/{device_id}/posture'>
 type Row = { device: Device; posture: Posture | undefined }
-/** So many are examined: each is a request of its own. */
+/** Number of devices that are examined: each needs its own request. */
 const examined = 10
 
-/** The failing devices that were seen last, each with its failing checks. */
+/** Returns the most recently seen failing devices, each with its failing checks. */
 export function useOffenders() {
   const query = useApi('GET /v1/admin/devices', {
     query: { ...counted, posture: 'non_compliant', sort: '-last_seen_at', limit: examined },
@@ -35,7 +35,7 @@ export function useOffenders() {
 }
 export type Offenders = ReturnType<typeof useOffenders>
 
-/** The checks that speak of the device and do not pass, the gravest first. */
+/** Returns the checks that apply to the device and fail, strictest first. */
 export function failingOf(posture: Posture | undefined): Posture['checks'] {
   const order = ['enforce', 'warn', 'audit']
   return (posture?.checks ?? [])

@@ -3,17 +3,20 @@ import { useApi } from '../../api/use-api.ts'
 
 type Verdict = OutputOf<'GET /v1/admin/devices'>['items'][number]['posture']['verdict']
 type Facets = OutputOf<'GET /v1/admin/devices/facets'>
-/** Devices of one value, by what their last report says. */
+/** Devices with one value, counted by the verdict of their last report. */
 export type Split = { value: string; compliant: number; fails: number; unknown: number }
 
-/** Only devices that may connect count: what a suspended or revoked one reports decides nothing. */
+/** Filter for active devices. Suspended and revoked devices cannot connect, so their reports have no effect. */
 export const counted = { effective_status: 'active' } as const
 
-/** The list of devices behind a figure. */
+/** Returns the address of the list of devices behind a figure. */
 export const devicesLink = (filter: Readonly<Record<string, string>>): string =>
   `/admin/devices?${new URLSearchParams({ ...counted, ...filter })}`
 
-/** The counts of each verdict, and of its platforms and systems. The three are read at once and fail as one. */
+/**
+ * Returns the counts of each verdict, and of its platforms and systems. The three reads run together; if one fails, all
+ * fail.
+ */
 export function useVerdicts() {
   const compliant = useVerdict('compliant')
   const fails = useVerdict('non_compliant')
@@ -35,7 +38,7 @@ export type Verdicts = NonNullable<ReturnType<typeof useVerdicts>['data']>
 const useVerdict = (posture: Verdict) =>
   useApi('GET /v1/admin/devices/facets', { query: { ...counted, posture } }, { everyMs: 60_000 })
 
-/** The counts by the values of a facet, those with most failing devices first. */
+/** Returns the counts by the values of a facet, sorted by failing devices, highest first. */
 export function splitBy(facet: 'platform' | 'os_version', { compliant, fails, unknown }: Verdicts): Split[] {
   const countIn = ({ facets }: Facets, value: string) => facets[facet].find((f) => f.value === value)?.count ?? 0
   const values = new Set([compliant, fails, unknown].flatMap(({ facets }) => facets[facet].map((f) => f.value)))

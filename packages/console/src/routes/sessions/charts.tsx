@@ -10,7 +10,7 @@ import type { useGateways } from './use-gateways.ts'
 
 const most = 4
 
-/** Sessions at once over a day, and the gateways that carry most. Both need more than the list itself. */
+/** Concurrent sessions over a day, and the gateways with the most sessions. Both need a further permission. */
 export function SessionCharts({ gateways }: { gateways: ReturnType<typeof useGateways> }) {
   const can = useCan()
   if (!can('operations:read')) return null

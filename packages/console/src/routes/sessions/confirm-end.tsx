@@ -12,7 +12,7 @@ type Props = { target: SessionTarget; onDone: () => void; onClose: () => void }
 const shownNames = 5
 const typedAbove = 25
 
-/** Asks before sessions are ended, and for how long their devices are kept out. */
+/** Asks before sessions end, and for how long the gateways refuse their devices. */
 export function ConfirmEnd({ target, onDone, onClose }: Props) {
   const [block, setBlock] = useState<string>(defaultBlock)
   const [error, setError] = useState<Error>()

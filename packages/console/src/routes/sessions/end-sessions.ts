@@ -9,7 +9,7 @@ type Filter = Readonly<Record<string, string>>
 const perRequest = 200
 const mostCounted = 2_000
 
-/** Ends the sessions in one request, and reads again what shows sessions. */
+/** Ends the sessions in one request, and reads all data again that includes sessions. */
 export async function endSessions(
   target: SessionTarget,
   { blockSeconds, reason }: { blockSeconds: number; reason: string | undefined },
@@ -31,13 +31,14 @@ export async function endSessions(
   return answer
 }
 
-/** What of the filter of the list names active sessions: everything but the state. */
+/** Returns the list filter for active sessions: everything but the state. */
 export const endableFilter = ({ state: _, ...filter }: Filter): Filter => filter
 
 /**
- * How many active sessions a filter names, and the first names. The API has no count of them, so they are read.
+ * Returns the number of active sessions that match a filter, and the first names. The API has no such count, so the
+ * sessions are read.
  *
- * @throws Error for more than 2,000, which are ended at the command line
+ * @throws Error for more than 2,000, which need the command line
  */
 export async function countMatching(filter: Filter): Promise<{ matched: number; names: string[] }> {
   const names: string[] = []
@@ -57,7 +58,7 @@ export async function countMatching(filter: Filter): Promise<{ matched: number; 
   return { matched, names }
 }
 
-/** The line that ends the same sessions. */
+/** Returns the command line that ends the same sessions. */
 export function commandOf(target: SessionTarget, blockSeconds: number): string {
   const which =
     'sessions' in target

@@ -26,7 +26,7 @@ const defaultSort = '-started_at'
 const none: readonly Session[] = []
 const confirm = lazily(() => import('./confirm-end.tsx').then((module) => module.ConfirmEnd))
 
-/** B6: the VPN sessions of the tenant. */
+/** B6: VPN sessions of the tenant. */
 export function Page() {
   const state = useListState(filterNames, defaultSort)
   const query = useListPage('GET /v1/admin/sessions', state)
@@ -104,7 +104,7 @@ function useSessionMenu(state: ReturnType<typeof useListState>, ask: Ask) {
 
 type EndingInput = { filters: Readonly<Record<string, string>>; sessions: readonly Session[]; setAsked: Ask }
 
-/** Asks before it ends the sessions of a filter, or the session whose row has the focus. */
+/** Asks before ending the sessions of a filter, or the session of the focused row. */
 function useEnding({ filters, sessions, setAsked }: EndingInput) {
   const can = useCan()
   const mayEnd = can('sessions:terminate')

@@ -15,7 +15,7 @@ type Props = Walk & {
   onEnd: (session: Session) => void
 }
 
-/** One session beside the list: its connection, traffic and policy. */
+/** Session beside the list: its connection, traffic and policy. */
 export function SessionPanel({ gateways, endOffReason, menuOf, onEnd, ...walk }: Props) {
   const query = useApi('GET /v1/admin/sessions/{session_id}', { params: { session_id: walk.id } })
   const session = query.data

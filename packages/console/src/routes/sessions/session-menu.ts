@@ -10,7 +10,7 @@ type Verbs = {
   onOpenDevice: (session: Session) => void
 }
 
-/** What can be done with a session, from its row and its panel. */
+/** Returns the actions on a session, for its row and its panel. */
 export function sessionMenu(session: Session, { off, onEnd, onFilter, onOpenDevice }: Verbs): readonly MenuItem[] {
   const { gateway_id, gateway_name, user_id, user_name } = session
   return [

@@ -5,7 +5,7 @@ import { formatDuration } from '../../ui/format-time.ts'
 import { Status } from '../../ui/status.tsx'
 import { type Session, silentSeconds } from './words.ts'
 
-/** Active is soft text; a session whose gateway is silent says for how long. */
+/** State in soft text if active. If the gateway stopped reporting the session, shows for how long. */
 export function SessionState({ session }: { session: Session }) {
   const silent = useSyncExternalStore(subscribeToClock, () => silentSeconds(session, clockNow()))
   if (session.state === 'ended')

@@ -9,7 +9,7 @@ import { cliOptions, type Gateway, nameOf, policyOf, type Session } from './word
 type Options = { gateways: ReadonlyMap<string, Gateway>; shown: readonly Session[] }
 type Named = Record<'gateway' | 'pool' | 'user' | 'device', Map<string, string>>
 
-/** The columns, filters and words of the list of VPN sessions. */
+/** Columns, filters and words of the list of VPN sessions. */
 export function sessionsSpec({ gateways, shown }: Options): ListSpec<Session> {
   const names = namesOf(gateways, shown)
   const options = (of: Map<string, string>) =>
@@ -153,7 +153,7 @@ const moreColumns: ListSpec<Session>['columns'] = [
   },
 ]
 
-/** The digest that the gateway enforces; a word only where it is not the one that it should be. */
+/** Digest that the gateway enforces; a word only if it is not the expected one. */
 function Policy({ session, gateway }: { session: Session; gateway: Gateway | undefined }) {
   const { mark, label } = policyOf(session, gateway)
   if (session.policy_digest === null) return <span className="faint">{label}</span>
@@ -165,7 +165,7 @@ function Policy({ session, gateway }: { session: Session; gateway: Gateway | und
   )
 }
 
-/** What can be chosen in the filters: all gateways and pools that the caller may see, and the people of the page. */
+/** Returns the choices of the filters: all gateways and pools that the caller may see, and the users of the page. */
 function namesOf(gateways: Options['gateways'], shown: readonly Session[]): Named {
   const names: Named = { gateway: new Map(), pool: new Map(), user: new Map(), device: new Map() }
   for (const { gateway_id, name, pool_id, pool_name } of gateways.values()) {

@@ -5,7 +5,7 @@ import type { Gateway } from './words.ts'
 
 const most = 200
 
-/** The gateways by their id, with what is the matter with each; empty for a caller who may not see them. */
+/** Returns the gateways by id, with their health; empty for a caller without permission. */
 export function useGateways() {
   const can = useCan()
   const query = useApi(

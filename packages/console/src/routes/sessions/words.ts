@@ -3,27 +3,27 @@ import type { Mark } from '../../ui/status.tsx'
 
 export type Session = OutputOf<'GET /v1/admin/sessions'>['items'][number]
 export type Gateway = OutputOf<'GET /v1/admin/gateway/health'>['items'][number]
-/** Which sessions are meant: some that are shown, or all active ones that a filter of the list names. */
+/** Sessions to end: some of the shown ones, or all active ones that match a filter of the list. */
 export type SessionTarget =
   | { sessions: readonly Session[] }
   | { filter: Readonly<Record<string, string>>; matched: number; names: readonly string[] }
 
-/** A gateway reports each session once a minute: after three of them its figures are old. */
+/** A gateway reports each session once a minute: after three missed reports the figures are stale. */
 const staleAfterMs = 3 * 60_000
 
 export const nameOf = ({ device_name, device_id }: Pick<Session, 'device_name' | 'device_id'>): string =>
   device_name ?? device_id
 
-/** Seconds since the gateway last reported an active session, where that is too long ago; undefined while it is not. */
+/** Returns the seconds since the last report of an active session; undefined unless the report is stale. */
 export function silentSeconds({ state, last_seen_at }: Session, now: number): number | undefined {
   const age = now - Date.parse(last_seen_at)
   return state === 'active' && age > staleAfterMs ? Math.round(age / 1000) : undefined
 }
 
 /**
- * Whether the policy of a session is in force: its gateway enforces what the device was to have, or something newer.
+ * Returns the state of a session's policy: in force if its gateway enforces the assigned policy or a newer one.
  *
- * @param gateway - of the session, where it is known
+ * @param gateway - gateway of the session, if known
  */
 export function policyOf(session: Session, gateway: Gateway | undefined): { mark?: Mark; label: string } {
   const { policy_digest, assigned_digest } = session
@@ -33,7 +33,7 @@ export function policyOf(session: Session, gateway: Gateway | undefined): { mark
   return { label: gateway && session.state === 'active' ? 'in force' : 'changed since' }
 }
 
-/** The options of `holdfast session` by the parameter of the API. */
+/** Options of `holdfast session` by API parameter. */
 export const cliOptions = {
   device_id: 'device',
   user_id: 'user',
@@ -42,7 +42,7 @@ export const cliOptions = {
   sort: false,
 } as const
 
-/** How long the gateways of the pool keep the devices out after a session was ended. */
+/** Times for which the gateways of the pool refuse a device after its session was ended. */
 export const blockTimes = [
   { value: '0', label: 'Not at all: they may connect again at once' },
   { value: '300', label: '5 minutes' },

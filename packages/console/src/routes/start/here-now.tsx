@@ -3,7 +3,7 @@ import { formatCount, formatNumber } from '../../ui/format.ts'
 import { KeyValues } from '../../ui/key-values.tsx'
 import { Status } from '../../ui/status.tsx'
 
-/** Gateways, policy, devices, users and plan of the tenant, as the overview counts them. */
+/** Gateways, policy, devices, users and plan of the tenant, from the overview. */
 export function HereNow() {
   const { data } = useApi('GET /v1/admin/dashboard/overview', {})
   if (!data) return null

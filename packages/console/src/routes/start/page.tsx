@@ -8,10 +8,10 @@ import { HereNow } from './here-now.tsx'
 import { StartSteps } from './steps.tsx'
 import { progressOf } from './words.ts'
 
-/** The server may answer with a state that is some seconds old, so an event of the stream is not enough. */
+/** Poll interval. The state of the server may be some seconds old, so one event of the stream is not enough. */
 const everyMs = 4_000
 
-/** B3: the steps from an empty tenant to a first device behind a policy. */
+/** B3: steps from an empty tenant to a first device behind a policy. */
 export function Page() {
   const query = useApi('GET /v1/admin/start', {}, { everyMs: (data) => (data?.complete ? undefined : everyMs) })
   const steps = query.data?.steps

@@ -10,7 +10,7 @@ import { Timestamp } from '../../ui/timestamp.tsx'
 import { EnrollButton } from '../enrollment/enroll-button.tsx'
 import { isEnrolling, isOpen, type StartStep, stepWords } from './words.ts'
 
-/** The steps with what to do for each, and the way to take one off the list. */
+/** Steps with instructions for each, and a button to skip one. */
 export function StartSteps({ steps, isComplete }: { steps: readonly StartStep[]; isComplete: boolean }) {
   const [error, setError] = useState<Error>()
   const next = steps.find(isOpen)
@@ -74,7 +74,7 @@ function Skip({ step, onDismiss }: SkipProps) {
 type HowToProps = {
   step: StartStep
   isNext: boolean
-  /** One sheet does both steps of enrolling: the first that is open has the button. */
+  /** True for the first open step of enrolling: one sheet does both steps. */
   hasButton: boolean
 }
 
@@ -100,7 +100,7 @@ function HowTo({ step, isNext, hasButton }: HowToProps) {
   )
 }
 
-/** The page of the second factor is one that the server renders. */
+/** Link to the second factor, a page that the server renders. */
 function SignInLinks() {
   const { user } = useMe()
   return user && <a href="/admin/second-factor">Add a second factor</a>

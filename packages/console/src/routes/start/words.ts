@@ -4,15 +4,15 @@ import type { OutputOf } from '../../api/client.ts'
 export type StartStep = OutputOf<'GET /v1/admin/start'>['steps'][number]
 type Words = {
   title: string
-  /** How the step is done. */
+  /** Instructions for the step. */
   text: string
-  /** Where it is done; absent where the console has no view for it yet. */
+  /** Page of the step; absent if the console has no view for it yet. */
   to?: { path: string; label: string; permission: Permission }
-  /** The `holdfast` lines that do it, one after the other. */
+  /** Equivalent `holdfast` command lines, in order. */
   commands?: readonly string[]
 }
 
-/** What each step is called and how it is done. */
+/** Title and instructions of each step. */
 export const stepWords: Readonly<Record<StartStep['step'], Words>> = {
   sign_in: {
     title: 'Secure the sign-in',
@@ -49,12 +49,12 @@ export const stepWords: Readonly<Record<StartStep['step'], Words>> = {
   },
 }
 
-/** Steps that the sheet for enrolling a device does. */
+/** True for the steps that the enrollment sheet does. */
 export const isEnrolling = ({ step }: StartStep): boolean => step === 'enrollment_token' || step === 'device_enrolled'
 
 export const isOpen = ({ done, dismissed }: StartStep): boolean => !done && !dismissed
 
-/** "3 of 7 steps done, 1 skipped". */
+/** Returns "3 of 7 steps done, 1 skipped". */
 export function progressOf(steps: readonly StartStep[]): string {
   const done = steps.filter((step) => step.done).length
   const skipped = steps.filter((step) => !step.done && step.dismissed).length

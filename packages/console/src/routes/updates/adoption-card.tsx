@@ -8,11 +8,11 @@ import type { useFleet } from './use-fleet.ts'
 
 type Fleet = OutputOf<'GET /v1/admin/metrics/fleet'>
 type Query = ReturnType<typeof useFleet>
-/** As many series as a chart tells apart. */
+/** Most series that a chart can distinguish. */
 const most = 4
 const listed = 4
 
-/** How many devices run each version: over the days, and now. */
+/** Number of devices by version: history and current state. */
 export function AdoptionCards({ query }: { query: Query }) {
   return (
     <div className="cols listcharts">

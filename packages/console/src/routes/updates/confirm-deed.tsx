@@ -9,7 +9,7 @@ import { audienceOf, commandOf, deedWords, type Release, type ReleaseDeed } from
 
 type Props = { release: Release; deed: ReleaseDeed; onClose: () => void }
 
-/** Asks before a release is moved, and to which share of the devices it is offered. */
+/** Asks before a release changes its state, and for the share of devices in its rollout. */
 export function ConfirmDeed({ release, deed, onClose }: Props) {
   const words = deedWords[deed]
   const [percent, setPercent] = useState<number | undefined>(release.rollout.percent)

@@ -6,14 +6,15 @@ import type { Release, ReleaseDeed } from './words.ts'
 
 const one = 'GET /v1/admin/updates/releases/{release_id}'
 
-/** Reads again what shows releases. */
+/** Reads all data again that includes releases. */
 export const refreshReleases = () =>
   queryClient.invalidateQueries({ predicate: ({ queryKey: [route] }) => String(route).includes('/updates/') })
 
 /**
- * Does one deed with a release as it was shown. A release that somebody else has changed meanwhile is left as it is.
+ * Runs an action on a release in its shown version. A release that another person has changed meanwhile stays
+ * unchanged.
  *
- * @throws {ApiError} with what the server has against it
+ * @throws {ApiError} with the objection of the server
  */
 export async function doDeed(
   release: Release,
@@ -27,7 +28,7 @@ export async function doDeed(
     const { body: now, etag } = await callWithEtag(one, { params })
     const rollout = percent === undefined ? undefined : { percent, group_ids: now.rollout.group_ids }
     const body = { operation: deed, ...(rollout && { rollout }), ...(reason !== undefined && { reason }) }
-    // What the question was about must still hold; the tag then guards the time from here on.
+    // The release must be the version that the question was about. From here on the ETag guards it.
     const ifMatch = now.updated_at === release.updated_at ? etag : '"changed"'
     await withStepUp(() =>
       call('POST /v1/admin/updates/releases/{release_id}/lifecycle', { params, body }, { ifMatch }),

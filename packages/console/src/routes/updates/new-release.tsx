@@ -36,7 +36,7 @@ type Draft = typeof empty
 
 type Props = { onClose: () => void; onCreated: (release: Release) => void }
 
-/** The sheet that creates a release as a draft. Packages come after it, and nothing is offered before it is published. */
+/** Sheet that creates a release as a draft. Packages are added later, and no device is offered a draft. */
 export function NewRelease({ onClose, onCreated }: Props) {
   const [draft, setDraft] = useState(empty)
   const [error, setError] = useState<ApiError>()

@@ -16,7 +16,7 @@ import type { Package, Release } from './words.ts'
 
 const most = 50
 
-/** The files of a release; those of a draft can still be changed. */
+/** Files of a release; only those of a draft can be changed. */
 export function PackagesSection({ release }: { release: Release }) {
   const off = useOffReason()
   const query = useApi('GET /v1/admin/updates/releases/{release_id}/packages', {

@@ -20,7 +20,7 @@ const none: readonly Release[] = []
 const sheet = lazily(() => import('./new-release.tsx').then((module) => module.NewRelease))
 const confirm = lazily(() => import('./confirm-deed.tsx').then((module) => module.ConfirmDeed))
 
-/** B10: the releases of the client, and how far each has got. */
+/** B10: releases of the client, and their progress. */
 export function Page() {
   const can = useCan()
   const state = useListState(filterNames, defaultSort)
@@ -87,7 +87,7 @@ const NoReleases = ({ action }: { action: React.ReactNode }) => (
   />
 )
 
-/** The newest published version of each channel. */
+/** Returns the newest published version of each channel. */
 function summaryOf(releases: readonly Release[]): string | undefined {
   const newest = (channel: Release['channel']) =>
     releases.find((release) => release.channel === channel && release.status === 'published')

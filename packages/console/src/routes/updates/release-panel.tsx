@@ -23,7 +23,7 @@ type Props = Walk & {
   onDeed: (release: Release, deed: ReleaseDeed) => void
 }
 
-/** One release beside the list: its facts, rollout and packages. */
+/** Release beside the list: its facts, rollout and packages. */
 export function ReleasePanel({ counts, menuOf, onDeed, ...walk }: Props) {
   const query = useApi('GET /v1/admin/updates/releases/{release_id}', { params: { release_id: walk.id } })
   const release = query.data
@@ -50,7 +50,7 @@ export function ReleasePanel({ counts, menuOf, onDeed, ...walk }: Props) {
 
 type ActionsProps = { release: Release; menu: readonly MenuItem[]; onDeed: Props['onDeed'] }
 
-/** The first two deeds as buttons, all of them in the menu. */
+/** First two actions as buttons, and all of them in the menu. */
 function Actions({ release, menu, onDeed }: ActionsProps) {
   const off = useOffReason()
   const shown = deedsOf(release)
@@ -76,7 +76,7 @@ function Actions({ release, menu, onDeed }: ActionsProps) {
   )
 }
 
-/** Why a deed is off, or undefined. */
+/** Returns the reason why an action is off, or undefined. */
 export function deedOffReason(release: Release, deed: ReleaseDeed, permission: string | undefined): string | undefined {
   if (permission) return permission
   return deed === 'publish' && release.packages === 0 ? 'Add a package first.' : undefined

@@ -6,10 +6,10 @@ import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { type Release, statusWords } from './words.ts'
 
-/** How many devices run each version; absent for a caller who may not see it. */
+/** Number of devices by version; undefined for a caller without permission. */
 export type VersionCounts = ReadonlyMap<string, number> | undefined
 
-/** The columns, filters and words of the list of releases. */
+/** Columns, filters and words of the list of releases. */
 export const releasesSpec = (counts: VersionCounts): ListSpec<Release> => ({
   list: 'releases',
   kind: 'updates',
@@ -106,7 +106,7 @@ export function ReleaseStatus({ release }: { release: Release }) {
   return kind === 'ok' ? <span className="soft">{label}</span> : <Status kind={kind}>{label}</Status>
 }
 
-/** To whom it is offered while it is: a share of the devices, and groups. */
+/** Audience of a release that is offered: a share of the devices, and groups. */
 function Rollout({ release: { rollout, status } }: { release: Release }) {
   const groups = rollout.group_ids.length
   const words = [`${formatNumber(rollout.percent)} %`, groups > 0 && `and ${formatCount(groups, 'group')}`]

@@ -20,7 +20,7 @@ const architectures = (['x64', 'arm64', 'x86', 'arm', 'universal'] as const).map
   label: value === 'universal' ? 'Universal: fits every architecture' : value,
 }))
 
-/** Adds a file to a draft. The bytes are streamed, and the bar says how many have left. */
+/** Adds a file to a draft. The bytes are streamed, and the bar shows the share that was sent. */
 export function UploadForm({ release }: { release: Release }) {
   const [file, setFile] = useState<File>()
   const [platform, setPlatform] = useState<Package['platform']>('macos')
@@ -89,7 +89,7 @@ function Sending({ share, file, onCancel }: { share: number; file: File; onCance
 
 type Slot = { platform: Package['platform']; arch: Package['arch']; filename: string }
 
-/** One upload at a time; it ends when the form goes. */
+/** Runs one upload at a time, and aborts it when the form is closed. */
 function useUpload({ release_id, version }: Release) {
   const [share, setShare] = useState<number>()
   const [error, setError] = useState<Error>()

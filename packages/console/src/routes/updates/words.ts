@@ -5,10 +5,10 @@ import type { Mark } from '../../ui/status.tsx'
 export type Release = OutputOf<'GET /v1/admin/updates/releases'>['items'][number]
 export type Package = OutputOf<'GET /v1/admin/updates/releases/{release_id}/packages'>['items'][number]
 type Operation = InputOf<'POST /v1/admin/updates/releases/{release_id}/lifecycle'>['body']['operation']
-/** What is done with a release after a question: a move of its state, or the end of a draft. */
+/** Action on a release after a confirmation: a change of its state, or the deletion of a draft. */
 export type ReleaseDeed = Operation | 'delete'
 
-/** The devices of a channel: what a share of the rollout is of. */
+/** Returns the audience of a channel: the devices that the rollout percentage is of. */
 export const audienceOf = ({ channel }: Pick<Release, 'channel'>): string =>
   channel === 'canary' ? 'devices on canary' : 'devices'
 
@@ -29,13 +29,13 @@ type Words = {
   lede: string
   effects: readonly { icon: IconName; text: string }[]
   isDanger?: true
-  /** It cannot be undone, so the version is typed first. */
+  /** True if it cannot be undone; the person must type the version first. */
   isFinal?: true
   takesPercent?: true
   reason?: 'optional' | 'required'
 }
 
-/** What each deed is called, and what it does. */
+/** Words and effect of each action. */
 export const deedWords: Readonly<Record<ReleaseDeed, Words>> = {
   publish: {
     verb: 'Publish',
@@ -129,7 +129,7 @@ export const deedWords: Readonly<Record<ReleaseDeed, Words>> = {
   },
 }
 
-/** What can be done where a release stands, in the order of its use. */
+/** Returns the actions that the status of a release allows, in order of use. */
 export function deedsOf({ status, channel }: Release): readonly ReleaseDeed[] {
   if (status === 'draft') return ['publish', 'roll_out', 'delete']
   const promote: readonly ReleaseDeed[] = channel === 'canary' ? ['promote'] : []
@@ -140,7 +140,7 @@ export function deedsOf({ status, channel }: Release): readonly ReleaseDeed[] {
 
 const cliVerbs: Readonly<Partial<Record<ReleaseDeed, string>>> = { roll_out: 'rollout' }
 
-/** The `holdfast` line that does the same. */
+/** Returns the equivalent `holdfast` command line. */
 export function commandOf(deed: ReleaseDeed, version: string, percent: number | undefined): string {
   const line = `holdfast release ${cliVerbs[deed] ?? deed} ${version}`
   if (percent === undefined || !deedWords[deed].takesPercent) return line
