@@ -138,3 +138,17 @@ test('no line of a comment, nor of the prose of a page, is longer than 120 chara
   })
   assert.deepEqual(long, [])
 })
+
+test('a validation error that begins with the name of a field has that field in its list too', () => {
+  const textOnly = sources
+    .filter((file) => file.startsWith('packages/server/src/') && !file.endsWith('.test.ts'))
+    .flatMap((file) =>
+      Array.from(
+        read(file).matchAll(
+          /(?:\bfail\(|new AppError\()\s*'validation_error',\s*(['"`])(?:[\w.-]|\[[^\]]*\]|\$\{[\w.]*\})+: (?:(?!\1)[\s\S])*\1,?\s*(?:\)|\{ (?!errors))/g,
+        ),
+        ([text]) => `${file}: ${text}`,
+      ),
+    )
+  assert.deepEqual(textOnly, [])
+})
