@@ -138,3 +138,35 @@ test('no line of a comment, nor of the prose of a page, is longer than 120 chara
   })
   assert.deepEqual(long, [])
 })
+
+test('a validation error that begins with the name of a field has that field in its list too', () => {
+  const textOnly = sources
+    .filter((file) => file.startsWith('packages/server/src/') && !file.endsWith('.test.ts'))
+    .flatMap((file) =>
+      Array.from(
+        read(file).matchAll(
+          /(?:\bfail\(|new AppError\()\s*'validation_error',\s*(['"`])(?:[\w.-]|\[[^\]]*\]|\$\{[\w.]*\})+: (?:(?!\1)[\s\S])*\1,?\s*(?:\)|\{ (?!errors))/g,
+        ),
+        ([text]) => `${file}: ${text}`,
+      ),
+    )
+  assert.deepEqual(textOnly, [])
+})
+
+test('each advisory lock has a number of its own, in one file', () => {
+  const list = 'packages/server/src/db/advisory-locks.ts'
+  for (const [, name = '', body = ''] of read(list).matchAll(/export const (\w+) = \{([^}]*)\}/g)) {
+    const numbers = Array.from(body.matchAll(/: ([\d_]+)/g), ([, number]) => Number(number?.replaceAll('_', '')))
+    assert.ok(numbers.length >= 5, name)
+    assert.equal(new Set(numbers).size, numbers.length, name)
+    for (const taken of [7264404, 7264490, 7264491]) assert.ok(!numbers.includes(taken), `${name}: ${taken}`)
+  }
+  const inMigrations = globSync('packages/server/migrations/*.sql', { cwd: root }).flatMap((file) =>
+    Array.from(read(file).matchAll(/advisory\w*\((\d+)/g), ([, number]) => number),
+  )
+  assert.deepEqual([...new Set(inMigrations)].sort(), ['7264404', '7264490', '7264491'])
+  const elsewhere = sources.filter(
+    (file) => file.startsWith('packages/server/src/') && file !== list && /\b7_?264_?4\d\d\b/.test(read(file)),
+  )
+  assert.deepEqual(elsewhere, [])
+})

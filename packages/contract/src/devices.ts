@@ -91,7 +91,10 @@ export const Device = Closed(
     binding: OneOf(['dpop', 'none']),
     addresses: Closed({ ipv4: Nullable(Type.String()), ipv6: Nullable(Type.String()) }),
     wireguard_public_key: Nullable(Type.String()),
-    posture: Closed({ verdict: PostureVerdict, reported_at: Nullable(Time) }, { description: 'Of its last report' }),
+    posture: Closed(
+      { verdict: PostureVerdict, reported_at: Nullable(Time) },
+      { description: 'Of its last report, by the policy in force now' },
+    ),
     policy: Closed({
       digest: Nullable(Type.String()),
       applied_digest: Nullable(Type.String()),
@@ -125,7 +128,7 @@ export const deviceFilters = {
   provider_id: Type.Optional(Id('identity_provider')),
   posture: Type.Optional(
     OneOf(['compliant', 'non_compliant', 'unknown'], {
-      description: 'Verdict of the last report; unknown without one',
+      description: 'Verdict of the last report by the policy in force; unknown without a report',
     }),
   ),
   presence: Type.Optional(Presence),

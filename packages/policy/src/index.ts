@@ -9,7 +9,13 @@ export { type Box, type Flattening, flatten } from './flatten.ts'
 export { createImpact, type DeviceImpact, type Impact } from './impact.ts'
 export { endOn, poolsOf } from './pools.ts'
 export type { DocumentError } from './position.ts'
-export { type CheckResult, evaluateChecks, type PostureResult, type PostureVerdict } from './posture.ts'
+export {
+  type CheckResult,
+  evaluateChecks,
+  evaluateVerdict,
+  type PostureResult,
+  type PostureVerdict,
+} from './posture.ts'
 export { type Lookup, type References, type ResolvedPolicy, referencesOf, resolveDocument } from './references.ts'
 export { type Selection, selectVariant } from './select.ts'
 export { parseTarget, type Target } from './target.ts'

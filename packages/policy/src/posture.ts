@@ -104,6 +104,28 @@ export function evaluateChecks(
   }
 }
 
+/**
+ * Verdict of `evaluateChecks` alone, and the time at which it may change without a new report (ms; Infinity: never).
+ * For walks through a fleet.
+ */
+export function evaluateVerdict(
+  compiled: { readonly checks: readonly CompiledCheck[] },
+  facts: DeviceFacts,
+  nowMs: number,
+): { verdict: PostureVerdict; until: number } {
+  const enforced: Truth[] = []
+  let isChecked = false
+  let until = never
+  for (const check of compiled.checks) {
+    isChecked ||= check.enforcement !== 'audit' && (check.platforms?.has(facts.platform) ?? true)
+    if (check.enforcement !== 'enforce') continue
+    const outcome = evaluateCheck(check, facts, nowMs)
+    enforced.push(outcome.value)
+    until = Math.min(until, outcome.until)
+  }
+  return { verdict: verdictOf(enforced, facts.posture !== null && isChecked), until }
+}
+
 const endOf = (until: number): number | null => (Number.isFinite(until) ? until : null)
 
 function verdictOf(enforced: readonly Truth[], isKnown: boolean): PostureVerdict {

@@ -5,6 +5,7 @@ import { type Config, ConfigError, parseConfig } from './config/config.ts'
 import { readEnv, type Variable } from './config/env.ts'
 import { givenSecrets, loadSecrets } from './config/secrets.ts'
 import { shown, wrongSetting } from './config/wrong-setting.ts'
+import { databaseLocks } from './db/advisory-locks.ts'
 import { checkServer, UnsuitableDatabaseError } from './db/check-server.ts'
 import { explainDatabaseError } from './db/explain-error.ts'
 import { configureKept } from './db/kept.ts'
@@ -16,7 +17,6 @@ import { collectWhenIdle } from './kernel/collect-when-idle.ts'
 import { MasterKeyError, masterKeysInUse, openPeppers, type Peppers } from './modules/secrets/index.ts'
 import { createWaitingNotice, printFirstStart, printReady } from './terminal.ts'
 
-const bootstrapLock = 7_264_402
 /** Limit of a stop in ms, in addition to the draining. A longer stop is cut. */
 let stopWithinMs = 20_000
 
@@ -117,7 +117,7 @@ async function start(): Promise<void> {
       (first) => printFirstStart(first, config),
       (text) => log.warn(text),
     )
-  await retryWhileUnavailable(() => withDatabaseLock(databaseUrl, bootstrapLock, makeFirst), stalls)
+  await retryWhileUnavailable(() => withDatabaseLock(databaseUrl, databaseLocks.bootstrap, makeFirst), stalls)
   if (stopping) return
   // The server is ready for requests from here on.
   drain = () => app.drain(config.drainSeconds)

@@ -113,9 +113,9 @@ export const arrive = (
   count: number,
   from = 1,
   padding: (n: number) => string = () => '',
+  at = new Date(),
 ) =>
   kit.db.inTenant(kit.tenant, async (tx) => {
-    const at = new Date()
     const tenant_id = kit.tenant
     const party = { actor_id: null, actor_name: null, target_id: null, target_name: null }
     const rows = Array.from({ length: count }, (_, i) => {

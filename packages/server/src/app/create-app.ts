@@ -154,7 +154,7 @@ export function createApp({
     snapshotSize,
     certificateEnds: (...given) => certificates.endsOf(...given),
   })
-  const { policyOf, canaryOf, appraise } = policy
+  const { policyOf, shownPolicyOf, verdicts, canaryOf, appraise } = policy
   const certificates = createCertificates({
     ...base,
     audit,
@@ -192,7 +192,8 @@ export function createApp({
     fleet,
     trust,
     offboarding,
-    policyOf,
+    shownPolicyOf,
+    verdicts,
     canaryOf,
     appraise,
   })

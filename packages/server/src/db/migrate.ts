@@ -4,14 +4,13 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { DatabaseError } from 'pg'
 import { minute, second } from '../kernel/time.ts'
+import { databaseLocks } from './advisory-locks.ts'
 import { hasApplicationRole } from './check-server.ts'
 import type { Connection } from './connection.ts'
 import { withDatabaseLock } from './lock.ts'
 import { isAway, PermanentError } from './unavailable.ts'
 
 const directory = join(import.meta.dirname, '../../migrations')
-// Any number that no other user of the database takes. Held during migrations, so that replicas migrate one at a time.
-const migrationLock = 7_264_401
 
 export class MigrationError extends PermanentError {}
 
@@ -30,7 +29,7 @@ export async function knownMigrations(): Promise<Migration[]> {
 
 /** Runs `work` while no other process migrates. A server that starts meanwhile waits. */
 export const whileNobodyMigrates = <T>(url: string, work: (connection: Connection) => Promise<T>): Promise<T> =>
-  withDatabaseLock(url, migrationLock, work)
+  withDatabaseLock(url, databaseLocks.migration, work)
 
 /** Migrates the schema to this version: numbered files, forward only. */
 export const migrate = (url: string): Promise<{ applied: string[] }> => whileNobodyMigrates(url, (c) => bringForward(c))

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Logger, parseCrontab, type Runner, run } from 'graphile-worker'
 import pg from 'pg'
+import { keyedLocks } from '../db/advisory-locks.ts'
 import { Connection } from '../db/connection.ts'
 import { isAway } from '../db/unavailable.ts'
 import type { Log } from '../kernel/log.ts'
@@ -12,8 +13,6 @@ import { second } from '../kernel/time.ts'
  */
 export type Job = { name: string; cron: string; run: () => Promise<unknown> }
 
-// Any number that no other user of the database takes. The second key of the lock is the job's name.
-const jobLock = 7_264_403
 const concurrency = 2
 const startAgainAfterMs = 2 * second
 /** Time in ms that a stop waits for running jobs. Jobs that are cut then roll back, and the next run repeats them. */
@@ -45,12 +44,12 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
     const client = await pool.connect()
     try {
       const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1, hashtext($2)) as mine', [
-        jobLock,
+        keyedLocks.job,
         job.name,
       ])
       if (!rows[0]?.mine) return client.release()
       await job.run()
-      await client.query('select pg_advisory_unlock($1, hashtext($2))', [jobLock, job.name])
+      await client.query('select pg_advisory_unlock($1, hashtext($2))', [keyedLocks.job, job.name])
       client.release()
     } catch (e) {
       client.release(true)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { enroll, refused } from '../gateways.ts'
-import { createClock, startKit } from '../kit.ts'
+import { createClock, runJob, startKit } from '../kit.ts'
 import { checking, disk, publishChecks } from '../posture.ts'
 
 test('an administrator sees what each check asked for and found; the device what failed and what to do', async (t) => {
@@ -107,6 +107,89 @@ test('devices are found by the verdict of their last report; who never reported 
     body: { operation: 'suspend', filter: { posture: 'non_compliant' }, dry_run: true },
   })
   assert.equal(matched, 1)
+})
+
+test('all readings of the verdict agree: after a report, a publish, in time and on revocation', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const ids: string[] = []
+  for (const encrypted of [true, false, undefined]) {
+    const { id, client } = await enroll(kit, `of-${encrypted}`, { now: clock.now })
+    ids.push(id)
+    if (encrypted !== undefined) await client.reportPosture({ body: { facts: { 'disk.encrypted': encrypted } } })
+  }
+  const verdicts = ['compliant', 'non_compliant', 'unknown'] as const
+  type Counts = Partial<Record<string, number>>
+  const countsOf = (all: readonly string[]): Counts =>
+    Object.fromEntries([...Map.groupBy(all, (verdict) => verdict)].map(([v, list]) => [v, list.length]))
+  const readings: Record<string, () => Promise<Counts>> = {
+    detail: async () =>
+      countsOf(
+        await Promise.all(
+          ids.map(async (id) => (await kit.admin.getDevicePosture({ params: { device_id: id } })).verdict),
+        ),
+      ),
+    device: async () =>
+      countsOf(
+        await Promise.all(
+          ids.map(async (id) => (await kit.admin.getDevice({ params: { device_id: id } })).posture.verdict),
+        ),
+      ),
+    list: async () => countsOf((await kit.admin.listDevices()).items.map((d) => d.posture.verdict)),
+    filter: async () => {
+      const found = await Promise.all(verdicts.map((posture) => kit.admin.listDevices({ query: { posture } })))
+      return countsOf(found.flatMap(({ items }, i) => items.map(() => verdicts[i] ?? '')))
+    },
+    total: async () => {
+      const found = await Promise.all(
+        verdicts.map((posture) => kit.admin.listDevices({ query: { posture, count: 'estimate', limit: 1 } })),
+      )
+      return Object.fromEntries(found.flatMap(({ total }, i) => (total?.count ? [[verdicts[i], total.count]] : [])))
+    },
+    batch: async () => {
+      const found = await Promise.all(
+        verdicts.map((posture) =>
+          kit.admin.changeDevices({ body: { operation: 'suspend', filter: { posture }, dry_run: true } }),
+        ),
+      )
+      return Object.fromEntries(found.flatMap(({ matched }, i) => (matched ? [[verdicts[i], matched]] : [])))
+    },
+    facets: async () => {
+      const { facets } = await kit.admin.listDeviceFacets({})
+      return Object.fromEntries(facets.posture.map(({ value, count }) => [value, count]))
+    },
+    overview: async () => {
+      const { posture } = (await kit.admin.dashboardOverview()).devices
+      return Object.fromEntries(Object.entries(posture).filter(([, n]) => n > 0))
+    },
+  }
+  const expect = async (expected: Counts, when: string, except: readonly string[] = []) => {
+    // Counts are kept for some seconds.
+    clock.advance(61)
+    for (const [name, read] of Object.entries(readings))
+      if (!except.includes(name)) assert.deepEqual(await read(), expected, `${name} ${when}`)
+  }
+  await expect({ unknown: 3 }, 'without checks')
+  await publishChecks(kit)
+  await expect({ compliant: 1, non_compliant: 1, unknown: 1 }, 'after a publish')
+  await publishChecks(kit, { none: { expression: 'disk.encrypted == false' } })
+  await expect({ compliant: 1, non_compliant: 1, unknown: 1 }, 'turned around')
+  const { items } = await kit.admin.listDevices({ query: { posture: 'compliant' } })
+  assert.deepEqual(
+    items.map((d) => d.name),
+    ['of-false'],
+  )
+  await publishChecks(kit, {})
+  await expect({ unknown: 3 }, 'without checks again')
+  await publishChecks(kit)
+  clock.advance(3600)
+  await runJob(kit.app, 'expire_posture')
+  await expect({ unknown: 3 }, 'an hour after the reports')
+  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 86_400 } })
+  await expect({ compliant: 1, non_compliant: 1, unknown: 1 }, 'of a day')
+  await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: String(ids[1]) } })
+  // Revoked devices are not counted by the overview.
+  await expect({ compliant: 1, unknown: 2 }, 'of a revoked device', ['overview'])
 })
 
 test('a check that no report could answer is refused where it stands', async (t) => {

@@ -42,6 +42,43 @@ test('events of tenants of one deployment of two replicas are sent once more', a
       )
   })
 
+  await t.test('a replay by time begins before any number of events that were committed late', async () => {
+    const kit = await tenantOf(deployment)
+    const taken: Received[] = []
+    const sink = await startHttp(kit, (request, response) => {
+      taken.push(...eventsIn(request))
+      response.end()
+    })
+    const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
+    const { connector_id } = connector
+    const params = { connector_id }
+    const enable = async (enabled: boolean) => {
+      const { delivery: _, ...shown } = await kit.admin.getSiemConnector({ params })
+      await kit.admin.updateSiemConnector({ params, body: { ...shown, enabled } })
+    }
+    const ago = (seconds: number) => new Date(Date.now() - seconds * 1000)
+    await arrive(kit, 2, 1, undefined, ago(3600))
+    await arrive(kit, 3, 3)
+    await untilCame(() => taken, 5)
+    await enable(false)
+    // All of them are older than the three, and none was sent.
+    await arrive(kit, 1001, 6, undefined, ago(600))
+    const head = () =>
+      kit.db.inTenant(kit.tenant, (tx) =>
+        tx.selectFrom('audit_heads').select('seq').where('tenant_id', '=', kit.tenant).executeTakeFirstOrThrow(),
+      )
+    await until(async () => (await head()).seq > 1005, 'all in order')
+    const from = (at: Date) => kit.admin.replaySiemConnector({ params, body: { from: at.toISOString() } })
+    const { events } = await from(ago(900))
+    assert.ok(events >= 3, `${events} events are sent again`)
+    assert.equal((await from(ago(-3600))).events, 0, 'no event is that late')
+    await from(ago(900))
+    taken.length = 0
+    await enable(true)
+    await untilCame(() => taken, 1006)
+    assert.deepEqual(numbersIn(taken), oneTo(1006), 'in order, from the first event of the time on')
+  })
+
   await t.test(
     'dead letters that can not be sent again hold up nothing: neither what is new nor each other',
     async () => {

@@ -98,10 +98,11 @@ test('a temporary password leads to a page that sets the own one, and from there
   assert.equal(titleOf(page.text), 'Set your own password')
   assert.equal((await browser.follow(await browser.get('/admin/second-factor'))).text, page.text, 'first things first')
 
+  assert.match(page.text, /works for one sign-in only\. Enter it here once more/)
   const typed = { current_password: String(secret), new_password: good, again: good }
   const refusals: [Record<string, string>, RegExp][] = [
-    [{ again: `${good}!` }, /^New password, again is not the same\.$/],
-    [{ current_password: 'wrong' }, /^Current password is wrong\.$/],
+    [{ again: `${good}!` }, /^The two new passwords differ\.$/],
+    [{ current_password: 'wrong' }, /^Temporary password is wrong\.$/],
     [{ new_password: 'short', again: 'short' }, /^New password must have at least 15 characters\.$/],
   ]
   for (const [more, words] of refusals) {

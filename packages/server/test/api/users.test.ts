@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ApiError } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
 import { startKit, times } from '../kit.ts'
@@ -21,6 +22,16 @@ test('a user lives through create, update, suspend, reactivate and delete, each 
   const updated = await admin.changeUser({ body: update })
   assert.deepEqual([updated.changed, updated.user.display_name, updated.user.group_ids], [true, 'Ana', []])
   assert.equal((await admin.changeUser({ body: update })).changed, false)
+
+  const user = { username: 'ben', email: 'b\u200ben@example.org' }
+  for (const body of [
+    { operation: 'create', user },
+    { operation: 'update', user_id, user },
+  ] as const)
+    await assert.rejects(admin.changeUser({ body }), ({ status, errors }: ApiError) => {
+      assert.deepEqual([status, errors[0]?.field], [422, 'user.email'], body.operation)
+      return true
+    })
 
   for (const operation of ['suspend', 'reactivate', 'delete'] as const) {
     const all = await times(8, () => admin.changeUser({ body: { operation, user_id, reason: 'test' } }))

@@ -100,6 +100,7 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'backup/fence.ts#putOffWhatIsForGood': 'no server runs on a database that was set back, and of two fences one waits',
   'db/erase.ts': 'of a tenant that is gone: nobody else changes anything of it',
   'gateways/health/history/history.queries.ts#updateStates': 'lockStates has locked them in order',
+  'devices/posture/stored.queries.ts#setVerdicts': 'lockReports has locked them in order',
   'gateways/reconciliation/questions.queries.ts#settleQuestions': 'lockDue has locked them in order',
   'gateways/reconciliation/questions.queries.ts#keepInQuestion': 'lockDue has locked them in order',
   'enrollment/batch.queries.ts#useTokens': 'lockTokens has locked them in order',

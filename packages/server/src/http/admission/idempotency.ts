@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import * as claims from '../../db/claims.ts'
 import { background, type Database } from '../../db/database.ts'
 import type { Actor, IdempotencyClaim, Principal } from '../../kernel/actor.ts'
-import { AppError, fail } from '../../kernel/app-error.ts'
+import { AppError, fail, failField } from '../../kernel/app-error.ts'
 import { newUuid } from '../../kernel/ids.ts'
 import { Answer } from '../answer/answer.ts'
 
@@ -17,15 +17,16 @@ type IdempotencyDeps = {
   provenKeyOf: (principal: Principal<'enrollment_token' | 'enrollment_challenge'>, endpoint: Endpoint) => string | null
 }
 
+const header = 'Idempotency-Key'
 const carriedOut =
-  'Idempotency-Key: the first request with this key was carried out and its answer is not to be had again; read what it made'
+  'the first request with this key was carried out, and its answer can not be repeated; read the object that it changed'
+const running = 'the first request with this key is still running; ask again shortly'
 
 const stillRunning = () =>
-  new AppError(
-    'validation_error',
-    'Idempotency-Key: the first request with this key is still running; ask again shortly',
-    { retryAfterSeconds: 1 },
-  )
+  new AppError('validation_error', `${header}: ${running}`, {
+    errors: [{ field: header, message: running }],
+    retryAfterSeconds: 1,
+  })
 
 /**
  * `Idempotency-Key` on POST (draft-ietf-httpapi-idempotency-key-header): within 24 hours the same caller's repetition
@@ -66,11 +67,10 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
 
     const earlier = await db.inTenant(actor.tenantId, (tx) => claims.take(tx, claim, fingerprint))
     if (earlier) {
-      if (!earlier.fingerprint.equals(fingerprint))
-        fail('validation_error', 'Idempotency-Key: was used for another request; take a new key')
+      if (!earlier.fingerprint.equals(fingerprint)) failField(header, 'was used for another request; take a new key')
       // The change was just made, and its response is about to be stored.
       if (earlier.state === 'started' || (earlier.answer_jwe === null && earlier.is_recent)) throw stillRunning()
-      if (earlier.answer_jwe === null || provenKey === null) return fail('validation_error', carriedOut)
+      if (earlier.answer_jwe === null || provenKey === null) return failField(header, carriedOut)
       const { body, status } = JSON.parse((await unseal(kek, sealedFor, earlier.answer_jwe)).toString())
       return new Answer(body, { status, headers: { 'idempotency-replayed': 'true' } })
     }

@@ -33,7 +33,7 @@ export function deviceHandlers({
   db,
   pager,
   lifecycle,
-  policyOf,
+  shownPolicyOf,
   canaryOf,
   now,
 }: {
@@ -41,7 +41,7 @@ export function deviceHandlers({
   pager: Pager
   lifecycle: DeviceLifecycle
   now: () => Date
-  policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
+  shownPolicyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
   canaryOf: (tenant: TenantId) => Promise<CanaryReach | undefined>
 }) {
   const read = async (tenant: TenantId, deviceId: string) => {
@@ -50,7 +50,7 @@ export function deviceHandlers({
       const row = (await queries.findDevice(tx, tenant, deviceId, at, onlineSince(at))) ?? missing('device')
       return { row, names: await findNames(tx, tenant, namesInDevices([row])) }
     })
-    return { row, view: viewDevice(row, await policyOf(tenant, deviceId), names, at) }
+    return { row, view: viewDevice(row, await shownPolicyOf(tenant, deviceId), names, at) }
   }
   const judge = async (tenant: TenantId, given: GivenFilter): Promise<DeviceFilterQuery> => {
     const at = now()
@@ -83,11 +83,13 @@ export function deviceHandlers({
         )
         return { ...page, names: await findNames(tx, tenantId, namesInDevices(page.items)) }
       })
-      const items = await Promise.all(
+      const views = await Promise.all(
         found.items.map((row) =>
-          thenSync(policyOf(tenantId, row.device_id), (policy) => viewDevice(row, policy, found.names, judged.at)),
+          thenSync(shownPolicyOf(tenantId, row.device_id), (policy) => viewDevice(row, policy, found.names, judged.at)),
         ),
       )
+      // A verdict that has just turned is stored soon (`policy/stored-verdicts.ts`).
+      const items = views.filter((view) => given.posture === undefined || view.posture.verdict === given.posture)
       const total = count && (await counts.total(tenantId, given))
       return { items, next_cursor: found.next_cursor, ...(total && { total }) }
     },

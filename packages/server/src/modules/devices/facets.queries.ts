@@ -24,7 +24,7 @@ export function countDeviceFacets(
   const counted = sql`
     select s.facet, s.value, count(*) from matched m, lateral (values
         ('status', m.status), ('effective_status', m.effective_status), ('presence', m.presence),
-        ('posture', coalesce(m.verdict, 'unknown')), ('platform', m.platform), ('channel', m.effective_channel),
+        ('posture', case when m.status = 'revoked' then 'unknown' else coalesce(m.verdict, 'unknown') end), ('platform', m.platform), ('channel', m.effective_channel),
         ('client_version', coalesce(m.client_version, '')), ('os_version', coalesce(m.os_version, '')))
       as s (facet, value) group by 1, 2
     union all

@@ -144,12 +144,13 @@ export function channelOf(tenant: TenantId, canary: CanaryReach | undefined) {
     else 'stable' end`
 }
 
+/** No policy applies to a revoked device, so its verdict is unknown whatever it last reported. */
 const hasVerdict = (verdict: PostureVerdict) => {
   const said = (condition: ReturnType<typeof sql>) => sql<boolean>`exists (select from device_postures p
     where p.tenant_id = devices.tenant_id and p.device_id = devices.device_id and ${condition} offset 0)`
   return verdict === 'unknown'
-    ? sql<boolean>`not ${said(sql`p.verdict <> 'unknown'`)}`
-    : said(sql`p.verdict = ${verdict}`)
+    ? sql<boolean>`(devices.status = 'revoked' or not ${said(sql`p.verdict <> 'unknown'`)})`
+    : sql<boolean>`(devices.status <> 'revoked' and ${said(sql`p.verdict = ${verdict}`)})`
 }
 
 /** All other conditions of a filter. `offset 0` makes the planner evaluate a condition device by device. */
@@ -165,7 +166,7 @@ export function deviceConditions(tenant: TenantId, judged: DeviceFilterQuery, de
       if (f[name] !== undefined && !dense.has(name)) all.push(isAmong(ofPlain(tenant, judged, name, few)))
   if (f.tag && dense.has('tag')) all.push(sql`${f.tag} = any(devices.tags)`)
   if (f.q && dense.has('q')) all.push(hasPrefix('devices.name_key', f.q))
-  if (f.posture && dense.has('posture')) all.push(hasVerdict(f.posture))
+  if (f.posture) all.push(hasVerdict(f.posture))
   if (f.group_id && dense.has('group_id'))
     all.push(sql`(${f.group_id}::uuid = any(devices.group_ids) or exists (
       select from group_members m where m.tenant_id = devices.tenant_id and m.user_id = devices.user_id

@@ -31,7 +31,15 @@ export class FleetUser {
   }
 }
 
-export type Posture = { facts: Readonly<Record<string, unknown>>; reported_at: number; verdict: PostureVerdict }
+/**
+ * `storedVerdict`: the one by which lists find devices. It follows the verdict in force (`TenantPolicy.verdictOf`) a
+ * little later.
+ */
+export type Posture = {
+  facts: Readonly<Record<string, unknown>>
+  reported_at: number
+  storedVerdict: PostureVerdict
+}
 
 /** The policy variant last selected for a device, and the time range in which it applies. */
 export type Selected = {
@@ -42,6 +50,9 @@ export type Selected = {
   readonly from: number
   readonly until: number
 }
+
+/** A posture verdict by one policy. All devices with the same one share an object, which identifies the policy. */
+export type EvaluatedVerdict = { readonly verdict: PostureVerdict }
 
 /** WireGuard key that the device has replaced, and the time (ms) until which it is served beside the new one. */
 type PreviousKey = { readonly key: string; readonly until: number }
@@ -79,6 +90,9 @@ export class FleetDevice {
   posture: Posture | null
   /** Set by the policy module. */
   selected: Selected | null = null
+  /** Posture verdict and the time (ms) until which it holds without a new report. Set by the policy module. */
+  evaluated: EvaluatedVerdict | null = null
+  evaluatedUntil = 0
   /** Set by the verifier. */
   proven: VerifiedProof | null
   /** Time at which this replica last noted the device as seen. */
@@ -134,6 +148,7 @@ export class FleetDevice {
   takeReport(posture: Posture | null, seq: number): void {
     this.posture = posture
     this.selected = null
+    this.evaluated = null
     this.#seq = Math.max(this.#seq, seq)
   }
   /** True if the device is active and neither locked nor blocked by its user. */

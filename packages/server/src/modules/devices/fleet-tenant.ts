@@ -108,10 +108,12 @@ export class FleetTenant {
     const user = this.#users.get(row.user_id) ?? new FleetUser()
     this.#users.set(row.user_id, user)
     user.read(row, this.#list(row.group_ids))
-    // Variants selected for its devices were selected for the user's previous state.
+    // Variants and verdicts of its devices were those of the user's previous state.
     for (const id of user.deviceIds) {
       const device = this.devices.get(id)
-      if (device) device.selected = null
+      if (!device) continue
+      device.selected = null
+      device.evaluated = null
     }
   }
   putDevice(row: FleetRow): void {
@@ -130,7 +132,7 @@ export class FleetTenant {
   postureOf({ facts, reported_at, verdict }: Pick<FleetRow, 'facts' | 'reported_at' | 'verdict'>): Posture | null {
     if (!reported_at) return null
     const held = facts ? this.#facts(JSON.stringify(facts), () => facts) : noFacts
-    return { facts: held, reported_at: reported_at.getTime(), verdict: verdict ?? 'unknown' }
+    return { facts: held, reported_at: reported_at.getTime(), storedVerdict: verdict ?? 'unknown' }
   }
   /** Users without a device have no effect here. */
   dropIdleUsers(): void {

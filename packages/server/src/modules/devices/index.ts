@@ -3,7 +3,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import type { Listening } from '../health/index.ts'
 import type { Offboarding } from '../offboarding/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
-import { createDeviceCounts } from './counts.ts'
+import { createDeviceCounts, type VerdictsOf } from './counts.ts'
 import { deviceHandlers } from './devices.handlers.ts'
 import type { CanaryReach } from './filter.queries.ts'
 import { createFleetVersions } from './fleet-versions.ts'
@@ -22,13 +22,14 @@ export { countRevoked, labelDevices, markDevices, type SeenDevice } from './devi
 export { findUserState } from './effective.queries.ts'
 export { blockersOfUser } from './effective.ts'
 export { createFleet, type Fleet } from './fleet.ts'
-export type { FleetDevice, Selected } from './fleet-device.ts'
+export type { EvaluatedVerdict, FleetDevice, Selected } from './fleet-device.ts'
 export { type CallingDevice, createHeldReads, type HeldReads } from './held-reads.ts'
 export type { ReportedChecks } from './held-reports.ts'
 export * as joining from './joining.queries.ts'
 export { type Assigned, deviceNameOf, notApplying } from './known.queries.ts'
 export type { Appraise } from './posture/appraisal.ts'
 export { holdVerdicts } from './posture/posture.queries.ts'
+export * as storedReports from './posture/stored.queries.ts'
 export { rememberProofs } from './proofs.queries.ts'
 export * as renewal from './renewal.queries.ts'
 export { firstDeviceAt } from './start.queries.ts'
@@ -45,7 +46,8 @@ export function createDevices(
     listening: Listening
     notifications: WaitingNotices
     onError: (e: unknown) => void
-    policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
+    shownPolicyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
+    verdicts: VerdictsOf
     canaryOf: (tenant: TenantId) => Promise<CanaryReach | undefined>
   },
 ) {

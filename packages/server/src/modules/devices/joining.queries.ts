@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { keyedLocks } from '../../db/advisory-locks.ts'
 import type { Tx } from '../../db/database.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -12,13 +13,11 @@ import type { LimitGrant } from '../../kernel/allowance.ts'
 export const holdTunnelKeys = async (tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<void> => {
   if (keys.length === 0) return
   await sql`
-    select pg_advisory_xact_lock(${sql.lit(tunnelKeyLock)}, bucket) from (
+    select pg_advisory_xact_lock(${sql.lit(keyedLocks.tunnelKeys)}, bucket) from (
       select distinct hashtext(${tenant}::text || key) & 63 as bucket from unnest(${keys}::text[]) as key order by 1) as b`.execute(
     tx,
   )
 }
-// Any number that nothing else in the database uses. The second lock key is one of 64.
-const tunnelKeyLock = 7_264_406
 
 /**
  * Returns those of these keys that belong to devices. Waits for transactions that change such a device, because they

@@ -1,5 +1,6 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Names } from '../../db/names.ts'
+import type { PostureVerdict } from '../../db/tables/index.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { overlayAddressesOf } from './address.ts'
 import { effectiveOf } from './effective.ts'
@@ -7,8 +8,8 @@ import type { findDevice } from './find.queries.ts'
 
 type DeviceRow = NonNullable<Awaited<ReturnType<typeof findDevice>>>
 type DeviceView = Output<Contract['getDevice']>
-/** Channel and policy digest of a device, from the policy module. */
-export type PolicyOf = { channel: 'canary' | 'stable'; digest: string } | undefined
+/** Channel, policy digest and posture verdict of a device, from the policy module. Undefined for a revoked device. */
+export type PolicyOf = { channel: 'canary' | 'stable'; digest: string; verdict: PostureVerdict } | undefined
 
 const time = (date: Date | null) => date?.toISOString() ?? null
 
@@ -68,7 +69,7 @@ export const viewDevice = (d: DeviceRow, policy: PolicyOf, names: Names, at: Dat
   binding: d.jkt ? 'dpop' : 'none',
   addresses: overlayAddressesOf(d.tenant_id, d.address_number),
   wireguard_public_key: d.wireguard_public_key,
-  posture: { verdict: d.verdict ?? 'unknown', reported_at: time(d.reported_at) },
+  posture: { verdict: policy?.verdict ?? 'unknown', reported_at: time(d.reported_at) },
   policy: { digest: policy?.digest ?? null, applied_digest: d.applied_digest, applied_at: time(d.applied_at) },
   enrolled_by: {
     method: d.enrolled_method,

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
+import { keyedLocks } from '../../db/advisory-locks.ts'
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-const waitingLock = 7_264_433
 /** Locks, until commit, the decision which devices of the tenant wait. */
 export const holdWaiting = (tx: Tx, tenant: TenantId) =>
-  sql`select pg_advisory_xact_lock(${sql.lit(waitingLock)}, hashtext(${tenant}::text))`.execute(tx)
+  sql`select pg_advisory_xact_lock(${sql.lit(keyedLocks.waitingDevices)}, hashtext(${tenant}::text))`.execute(tx)
 
 /** Number of devices that wait for approval, counted up to `most`, and the enrollment time of the newest. */
 export const countWaiting = async (

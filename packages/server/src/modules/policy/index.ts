@@ -16,6 +16,7 @@ import { createRollout } from './rollout/rollout.ts'
 import { createPolicyHits } from './search-hits.ts'
 import { createSigning } from './signing.ts'
 import { createPolicyStore } from './store.ts'
+import { createStoredVerdicts } from './stored-verdicts.ts'
 import { createTrials } from './trials.ts'
 import { createUses } from './uses.ts'
 import { createVersions } from './versions.ts'
@@ -29,6 +30,7 @@ export function createPolicy(given: PolicyDeps) {
   const deps = {
     ...given,
     store,
+    moveVerdicts: createStoredVerdicts({ ...given, store }),
     versions: createVersions(given),
     readCandidate: createCandidates(given),
     impactOf: createImpactOf(given),

@@ -2,7 +2,7 @@ import type { Hold } from '../../http/answer/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { unauthorized } from '../../kernel/app-error.ts'
 import { thenSync } from '../../kernel/then-sync.ts'
-import { type CallingDevice, createHeldReads } from '../devices/index.ts'
+import { type CallingDevice, createHeldReads, type FleetDevice } from '../devices/index.ts'
 import type { Delivery } from './delivery.ts'
 import type { PolicyDeps } from './deps.ts'
 import type { PolicyStore } from './store.ts'
@@ -35,6 +35,23 @@ export function createOfDevices({
         fleet.device(tenant, deviceId),
         (device) => device && thenSync(store.at(tenant), (policy) => policy.variantOf(device, now().getTime())),
       ),
+    /** The same with the posture verdict, for lists. Undefined for a revoked device. */
+    shownPolicyOf: (tenant: TenantId, deviceId: string) =>
+      thenSync(
+        fleet.device(tenant, deviceId),
+        (device) =>
+          device &&
+          thenSync(store.at(tenant), (policy) => {
+            const atMs = now().getTime()
+            const { channel, digest } = policy.variantOf(device, atMs)
+            return { channel, digest, verdict: policy.verdictOf(device, atMs) }
+          }),
+      ),
+    /** Returns a function that evaluates the posture verdict of any device of the tenant. */
+    verdicts: async (tenant: TenantId) => {
+      const policy = await store.at(tenant)
+      return (device: FleetDevice, atMs: number) => policy.verdictOf(device, atMs)
+    },
     /** Undefined if no canary is under way. */
     canaryOf: async (tenant: TenantId) => (await store.at(tenant)).canaryReach,
     waiting: waits.waiting,

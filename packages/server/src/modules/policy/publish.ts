@@ -16,6 +16,7 @@ import * as queries from './policy.queries.ts'
 import { isGateOverridden } from './rollout/promotion.ts'
 import { termsOf } from './rollout/verdict.ts'
 import type { PolicyStore } from './store.ts'
+import type { MoveVerdicts } from './stored-verdicts.ts'
 import type { CanaryRollout, Channel } from './tenant-policy.ts'
 import type { Versions } from './versions.ts'
 import type { BundleRow, Reach } from './view.ts'
@@ -36,7 +37,10 @@ type PublishInput = {
 }
 type Measured = Awaited<ReturnType<ImpactOf>>
 
-/** Time in ms that a publish waits for its impact before it commits, and again before it answers without it. */
+/**
+ * Time in ms that a publish waits for its impact before it commits, and again before it answers without it. It waits as
+ * long for the stored verdicts of devices.
+ */
 const patienceMs = { before: 100, after: 300 }
 
 export function createPublishing({
@@ -45,6 +49,7 @@ export function createPublishing({
   store,
   versions,
   readCandidate,
+  moveVerdicts,
   now,
   onError,
 }: {
@@ -53,6 +58,7 @@ export function createPublishing({
   store: PolicyStore
   versions: Versions
   readCandidate: ReadCandidate
+  moveVerdicts: MoveVerdicts
   now: () => Date
   onError: (e: unknown) => void
 }) {
@@ -239,6 +245,7 @@ export function createPublishing({
       const measuring = impactOf(tenant, before, candidate.compiled, goesTo).catch(failed)
       const known = await within(patienceMs.before, measuring)
       const bundle = await commit(actor, input, candidate, rollout, storedOf(diff, known))
+      const moving = moveVerdicts(tenant).catch(failed)
       // Reported as known only after it is stored.
       const storing = async (): Promise<Measured | undefined> => {
         const found = await measuring
@@ -246,6 +253,7 @@ export function createPublishing({
         return found
       }
       const found = known ?? (await within(patienceMs.after, storing().catch(failed)))
+      await within(patienceMs.after, moving)
       const reach = {
         current: true,
         variants: found?.variants ?? 0,

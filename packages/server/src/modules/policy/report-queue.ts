@@ -7,6 +7,7 @@ import type { Fleet } from '../devices/index.ts'
 import { walkFleet } from './fleet-walk.ts'
 import * as queries from './policy.queries.ts'
 import type { PolicyStore } from './store.ts'
+import type { MoveVerdicts } from './stored-verdicts.ts'
 
 /** Most devices that one change names. */
 const batch = 2000
@@ -22,6 +23,7 @@ export function createReportQueue({
   feed,
   fleet,
   store,
+  moveVerdicts,
   now,
 }: {
   db: Database
@@ -29,6 +31,7 @@ export function createReportQueue({
   feed: Pick<Feed, 'momentOf'>
   fleet: Fleet
   store: PolicyStore
+  moveVerdicts: MoveVerdicts
   now: () => Date
 }) {
   const gathering = new Map<TenantId, { ids: Set<string>; logged: Promise<void> }>()
@@ -69,10 +72,16 @@ export function createReportQueue({
       gathering.set(tenant, { ids, logged })
       return logged
     },
-    /** Logs all expired devices of all tenants, because a device that does not poll must reach the gateways too. */
+    /**
+     * Logs all expired devices of all tenants, because a device that does not poll must reach the gateways too. Then
+     * stores the verdicts that turned.
+     */
     sweep: async (): Promise<void> => {
       const tenants = await db.acrossTenants((tx) => queries.tenantsWithReports(tx), background)
-      await eachTenant(tenants, async (tenant) => log(tenant, await overdue(tenant)))
+      await eachTenant(tenants, async (tenant) => {
+        await log(tenant, await overdue(tenant))
+        await moveVerdicts(tenant)
+      })
     },
   }
 }

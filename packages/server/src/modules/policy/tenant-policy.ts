@@ -3,12 +3,14 @@ import { canonicalJson } from '@holdfast/crypto'
 import {
   type CompiledPolicy,
   type DeviceFacts,
+  evaluateVerdict,
+  type PostureVerdict,
   type Selection,
   selectVariant,
   type Variant,
   variantContent,
 } from '@holdfast/policy'
-import type { FleetDevice, ReportedChecks, Selected } from '../devices/index.ts'
+import type { EvaluatedVerdict, FleetDevice, ReportedChecks, Selected } from '../devices/index.ts'
 import type { VariantBudget, VariantSlot } from './variants.ts'
 
 export type { Variant } from '@holdfast/policy'
@@ -64,6 +66,11 @@ export class TenantPolicy {
   readonly #slots = new Map<string, VariantSlot>()
   // Marks entries on device objects as made by this policy, without keeping the policy alive.
   readonly #mark = {}
+  readonly #evaluated: Readonly<Record<PostureVerdict, EvaluatedVerdict>> = {
+    compliant: { verdict: 'compliant' },
+    non_compliant: { verdict: 'non_compliant' },
+    unknown: { verdict: 'unknown' },
+  }
 
   /** `stable` with version 0 means that the tenant has published nothing: everything is denied. */
   constructor(
@@ -150,6 +157,17 @@ export class TenantPolicy {
     }
     device.selected = selected
     return selected
+  }
+
+  /** Returns the posture verdict of the device at a time, by the checks of the version that it is under. */
+  verdictOf(device: FleetDevice, atMs: number): PostureVerdict {
+    if (!device.posture || this.checks.texts.size === 0) return 'unknown'
+    const known = device.evaluated
+    if (known && known === this.#evaluated[known.verdict] && atMs < device.evaluatedUntil) return known.verdict
+    const { verdict, until } = evaluateVerdict(this.compiledFor(device), deviceFactsOf(device), atMs)
+    device.evaluated = this.#evaluated[verdict]
+    device.evaluatedUntil = until
+    return verdict
   }
 
   variantOf(device: FleetDevice, atMs: number): Variant {

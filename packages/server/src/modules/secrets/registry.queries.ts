@@ -1,11 +1,13 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
+import { databaseLocks, keyedLocks } from '../../db/advisory-locks.ts'
 import type { Tx } from '../../db/database.ts'
 import type { Tables } from '../../db/tables/index.ts'
 
 export type MasterKeyRow = Selectable<Tables['master_keys']>
 
 /** Serializes changes of the master keys until commit. */
-export const holdMasterKeys = (tx: Tx) => sql`select pg_advisory_xact_lock(7264413)`.execute(tx)
+export const holdMasterKeys = (tx: Tx) =>
+  sql`select pg_advisory_xact_lock(${sql.lit(databaseLocks.masterKeys)})`.execute(tx)
 
 export const selectMasterKeys = (tx: Tx): Promise<MasterKeyRow[]> =>
   tx.selectFrom('master_keys').selectAll().orderBy('version').execute()
@@ -31,7 +33,7 @@ export const markKeyUnused = (tx: Tx, version: number, at: Date) =>
  * Advisory locks that a replica shares while its change feed is connected. Each shows that the replica reads or writes
  * with a key version.
  */
-export const presence = { reads: 7_264_411, writes: 7_264_412 } as const
+export const presence = { reads: keyedLocks.keyReaders, writes: keyedLocks.keyWriters } as const
 
 /** Key versions that a running replica reads with, and those that it writes with. */
 export type Replica = { reads: number[]; writes: number[] }

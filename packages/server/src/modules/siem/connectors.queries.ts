@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { keyedLocks } from '../../db/advisory-locks.ts'
 import type { Tx } from '../../db/database.ts'
 import type { Destination, SiemTables } from '../../db/tables/siem.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -35,9 +36,7 @@ export const wasConnectorDeleted = async (tx: Tx, tenant: TenantId, id: string):
 
 /** Serializes the creation of connectors in this tenant until commit, so that the count is exact. */
 export const lockNewConnectors = (tx: Tx, tenant: TenantId) =>
-  sql`select pg_advisory_xact_lock(${sql.lit(makingLock)}, hashtext(${tenant}::text))`.execute(tx)
-// Arbitrary, but no other use of two-key advisory locks may have it.
-const makingLock = 7_264_413
+  sql`select pg_advisory_xact_lock(${sql.lit(keyedLocks.newSiemConnectors)}, hashtext(${tenant}::text))`.execute(tx)
 
 export const countConnectors = async (tx: Tx, tenant: TenantId): Promise<number> => {
   const { n } = await tx

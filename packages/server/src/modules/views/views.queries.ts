@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { keyedLocks } from '../../db/advisory-locks.ts'
 import { affectedRow } from '../../db/affected-row.ts'
 import type { Tx } from '../../db/database.ts'
 import { purgeTime } from '../../db/kept.ts'
@@ -41,9 +42,7 @@ export type ViewRow = NonNullable<Awaited<ReturnType<typeof findVisible>>>
 
 /** Serializes adding and sharing of views in this tenant until commit, so that the count is exact. */
 export const lockNewViews = (tx: Tx, tenant: TenantId) =>
-  sql`select pg_advisory_xact_lock(${sql.lit(addingLock)}, hashtext(${tenant}::text))`.execute(tx)
-// Arbitrary, but no other use of advisory locks may have it.
-const addingLock = 7_264_431
+  sql`select pg_advisory_xact_lock(${sql.lit(keyedLocks.newSavedViews)}, hashtext(${tenant}::text))`.execute(tx)
 
 /** Locks a view until commit, then reads it. */
 export const lockView = async (tx: Tx, tenant: TenantId, viewer: Viewer, id: string): Promise<ViewRow | undefined> => {

@@ -1,19 +1,19 @@
 import { type Selectable, sql } from 'kysely'
+import { keyedLocks } from '../../../db/advisory-locks.ts'
 import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
 import type { DeviceStatus, Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-// Any number that nothing else in the database uses.
-const verdictLock = 7_264_413
-
 /** Prevents, until commit, that a policy of the tenant comes into force. Reports share this lock. */
 export const shareVerdicts = (tx: Tx, tenant: TenantId) =>
-  sql`select pg_advisory_xact_lock_shared(${sql.lit(verdictLock)}, hashtext(${tenant}::text))`.execute(tx)
+  sql`select pg_advisory_xact_lock_shared(${sql.lit(keyedLocks.postureVerdicts)}, hashtext(${tenant}::text))`.execute(
+    tx,
+  )
 
 /** Taken to bring a policy into force: until commit no report of the tenant is judged by the previous policy. */
 export const holdVerdicts = (tx: Tx, tenant: TenantId) =>
-  sql`select pg_advisory_xact_lock(${sql.lit(verdictLock)}, hashtext(${tenant}::text))`.execute(tx)
+  sql`select pg_advisory_xact_lock(${sql.lit(keyedLocks.postureVerdicts)}, hashtext(${tenant}::text))`.execute(tx)
 
 /** Reads and locks the stored report, with the version of the newest policy. */
 export const lockPosture = (tx: Tx, tenant: TenantId, deviceId: string) =>

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { keyedLocks } from '../../../db/advisory-locks.ts'
 import type { Tx } from '../../../db/database.ts'
 import type { KeptReading } from '../../../db/tables/directory.ts'
 import type { Tables } from '../../../db/tables/index.ts'
@@ -25,9 +26,7 @@ export const selectSources = (tx: Tx, tenant: TenantId) =>
 
 /** Serializes, until commit, the creation of sources in this tenant, so that the limit holds. */
 export const lockNewSources = (tx: Tx, tenant: TenantId) =>
-  sql`select pg_advisory_xact_lock(${sql.lit(makingLock)}, hashtext(${tenant}::text))`.execute(tx)
-// Any number that nothing else in the database uses.
-const makingLock = 7_264_408
+  sql`select pg_advisory_xact_lock(${sql.lit(keyedLocks.newDirectorySources)}, hashtext(${tenant}::text))`.execute(tx)
 
 export const countSources = async (tx: Tx, tenant: TenantId): Promise<number> => {
   const { n } = await tx

@@ -10,7 +10,7 @@ import type { SignIn } from './sign-in.ts'
 import { type Offered, pathTo, plainTenant } from './ways.ts'
 
 /** Names no provider, since the visitor may not have asked for the page. */
-const failed = 'That sign-in did not work. Try again, or ask an administrator, who finds the reason in the audit log.'
+const failed = 'The sign-in failed. Try again, or ask an administrator: the audit log holds the reason.'
 
 /** Lifetime of the cookie: as long as a sign-in may take. */
 const life = `Max-Age=${waitsForMs / second}`

@@ -52,7 +52,7 @@ function view(c: ShownConnection): View {
       device_status: statusOf(c),
       credential_expires_at: device ? new Date(device.credentialUntil).toISOString() : null,
       certificate_expires_at: time(c.certificateEnd),
-      posture_verdict: device?.posture?.verdict ?? null,
+      posture_verdict: c.posture,
       policy_digest: standing.digest,
       session_state: session?.state ?? null,
       end_reason: session?.end_reason ?? null,

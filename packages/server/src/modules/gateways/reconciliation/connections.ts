@@ -1,4 +1,5 @@
 import type { Tx } from '../../../db/database.ts'
+import type { PostureVerdict } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
@@ -40,6 +41,8 @@ export type WitnessedConnection = Judgement &
     at: Date
     /** Undefined if the device was revoked or is unknown. */
     device: FleetDevice | undefined
+    /** Posture verdict of the device; null if it has never reported. */
+    posture: PostureVerdict | null
     poolId: string | null
     standing: DecisionNow & { allowedUntil: number | null }
   }
@@ -119,17 +122,9 @@ function connectionOf(
     standing,
     lostCertificate: certificateEnd === null,
   }
-  return {
-    ...assessConnections(words, at.getTime()),
-    key,
-    at,
-    session,
-    claim,
-    certificateEnd,
-    device,
-    poolId,
-    standing,
-  }
+  const posture = device?.posture ? policy.verdictOf(device, at.getTime()) : null
+  const said = { session, claim, certificateEnd, device, posture }
+  return { ...assessConnections(words, at.getTime()), key, at, ...said, poolId, standing }
 }
 
 /** Returns whether the device would be admitted now, and the reason. `to` is undefined if there is no such gateway. */

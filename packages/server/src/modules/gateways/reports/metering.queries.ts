@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { keyedLocks } from '../../../db/advisory-locks.ts'
 import type { Tx } from '../../../db/database.ts'
 import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Tables } from '../../../db/tables/index.ts'
@@ -157,12 +158,10 @@ export const addToSessions = async (
  */
 export const holdNewSessions = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   sql`
-    select pg_advisory_xact_lock(${sql.lit(openingLock)}, bucket) from (
+    select pg_advisory_xact_lock(${sql.lit(keyedLocks.newSessions)}, bucket) from (
       select distinct hashtext(${tenant}::text || id) & 63 as bucket from unnest(${ids}::text[]) as id order by 1) as b`.execute(
     tx,
   )
-// Any number that no other advisory lock of the database uses; the second key is one of 64.
-const openingLock = 7_264_405
 
 /** Returns the properties of devices that are stored with a new session. Unknown devices are absent. */
 export const findDevicesOfSessions = async (tx: Tx, tenant: TenantId, deviceIds: readonly string[]) => {

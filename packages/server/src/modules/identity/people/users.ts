@@ -1,7 +1,7 @@
 import { background, type Database, RunAgain, type Tx } from '../../../db/database.ts'
 import { mapUniqueViolation } from '../../../db/unique-violation.ts'
 import { type Actor, personsBehind, type TenantId } from '../../../kernel/actor.ts'
-import { fail, failField } from '../../../kernel/app-error.ts'
+import { failField } from '../../../kernel/app-error.ts'
 import { type Differences, differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { ExpectedVersion } from '../../../kernel/version.ts'
@@ -210,9 +210,7 @@ const usernameOf = (text: string, current?: string): string => {
   return name ?? failField('user.username', problem)
 }
 const emailOf = (text: string | null | undefined): string | null | undefined =>
-  typeof text === 'string'
-    ? (canonicalEmail(text) ?? fail('validation_error', 'user.email: has characters that nobody sees'))
-    : text
+  typeof text === 'string' ? (canonicalEmail(text) ?? failField('user.email', 'has characters that nobody sees')) : text
 
 /** Fields of a user for audit events, as on the wire. */
 const factsOf = ({ username, email, display_name, status, roles, group_ids }: UserRow) => ({

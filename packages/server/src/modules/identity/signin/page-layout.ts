@@ -54,9 +54,9 @@ export const alertOf = (message: string | undefined): string =>
 /** Returns the names of the fields with errors. */
 export const fieldNames = ({ errors = [] }: AppError): readonly string[] => errors.map((e) => e.field)
 
-/** Returns an error as a sentence, with the page's labels for its fields. */
+/** Returns an error as a sentence, with the page's labels for its fields. An empty label is left out. */
 export function problemOf({ errors, message }: AppError, labels: Readonly<Record<string, string>>): string {
-  const text = errors?.map((e) => `${labels[e.field] ?? e.field} ${e.message}`).join('; ') ?? message
+  const text = errors?.map((e) => `${labels[e.field] ?? e.field} ${e.message}`.trim()).join('; ') ?? message
   return sentenceOf(text)
 }
 export const sentenceOf = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}.`

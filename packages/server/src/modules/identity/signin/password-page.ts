@@ -7,7 +7,8 @@ import { nextOf, withNext } from './next-path.ts'
 import { alertOf, field, fieldNames, hiddenNext, pageHeaders, problemOf, renderPage, seeOther } from './page-layout.ts'
 import type { Passwords } from './passwords.ts'
 
-const labels = { current_password: 'Current password', new_password: 'New password', again: 'New password, again' }
+/** The error of `again` is a sentence of its own. */
+const labels = { new_password: 'New password', again: '' }
 
 type Form = Readonly<Record<string, string>>
 
@@ -24,6 +25,7 @@ export function passwordPage(deps: {
     const { min_length } = (await tenancy.settings(principal.tenantId)).passwords
     const least = principal.mfa ? Math.min(8, min_length) : min_length
     const isOwed = principal.requiredAction === 'change_password'
+    const current = isOwed ? 'Temporary password' : 'Current password'
     const wrong = refusal && fieldNames(refusal)
     return {
       ...(refusal && { status: refusal.code === 'forbidden' ? 403 : 422 }),
@@ -31,12 +33,12 @@ export function passwordPage(deps: {
       body: renderPage(
         refusal ? 'The password was not changed' : 'Your password',
         `<h1>${isOwed ? 'Set your own password' : 'Change your password'}</h1>
-<p>${isOwed ? 'Your password was temporary. It does not work again.' : 'Your other sessions will end.'}</p>
-${alertOf(refusal && problemOf(refusal, labels))}
+<p>${isOwed ? 'A temporary password works for one sign-in only. Enter it here once more, and choose your own password.' : 'Your other sessions will end.'}</p>
+${alertOf(refusal && problemOf(refusal, { ...labels, current_password: current }))}
 <form method="post" action="/admin/password">
-${field({ name: 'current_password', label: isOwed ? 'Temporary password' : labels.current_password, type: 'password', autocomplete: 'current-password', maxlength: 1024, wrong, focus: true })}
+${field({ name: 'current_password', label: current, type: 'password', autocomplete: 'current-password', maxlength: 1024, wrong, focus: true })}
 ${field({ name: 'new_password', label: labels.new_password, hint: `At least ${least} characters. Several words are easy to remember and hard to guess.`, type: 'password', autocomplete: 'new-password', maxlength: 1024, wrong })}
-${field({ name: 'again', label: labels.again, type: 'password', autocomplete: 'new-password', maxlength: 1024, wrong })}
+${field({ name: 'again', label: 'Repeat the new password', type: 'password', autocomplete: 'new-password', maxlength: 1024, wrong })}
 ${hiddenNext(nextOf(visit))}<button type="submit">Set the password</button>
 </form>
 ${isOwed ? '' : '<p class="more"><a href="/admin">Back</a></p>'}`,
@@ -54,7 +56,7 @@ ${isOwed ? '' : '<p class="more"><a href="/admin">Back</a></p>'}`,
       take: async ({ actor, form, query }) => {
         if (actor.principal.requiredAction === 'enroll_mfa') fail('forbidden', 'set up an authenticator app first')
         const { current_password = '', new_password = '', again = '' } = form
-        if (again !== new_password) failField('again', 'is not the same')
+        if (again !== new_password) failField('again', 'the two new passwords differ')
         const { renewed } = await passwords.change(actor, { current_password, new_password })
         return seeOther(nextOf({ form, query }) ?? '/admin', renewed && cookie.set(renewed.secret))
       },

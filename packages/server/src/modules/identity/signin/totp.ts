@@ -18,6 +18,7 @@ import type { Proof, SecondFactor } from './second-factor.ts'
 
 const pendingForMs = 10 * minute
 const issuer = 'Holdfast'
+const notStarted = 'can not be checked: start an enrollment first'
 
 /** Credentials that the owner shows to remove a factor. Ignored if another person removes it. */
 type Shown = { current_password?: string; code?: string; recovery_code?: string }
@@ -62,7 +63,7 @@ export function createTotp(deps: TotpDeps) {
     const user = present(await db.inTenant(tenant, (tx) => findUser(tx, tenant, id)))
     const seed = await db.inTenant(tenant, (tx) => queries.findSeed(tx, tenant, id))
     if (seed === undefined) return undefined
-    if (code === '' && recovery_code === '') failField('code', 'is required to give up the own second factor')
+    if (code === '' && recovery_code === '') failField('code', 'is required to disable your own authenticator app')
     const given = { totp: code, recoveryCode: recovery_code }
     const proof = await attempts.pass(source, { id, username: user.username }, () =>
       factor.match(tenant, id, seed, given),
@@ -105,14 +106,14 @@ export function createTotp(deps: TotpDeps) {
         await hold(tx, actor, subject)
         return queries.findPending(tx, tenant, id, now())
       })
-      if (seed === undefined) failField('code', 'no enrollment is under way; start one first')
+      if (seed === undefined) failField('code', notStarted)
       const proof = await factor.matchCode(id, seed, code)
       if (proof?.method !== 'totp') failField('code', 'is not the current code; check the clock of the device')
       return db.inTenant(tenant, async (tx) => {
         const user = await hold(tx, actor, subject)
         const at = now()
         if (!(await queries.confirm(tx, tenant, id, { factor: seed.factor, step: proof.step, at })))
-          failField('code', 'no enrollment is under way; start one first')
+          failField('code', notStarted)
         await noteSetting(tx, actor, tenant, id, at)
         const codes = await factor.issueRecoveryCodes(tx, tenant, id)
         const touched: Change[] = await sessions.endOfUser(tx, source, id, own?.id ?? null)

@@ -9,6 +9,7 @@ import type { Audit } from '../../audit/index.ts'
 import { holdVerdicts } from '../../devices/index.ts'
 import type { RaiseNotification } from '../../notifications/index.ts'
 import * as policies from '../policy.queries.ts'
+import type { MoveVerdicts } from '../stored-verdicts.ts'
 import type { Versions } from '../versions.ts'
 import type { BundleRow } from '../view.ts'
 import * as queries from './gate.queries.ts'
@@ -26,12 +27,14 @@ export function createGates({
   notify,
   versions,
   healthOf,
+  moveVerdicts,
 }: {
   db: Database
   audit: Audit
   notify: RaiseNotification
   versions: Versions
   healthOf: HealthOf
+  moveVerdicts: MoveVerdicts
 }) {
   /**
    * Publishes the document of stable again. The canary is then older than stable, and its devices get stable. The
@@ -115,7 +118,10 @@ export function createGates({
     if (!gate) return
     const health = await healthOf(tenant, gate.published_at)
     const verdict = judgeRollout(gate.terms, health, { look: gate.looks + 1, minutes: gate.minutes })
-    if (verdict.state === 'failed') return fail(tenant, gate, health, verdict.reason)
+    if (verdict.state === 'failed') {
+      await fail(tenant, gate, health, verdict.reason)
+      return moveVerdicts(tenant)
+    }
     // The same figures are no new evidence and do not count as a look, unless the gate passes by time alone.
     const passes = verdict.state === 'passed' && gate.state === 'watching'
     if (passes || !isDeepStrictEqual(health, gate.health)) await goOn(tenant, gate, health, verdict)

@@ -3,6 +3,7 @@ import { idOf } from '../../../kernel/ids.ts'
 import type { ReadCandidate } from '../candidate.ts'
 import type { PolicyDeps } from '../deps.ts'
 import type { PolicyStore } from '../store.ts'
+import type { MoveVerdicts } from '../stored-verdicts.ts'
 import type { Versions } from '../versions.ts'
 import { createGates } from './gate.ts'
 import { createHealthOf } from './health.ts'
@@ -12,7 +13,12 @@ import { viewReplay } from './replay.view.ts'
 
 /** Rollout from a draft to every device: replay, canary health, and rollback by a gate. */
 export function createRollout(
-  given: PolicyDeps & { store: PolicyStore; versions: Versions; readCandidate: ReadCandidate },
+  given: PolicyDeps & {
+    store: PolicyStore
+    versions: Versions
+    readCandidate: ReadCandidate
+    moveVerdicts: MoveVerdicts
+  },
 ) {
   const deps = { ...given, healthOf: createHealthOf(given) }
   const gates = createGates(deps)

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { minute } from '../../../kernel/time.ts'
 
 /**
  * Range of events in the audit log: those after a sequence number; for an export also up to a number and within its
@@ -55,19 +56,61 @@ export async function lastPlace(tx: Tx, tenant: TenantId): Promise<number> {
   return head?.seq ?? 0
 }
 
+/** Largest difference between the clocks of a server, which dates events, and of the database, which sequences them. */
+const clockDifferenceMs = 10 * minute
+/** Limit of older events that are skipped at the beginning, to bound the read. More of them are sent again. */
+const mostSkipped = 100_000
+
 /**
- * Number of consecutive events by time in which the lowest sequence number is searched, because sequence numbers follow
- * commits, not the clock.
+ * Returns the sequence number from which a stream sends all events since a time, or undefined if there are none.
+ * Sequence numbers follow commits, not the times of events: an event may come after any number of later ones. But no
+ * event is sequenced before its time, so the search begins at the first event that was sequenced since then.
  */
-const looked = sql.lit(1000)
-/** Returns the first sequence number of events since a time, or undefined if there are none. */
 export async function placeSince(tx: Tx, tenant: TenantId, since: Date): Promise<number | undefined> {
-  const { rows } = await sql<{ seq: number | null }>`
-    select min(seq) as seq from (
-      select seq from audit_log where tenant_id = ${tenant} and at >= ${since} order by at, event_id limit ${looked}
-    ) as first`.execute(tx)
-  return rows[0]?.seq ?? undefined
+  const first = await firstSequencedSince(tx, tenant, new Date(since.getTime() - clockDifferenceMs))
+  if (first === undefined) return undefined
+  const { rows } = await sql<{ seq: number }>`
+    select seq from (
+      select seq, at from audit_log where tenant_id = ${tenant} and seq >= ${first} order by seq limit ${sql.lit(mostSkipped)}
+    ) as next where at >= ${since} order by seq limit 1`.execute(tx)
+  return rows[0]?.seq ?? (await nextPlace(tx, tenant, first + mostSkipped))
 }
+
+/** Binary search by sequence number: times of sequencing never decrease. Reads at most one row for each step. */
+async function firstSequencedSince(tx: Tx, tenant: TenantId, since: Date): Promise<number | undefined> {
+  let found: number | undefined
+  // Events up to `low` were sequenced before. Those from `high` on were sequenced since, or do not exist.
+  for (let low = 0, high = (await lastPlace(tx, tenant)) + 1; high - low > 1; ) {
+    const middle = Math.floor((low + high) / 2)
+    const row = await tx
+      .selectFrom('audit_log')
+      .select(['seq', sql<boolean>`sequenced_at >= ${since}`.as('is_since')])
+      .where('tenant_id', '=', tenant)
+      .where('seq', '>=', middle)
+      .where('seq', '<', high)
+      .orderBy('seq')
+      .limit(1)
+      .executeTakeFirst()
+    if (row?.is_since === false) low = row.seq
+    else {
+      high = middle
+      if (row) found = row.seq
+    }
+  }
+  return found
+}
+
+const nextPlace = async (tx: Tx, tenant: TenantId, from: number): Promise<number | undefined> =>
+  (
+    await tx
+      .selectFrom('audit_log')
+      .select('seq')
+      .where('tenant_id', '=', tenant)
+      .where('seq', '>=', from)
+      .orderBy('seq')
+      .limit(1)
+      .executeTakeFirst()
+  )?.seq
 
 /** Returns the first and last sequence number of the events in a period, and their number. Reads all of them. */
 export async function recordRange(tx: Tx, tenant: TenantId, from: Date, to: Date) {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { databaseLocks } from '../../../db/advisory-locks.ts'
 import type { Tx } from '../../../db/database.ts'
 import type { StoredClaims } from '../../../db/tables/tenancy.ts'
 
@@ -25,7 +26,7 @@ export const findDeployment = (tx: Tx) =>
     .executeTakeFirstOrThrow()
 
 /** Serializes changes of the license until commit. */
-export const holdLicense = (tx: Tx) => sql`select pg_advisory_xact_lock(7264410)`.execute(tx)
+export const holdLicense = (tx: Tx) => sql`select pg_advisory_xact_lock(${sql.lit(databaseLocks.license)})`.execute(tx)
 
 type Good = { token: string; claims: StoredClaims; issuedAt: Date; endsAt: Date }
 export const putLicense = (tx: Tx, { token, claims, issuedAt, endsAt }: Good, at: Date) => {

@@ -1,4 +1,5 @@
 import { type Insertable, sql } from 'kysely'
+import { databaseLocks } from '../../../db/advisory-locks.ts'
 import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
 import { hasPrefix } from '../../../db/page.ts'
@@ -82,7 +83,7 @@ export const selectTenants = (tx: Tx, only: TenantId | undefined, { status, plan
 
 /** Serializes callers that count tenants, until commit. Returns the count. */
 export async function holdTenantCount(tx: Tx): Promise<number> {
-  await sql`select pg_advisory_xact_lock(7264409)`.execute(tx)
+  await sql`select pg_advisory_xact_lock(${sql.lit(databaseLocks.newTenants)})`.execute(tx)
   const { rows } = await sql<{ n: number }>`select tenant_count() as n`.execute(tx)
   return rows[0]?.n ?? 0
 }

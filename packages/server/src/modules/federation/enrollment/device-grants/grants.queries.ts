@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { keyedLocks } from '../../../../db/advisory-locks.ts'
 import { affectedRow } from '../../../../db/affected-row.ts'
 import type { Tx } from '../../../../db/database.ts'
 import { deleting } from '../../../../db/retention.ts'
@@ -11,9 +12,7 @@ export type GrantKey = Pick<GrantRow, 'ticket' | 'jkt'>
 
 /** Serializes the beginning of grants in a tenant until commit, so that the counts are exact. */
 export const lockNewGrants = (tx: Tx, tenant: TenantId) =>
-  sql`select pg_advisory_xact_lock(${sql.lit(beginLock)}, hashtext(${tenant}::text))`.execute(tx)
-// Any number that no other advisory lock of the database uses.
-const beginLock = 7_264_407
+  sql`select pg_advisory_xact_lock(${sql.lit(keyedLocks.newDeviceGrants)}, hashtext(${tenant}::text))`.execute(tx)
 
 /** Counts the open grants of the tenant and of one address. */
 export async function countOpenGrants(tx: Tx, tenant: TenantId, source: string, at: Date) {
