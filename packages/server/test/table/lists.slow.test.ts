@@ -20,7 +20,7 @@ const ofPage = { all: 20_500, kind: /^Seq Scan$/, each: 12_000, countsAreFree: t
  * The same for facets and totals. They look at 10,000 index entries for each filter, then examine 5,000 rows for facets
  * or 10,000 for a total, in up to 7 tables.
  */
-const ofCount = { all: 45_000, kind: /Scan$/, each: 10_100, countsAreFree: false }
+const ofCount = { all: 30_000, kind: /Scan$/, each: 10_100, countsAreFree: false }
 
 type Plan = {
   'Node Type': string
