@@ -70,7 +70,8 @@ export type Chosen = { ids: RawBuilder<unknown>; each: number }
 
 /**
  * Chooses the first set of candidates with at most `countedExactly` rows, counted in its index. Each set includes all
- * matches of a filter. `thin` leaves out rows of a large set at even distances, for facets. Undefined if no set is small.
+ * matches of a filter. `thin` leaves out rows of a large set at even distances, for facets. Undefined if no set is
+ * small.
  */
 export async function chooseCandidates(
   tx: Tx,

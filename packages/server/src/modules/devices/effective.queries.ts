@@ -25,8 +25,8 @@ export const deviceBindings = (tenant: TenantId) => ({
 })
 
 /**
- * Effective status of a row of `devices` at a time. `effectiveOf` computes the same for one device in memory. `offset 0`
- * keeps the planner from looking up the user again for each mention of its state.
+ * Effective status of a row of `devices` at a time. `effectiveOf` computes the same for one device in memory.
+ * `offset 0` keeps the planner from looking up the user again for each mention of its state.
  */
 export const effectiveStatus = (tenant: TenantId, at: Date) => {
   const { lockedBy: lock, user } = deviceBindings(tenant)
