@@ -157,7 +157,10 @@ export const Total = Closed(
     count: Type.Integer({ minimum: 0 }),
     exact: Type.Boolean({ description: 'False: an estimate, from a sample or from statistics' }),
   },
-  { title: 'Total', description: 'Counted up to 10,000; above that an estimate, some seconds old' },
+  {
+    title: 'Total',
+    description: 'Counted up to 10,000, with facets up to 5,000; above that an estimate, some seconds old',
+  },
 )
 /** A list that also returns the number of matches, if the query asks for it. */
 export const CountedList = <const S extends TSchema>(item: S) =>

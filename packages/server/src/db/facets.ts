@@ -5,6 +5,7 @@ import { createRecent } from '../kernel/recent.ts'
 import { second } from '../kernel/time.ts'
 import type { Tx } from './database.ts'
 import { findNames } from './names.ts'
+import { countFitting } from './page.ts'
 
 /** Time for which a count is served from the cache. */
 const freshMs = 5 * second
@@ -24,8 +25,15 @@ export function createCounts<F extends object, T>(read: (tenant: TenantId, filte
     recent(JSON.stringify([tenant, Object.fromEntries(Object.entries(filter).sort())]))
 }
 
+/**
+ * Makes the planner join by hash, until the end of the transaction. A count looks up some thousand rows by an array of
+ * IDs, for which the planner expects ten. Nested loops over them would take millions of steps.
+ */
+const joinByHash = (tx: Tx) => sql`select set_config('enable_nestloop', 'off', true)`.execute(tx)
+
 /** Counts the rows of a query. */
 export async function countRows(tx: Tx, matched: Expression<unknown>): Promise<number> {
+  await joinByHash(tx)
   const { rows } = await sql<{ n: number }>`select count(*) as n from (${matched}) as matched`.execute(tx)
   return rows[0]?.n ?? 0
 }
@@ -40,6 +48,7 @@ export async function countByFacet(
   counted: RawBuilder<unknown>,
   mostValues: number,
 ): Promise<FacetRow[]> {
+  await joinByHash(tx)
   const { rows } = await sql<FacetRow>`
     with matched as materialized (${matched}),
     counted (facet, value, count) as (
@@ -50,6 +59,52 @@ export async function countByFacet(
       select c.*, row_number() over (partition by c.facet order by c.count desc, c.value) as rank from counted c)
     select facet, value, count from ranked where rank <= ${mostValues} order by facet, rank`.execute(tx)
   return rows
+}
+
+/** Maximum number of rows counted exactly. More are estimated. */
+export const countedExactly = 10_000
+/** Maximum number of rows examined for facets, each in several tables. */
+const mostExamined = 5_000
+/** IDs of rows to examine, and the number of rows that each of them represents. */
+export type Chosen = { ids: RawBuilder<unknown>; each: number }
+
+/**
+ * Chooses the first set of candidates with at most `countedExactly` rows, counted in its index. Each set includes all
+ * matches of a filter. `thin` leaves out rows of a large set at even distances, for facets. Undefined if no set is
+ * small.
+ */
+export async function chooseCandidates(
+  tx: Tx,
+  sets: readonly RawBuilder<unknown>[],
+  thin: boolean,
+): Promise<Chosen | undefined> {
+  for (const set of sets) {
+    const n = await countFitting(tx, set)
+    if (n > countedExactly) continue
+    const each = thin ? Math.max(1, Math.ceil(n / mostExamined)) : 1
+    if (each === 1) return { ids: set, each }
+    const ids = sql`select found from (select found, row_number() over () as n from (${set}) as numbered) as numbered
+      where n % ${each} = 0`
+    return { ids, each }
+  }
+  return undefined
+}
+
+/** Number of pages in a sample of a table, each with some 20 rows. */
+const sampledPages = 150
+/**
+ * Selects IDs of a tenant from a sample of the table's pages, the same pages each time, so that an estimate changes
+ * only with the table. `each` is the number of rows that an ID represents.
+ */
+export async function sampleTable(tx: Tx, tenant: TenantId, table: 'devices' | 'users', id: string): Promise<Chosen> {
+  const { rows } = await sql<{ pages: number }>`
+    select greatest(pg_relation_size(${table}::regclass) / current_setting('block_size')::int, 1)::float8 as pages`.execute(
+    tx,
+  )
+  const share = Math.min(1, sampledPages / rows[0]!.pages)
+  const ids = sql`select ${sql.ref(id)} as found from ${sql.table(table)}
+    tablesample system (${share * 100}::float8) repeatable (1) where tenant_id = ${tenant}`
+  return { ids, each: 1 / share }
 }
 
 /** Scales the count of a sample in which each row stands for `each` things. A count with `each` = 1 is exact. */

@@ -4,7 +4,7 @@ import type { Contract, Given, Output } from '@holdfast/contract'
 import { onlineSeconds } from '@holdfast/contract/devices'
 import { deviceFacets } from '@holdfast/contract/facets'
 import { compareVersions } from '@holdfast/contract/semver'
-import { countDeviceFacets, highestAddress } from '../../src/modules/devices/facets.queries.ts'
+import { countDeviceFacets, highestAddress, withAddresses } from '../../src/modules/devices/facets.queries.ts'
 import { drawAddresses } from '../../src/modules/devices/facets.ts'
 import { all, fillFleet, size } from '../fill-fleet.ts'
 import { rule } from '../gateways.ts'
@@ -168,7 +168,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
     const judged = { filter: {}, at: new Date(), canary: undefined, onlineSince: new Date() }
     const counted = await kit.db.inTenant(kit.tenant, async (tx) => {
       const highest = await highestAddress(tx, kit.tenant)
-      return countDeviceFacets(tx, kit.tenant, judged, { addresses: drawAddresses(highest, highest) }, 50)
+      return countDeviceFacets(tx, kit.tenant, judged, withAddresses(drawAddresses(highest, highest)), 50)
     })
     assert.equal(counted.find((r) => r.facet === 'total')?.count, size)
     const some = drawAddresses(1_000_000, 5000)

@@ -1,14 +1,16 @@
 import { deviceFacets, mostFacetValues } from '@holdfast/contract/facets'
 import type { Database, Tx } from '../../db/database.ts'
-import { countRows, createCounts, totalOf, viewFacets } from '../../db/facets.ts'
+import { chooseCandidates, countRows, createCounts, sampleTable, totalOf, viewFacets } from '../../db/facets.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Looked } from './facets.queries.ts'
+import type { Examined } from './facets.queries.ts'
 import * as queries from './facets.queries.ts'
-import { type DeviceFilterQuery, findCandidateDevices } from './filter.queries.ts'
+import { candidateDevices, type DeviceFilterQuery } from './filter.queries.ts'
 import type { GivenFilter } from './read-filter.ts'
 
 /** Number of addresses sampled if a filter may match more devices than are counted exactly. */
-const drawn = 5000
+const drawn = 2500
+/** Most devices that are examined for the sampled addresses. Revoked devices of one address can be many. */
+const mostOfAddresses = 4 * drawn
 
 /**
  * Picks one address number from each of `most` equal parts of the numbers up to `highest`. The choice is always the
@@ -23,7 +25,7 @@ export function drawAddresses(highest: number, most = drawn): number[] {
   })
 }
 
-/** Number of devices that match a filter: exact up to 10,000, else estimated from a sample. */
+/** Counts of devices that match a filter: exact if few match, else estimated from a sample. */
 export function createDeviceFacets({
   db,
   now,
@@ -33,32 +35,39 @@ export function createDeviceFacets({
   now: () => Date
   judge: (tenant: TenantId, given: GivenFilter) => Promise<DeviceFilterQuery>
 }) {
-  /** Chooses the devices to examine, and the number of devices that each of them represents. */
+  /**
+   * Chooses the devices to examine, and the number of devices that each of them represents. Facets examine fewer, since
+   * they read several tables.
+   */
   async function choose(
     tx: Tx,
     tenant: TenantId,
     judged: DeviceFilterQuery,
-  ): Promise<{ looked: Looked; each: number }> {
-    const candidates = await findCandidateDevices(tx, tenant, judged)
-    if (candidates) return { looked: { candidates }, each: 1 }
+    isForFacets: boolean,
+  ): Promise<{ examined: Examined; each: number }> {
+    const chosen = await chooseCandidates(tx, candidateDevices(tenant, judged), isForFacets)
+    if (chosen) return { examined: queries.withIdsOf(chosen.ids), each: chosen.each }
     const highest = await queries.highestAddress(tx, tenant)
     const addresses = drawAddresses(highest)
-    return { looked: { addresses }, each: highest / addresses.length }
+    if (await queries.areFewWithAddresses(tx, tenant, addresses, mostOfAddresses))
+      return { examined: queries.withAddresses(addresses), each: highest / addresses.length }
+    const { ids, each } = await sampleTable(tx, tenant, 'devices', 'device_id')
+    return { examined: queries.withIdsOf(ids), each }
   }
 
   return {
     total: createCounts(async (tenant, given: GivenFilter) => {
       const judged = await judge(tenant, given)
       return db.inTenant(tenant, async (tx) => {
-        const { looked, each } = await choose(tx, tenant, judged)
-        return totalOf(await countRows(tx, queries.selectMatchingDevices(tx, tenant, judged, looked)), each)
+        const { examined, each } = await choose(tx, tenant, judged, false)
+        return totalOf(await countRows(tx, queries.selectMatchingDevices(tenant, judged, examined)), each)
       })
     }, now),
     facets: createCounts(async (tenant, given: GivenFilter) => {
       const judged = await judge(tenant, given)
       return db.inTenant(tenant, async (tx) => {
-        const { looked, each } = await choose(tx, tenant, judged)
-        const rows = await queries.countDeviceFacets(tx, tenant, judged, looked, mostFacetValues)
+        const { examined, each } = await choose(tx, tenant, judged, true)
+        const rows = await queries.countDeviceFacets(tx, tenant, judged, examined, mostFacetValues)
         return viewFacets(tx, tenant, deviceFacets, { rows, each, at: judged.at })
       })
     }, now),

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { countedExactly } from '../../db/facets.ts'
 import { few, fits, hasPrefix, isRare } from '../../db/page.ts'
 import type { DeviceStatus, EffectiveStatus, PostureVerdict, Presence } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -97,24 +98,17 @@ export async function denseDeviceFilters(
   return dense
 }
 
-/** Maximum number of devices counted exactly. More are estimated. */
-const countedExactly = 10_000
 const fittingToCount = fittingUpTo(countedExactly)
-/**
- * Device IDs that include all matches of the filter, at most as many as are counted exactly. Undefined if there are
- * more.
- */
-export async function findCandidateDevices(tx: Tx, tenant: TenantId, judged: DeviceFilterQuery) {
+/** Sets of device IDs, each of which includes all matches of the filter, at most one more than are counted exactly. */
+export function candidateDevices(tenant: TenantId, judged: DeviceFilterQuery) {
   const { filter } = judged
-  const choices = [
+  return [
     ...plain.filter((name) => filter[name] !== undefined).map((name) => ofPlain(tenant, judged, name, countedExactly)),
     ...sought
       .filter((name) => filter[name] !== undefined && !isSurelyDense(filter, name))
       .map((name) => fittingOf(tenant, judged, name, fittingToCount)),
     fits('device_id', sql`devices where tenant_id = ${tenant}`, ['tenant_id', 'enrolled_at'], countedExactly),
   ]
-  for (const choice of choices) if (await isRare(tx, choice, countedExactly)) return choice
-  return undefined
 }
 /** Every condition is evaluated device by device. */
 export const allDeviceFilters = ({ filter }: DeviceFilterQuery): DenseDeviceFilters =>
@@ -155,8 +149,8 @@ const hasVerdict = (verdict: PostureVerdict) => {
 
 /** All other conditions of a filter. `offset 0` makes the planner evaluate a condition device by device. */
 export function deviceConditions(tenant: TenantId, judged: DeviceFilterQuery, dense: DenseDeviceFilters, sort: Sort) {
-  const { filter: f, canary, onlineSince } = judged
-  const all = plainConditions(f)
+  const { filter: f } = judged
+  const all = [...ownConditions(tenant, judged, dense), ...joinedConditions(judged)]
   const id = sql.ref(sort === 'last_seen_at' ? 'activity.device_id' : 'devices.device_id')
   const isAmong = (ids: ReturnType<typeof sql>) => sql<boolean>`${id} = any(array(${ids}))`
   for (const name of sought)
@@ -164,6 +158,12 @@ export function deviceConditions(tenant: TenantId, judged: DeviceFilterQuery, de
   if (sort !== 'enrolled_at')
     for (const name of plain)
       if (f[name] !== undefined && !dense.has(name)) all.push(isAmong(ofPlain(tenant, judged, name, few)))
+  return all
+}
+
+/** Conditions on a row of `devices` alone. */
+export function ownConditions(tenant: TenantId, { filter: f, canary }: DeviceFilterQuery, dense: DenseDeviceFilters) {
+  const all = plainConditions(f)
   if (f.tag && dense.has('tag')) all.push(sql`${f.tag} = any(devices.tags)`)
   if (f.q && dense.has('q')) all.push(hasPrefix('devices.name_key', f.q))
   if (f.posture) all.push(hasVerdict(f.posture))
@@ -171,9 +171,6 @@ export function deviceConditions(tenant: TenantId, judged: DeviceFilterQuery, de
     all.push(sql`(${f.group_id}::uuid = any(devices.group_ids) or exists (
       select from group_members m where m.tenant_id = devices.tenant_id and m.user_id = devices.user_id
         and m.group_id = ${f.group_id}::uuid offset 0))`)
-  if (f.presence) all.push(sql`${presenceOf(onlineSince)} = ${f.presence}`)
-  if (f.seen_within) all.push(sql`activity.last_seen_at >= ${f.seen_within}`)
-  if (f.unseen_for) all.push(sql`(activity.last_seen_at is null or activity.last_seen_at < ${f.unseen_for})`)
   if (f.client_version !== undefined) all.push(sql`devices.client_version = ${f.client_version}`)
   if (f.client_version_before && dense.has('client_version_before'))
     all.push(
@@ -183,6 +180,15 @@ export function deviceConditions(tenant: TenantId, judged: DeviceFilterQuery, de
   // As a sub-select: with the column's statistics the planner would read all devices even if few match.
   if (f.arch) all.push(sql`(select devices.arch offset 0) = ${f.arch}`)
   if (f.channel) all.push(sql`${channelOf(tenant, canary)} = ${f.channel}`)
+  return all
+}
+
+/** Conditions on the joins `activity` and `session` of a device. */
+export function joinedConditions({ filter: f, onlineSince }: DeviceFilterQuery) {
+  const all: ReturnType<typeof sql<boolean>>[] = []
+  if (f.presence) all.push(sql`${presenceOf(onlineSince)} = ${f.presence}`)
+  if (f.seen_within) all.push(sql`activity.last_seen_at >= ${f.seen_within}`)
+  if (f.unseen_for) all.push(sql`(activity.last_seen_at is null or activity.last_seen_at < ${f.unseen_for})`)
   if (f.gateway_id) all.push(sql`session.gateway_id = ${f.gateway_id}::uuid`)
   return all
 }

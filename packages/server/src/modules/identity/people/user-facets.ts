@@ -23,13 +23,13 @@ export const readUserFilter = (given: GivenFilter, at: Date): UserFilter => {
   }
 }
 
-/** Counts of users that match a filter: exact up to 10,000, else estimated from a sample of the table. */
+/** Counts of users that match a filter: exact if few match, else estimated from a sample of the table. */
 export const createUserFacets = ({ db, now }: { db: Database; now: () => Date }) => ({
   total: createCounts((tenant, given: GivenFilter) => {
     const at = now()
     const filter = readUserFilter(given, at)
     return db.inTenant(tenant, async (tx) => {
-      const looked = await queries.chooseUsers(tx, tenant, filter)
+      const looked = await queries.chooseUsers(tx, tenant, filter, false)
       return totalOf(await countRows(tx, queries.selectMatchingUsers(tx, tenant, filter, looked, at)), looked.each)
     })
   }, now),
@@ -37,7 +37,7 @@ export const createUserFacets = ({ db, now }: { db: Database; now: () => Date })
     const at = now()
     const filter = readUserFilter(given, at)
     return db.inTenant(tenant, async (tx) => {
-      const looked = await queries.chooseUsers(tx, tenant, filter)
+      const looked = await queries.chooseUsers(tx, tenant, filter, true)
       const rows = await queries.countUserFacets(tx, tenant, filter, { looked, at, mostValues: mostFacetValues })
       return viewFacets(tx, tenant, userFacets, { rows, each: looked.each, at })
     })

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { countedExactly } from '../../../db/facets.ts'
 import { few, fits as fitsUpTo, hasPrefix, isRare } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -92,17 +93,12 @@ export const hasFactor = (tenant: TenantId) => sql<boolean>`exists (select from 
   where t.tenant_id = ${tenant} and t.user_id = users.user_id and t.enrolled_at is not null offset 0)`
 export const isLockedOut = (at: Date) => sql<boolean>`coalesce(users.locked_until > ${at}, false)`
 
-/** Maximum of an exact count; more are estimated. */
-const countedExactly = 10_000
 const fittingToCount = fittingUpTo(countedExactly)
-/**
- * Returns a set of user ids that contains all matches of a filter, small enough for an exact count. Undefined if there
- * are more.
- */
-export async function findCandidateUsers(tx: Tx, tenant: TenantId, f: UserFilter) {
+/** Sets of user ids, each of which contains all matches of a filter, at most one more than are counted exactly. */
+export function candidateUsers(tenant: TenantId, f: UserFilter) {
   const from = (which: ReturnType<typeof sql>, ...order: string[]) =>
     fitsUpTo('user_id', sql`users where tenant_id = ${tenant} and ${which}`, ['tenant_id', ...order], countedExactly)
-  const choices = [
+  return [
     ...(f.locked?.is ? [from(sql`locked_until > ${f.locked.at}`, 'locked_until')] : []),
     ...plain.filter((name) => f[name]).map((name) => from(sql`${sql.ref(name)} = ${f[name]}`, name, 'created_at')),
     ...sought.flatMap((name) => {
@@ -111,8 +107,6 @@ export async function findCandidateUsers(tx: Tx, tenant: TenantId, f: UserFilter
     }),
     from(sql`true`, 'created_at'),
   ]
-  for (const choice of choices) if (await isRare(tx, choice, countedExactly)) return choice
-  return undefined
 }
 /** Checks all conditions user by user. */
 export const allUserFilters: DenseUserFilters = new Set(sought)
