@@ -74,7 +74,7 @@ function selectFacetValues(tenant: TenantId, judged: DeviceFilterQuery, examined
   ]
   return sql`
     with examined as materialized (${selectExamined(tenant, judged, examined, columns)})
-    select devices.*, ${presenceOf(onlineSince)} as presence, 
+    select devices.*, ${presenceOf(onlineSince)} as presence,
       case when devices.status = 'revoked' then 'unknown' else coalesce(posture.verdict, 'unknown') end as verdict
     from examined as devices ${activityAndSession(tenant)}
     left join (
