@@ -59,6 +59,8 @@ async function fill({ kit }: Ground): Promise<void> {
       { kind: 'settings', subject: everything },
     ])
   })
+  // The first read of a tenant loads its devices, which takes longer than a page is waited for.
+  await (await kit.as('tenant_admin', tenant)).dashboardOverview()
 }
 
 /** Pages through a list up to its page `last`, and fails where the page grows or blocks more than its bars allow. */

@@ -66,6 +66,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
     mfa: ['true', 'false'],
     locked: ['true', 'false'],
     has_devices: ['true', 'false'],
+    shared: ['true', 'false'],
     seen_within: ['86400'],
     unseen_for: ['86400'],
     unused_for: ['86400'],
