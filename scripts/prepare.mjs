@@ -103,7 +103,8 @@ async function complete() {
   process.stderr.write('Installing the dependencies for development…\n')
   const installed = recordedPackages()
   for (const [path, { dev }] of Object.entries(listedPackages()))
-    if (dev && !(path in installed)) rmSync(join(root, path), { recursive: true, force: true })
+    // Only packages of others: a workspace is source code.
+    if (dev && path.includes('node_modules/') && !(path in installed)) rmSync(join(root, path), { recursive: true, force: true })
   await npm('install', '--no-save', '--include=dev')
   if (recordedExtent() !== 'all')
     fail(
