@@ -70,7 +70,7 @@ export const digestSecret = ({ current }: Peppers, secret: string): StoredDigest
   version: current.version,
 })
 
-/** Returns every digest that may be stored for such a secret, whichever pepper made the first one. */
+/** Returns every digest that may be stored for such a secret: one for each pepper that may have made the first one. */
 export const digestsOfSecret = (peppers: Peppers, secret: string): Buffer[] =>
   peppers.all.flatMap((pepper) =>
     storedDigests(peppers, { digest: digestUnder(pepper, secret), version: pepper.version }),

@@ -4,7 +4,7 @@ import { Agent, buildConnector } from 'undici'
 
 export type Asked = { status: number; digest: string | null }
 
-/** Sends requests directly to the replica on this port, whatever its public URL is. */
+/** Sends requests directly to the replica on this port, not to its public URL. */
 export function askStraight(port: number) {
   const connect = buildConnector({ timeout: 2_000 })
   const dispatcher = new Agent({

@@ -19,7 +19,7 @@ export function addConfig(program: Command, cli: Cli): void {
     config
       .command('plan <file>')
       .description(
-        'compare the tenant with the file (YAML or JSON): list the differences, and the reasons why the file can not be applied; exit code 0: no difference, 2: differences, 1: the file can not be applied',
+        'compare the tenant with the file (YAML or JSON) and list the differences. Exit code 0: no difference; 2: differences; 1: the file can not be applied, with the reasons',
       )
       .option('--remove-all-rules', 'let a policy without rules replace one that has some')
       .action(async (file: string, options: Options) => {

@@ -10,7 +10,7 @@ const tell = () => {
   for (const listener of listeners) listener()
 }
 
-/** Records that a response arrived, whatever its status. */
+/** Records that a response arrived. Its status does not matter. */
 export function markReached(): void {
   if (lostAt === undefined) return
   lostAt = undefined

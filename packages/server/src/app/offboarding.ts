@@ -18,7 +18,7 @@ type Keepers = {
   devices: Pick<ReturnType<typeof createDevices>, 'endDevicesOf'>
 }
 
-/** What ends when a person or a device is stopped for good, each by the module that keeps it. */
+/** The parts that end when a person or a device is stopped for good. Each module ends its own part. */
 export const offboardingParts =
   (keepers: () => Keepers): (() => OffboardingParts) =>
   () => {
