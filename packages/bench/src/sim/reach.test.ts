@@ -24,7 +24,7 @@ const noon = Date.parse('2026-03-04T12:00:00Z')
 const ids = (policy: PolicyDocument, pool = 'north', seen: Partial<Seen> = {}) =>
   reachAt(policy, policy.rules, pool, { at: noon, ...seen }).map((each) => each.rule.id)
 
-test('what counts at a gateway, read off the document', () => {
+test('the reach at a gateway follows from pool, expiry, time, country, network and second factor of each rule', () => {
   const night = { time: [{ days: ['tue' as const], from: '22:00', to: '06:00', zone: 'Europe/Berlin' }] }
   const policy = document(
     rule('elsewhere', { via: ['south'] }),
@@ -59,7 +59,7 @@ const box = (first: string, last: string, protocol: Box['protocol'], ports: Box[
   log: [],
 })
 
-test('one address or port too many, too few or twice is found', () => {
+test('one missing, extra or doubled address or port is reported', () => {
   const policy = document(
     rule('all', { to: ['app', 'svc'] }),
     rule('less', { action: 'deny', to: ['10.0.0.2'], ports: ['tcp/81'] }),

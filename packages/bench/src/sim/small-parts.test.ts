@@ -30,7 +30,7 @@ test('random picks are within bounds and different', () => {
   assert.equal(random.some([1, 2], 5).length, 2)
 })
 
-test('a wrong call is told in one sentence', () => {
+test('a wrong option is reported in one sentence', () => {
   assert.throws(
     () => readOptions(['--devices', 'many'], undefined),
     new UsageError('--devices takes a whole number from 20 to 20000, not "many".'),
@@ -44,7 +44,7 @@ test('a wrong call is told in one sentence', () => {
   })
 })
 
-test('as many replicas and processes as may hold a connection for each device', () => {
+test('the default number of replicas and processes suffices for one connection of each device', () => {
   const devices = Math.min(20_000, 10 * connectionsAtMost())
   const needed = Math.ceil(devices / connectionsAtMost())
   const { replicas, processes } = readOptions(['--devices', String(devices)], undefined) ?? {}
