@@ -35,7 +35,7 @@ const mistakes: Readonly<Record<string, [make: (page: Page) => Promise<unknown>,
   ],
 }
 
-test('a page that makes a mistake fails its test', inBrowser, async (t) => {
+test('a mistake of a page fails its test', inBrowser, async (t) => {
   const ground = await openGround()
   for (const [mistake, [make, says]] of Object.entries(mistakes))
     await t.test(mistake, async () => {
@@ -57,7 +57,7 @@ test('axe finds a field without a label, also under the content security policy'
   assert.match((await axeFindings(page)).join('\n'), /^label: /m)
 })
 
-test('a screenshot is kept small, and another one differs from it', inBrowser, async (t) => {
+test('a stored screenshot is small, and a different one is recognised', inBrowser, async (t) => {
   const page = await openPage(t, await openGround())
   await page.goto('/admin/login')
   const taken = await page.screenshot()

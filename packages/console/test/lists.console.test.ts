@@ -17,7 +17,7 @@ const lists: readonly { path: Path; filter: string; sort: string }[] = [
   { path: '/admin/updates', filter: 'status=draft', sort: 'created_at' },
 ]
 
-test('each list of the console is tried', () => {
+test('the test covers each list of the console', () => {
   const all = paths.filter((path) => traits[path].list !== undefined)
   assert.deepEqual([...new Set(lists.map(({ path }) => path))].sort(), all.sort())
 })

@@ -165,7 +165,7 @@ const moving = (page: Page): Promise<string[]> =>
     })
   })
 
-test('nothing moves for a person who asked for that, above a view and in it', inBrowser, async (t) => {
+test('nothing moves for a person who prefers reduced motion', inBrowser, async (t) => {
   const ground = await openGround()
   for (const reducedMotion of ['reduce', 'no-preference'] as const) {
     const page = await openPage(t, ground, { as: 'admin', options: { reducedMotion } })
