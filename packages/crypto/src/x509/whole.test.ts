@@ -38,7 +38,7 @@ async function countRead(der: Buffer, signer: Parameters<typeof sign>[0], read: 
   return [ofTbs.filter(isRead).length, around.filter(isRead).length]
 }
 
-test('nothing stands behind what belongs into a certificate, but where its issuer is named', async () => {
+test('extra elements in a certificate are refused, except where its issuer is named', async () => {
   const { issuing, issue } = await hierarchy()
   const { der } = await issue({ policy: { bundleVersion: 7, channel: 'stable', digest: 'c0'.repeat(32) } })
   const verify = spcVerifier(issuing.pem)
@@ -52,7 +52,7 @@ test('nothing stands behind what belongs into a certificate, but where its issue
   assert.deepEqual(await countRead(der, issuing.signer, read), [named + key, 0])
 })
 
-test('nothing stands behind what belongs into a list, but where its issuer is named', async () => {
+test('extra elements in a revocation list are refused, except where its issuer is named', async () => {
   const { issuing } = await hierarchy()
   const entry = (serial: string) => ({ serial, revokedAt: now, reason: 'superseded' as const })
   const fields = { number: 1, thisUpdate: now, nextUpdate: after(hour), revoked: [entry('01'), entry('02')] }
@@ -60,7 +60,7 @@ test('nothing stands behind what belongs into a list, but where its issuer is na
   assert.deepEqual(await countRead(der, issuing.signer, (other) => readCrl(other, issuing.pem)), [1, 0])
 })
 
-test('nothing stands behind what belongs into a request, but in its subject and what it asks for', async () => {
+test('extra elements in a certificate request are refused, except in its subject and attributes', async () => {
   const key = generateKey('ES256')
   const der = await requestOf({ key })
   const [subject, attributes] = [5, 1]
@@ -68,7 +68,7 @@ test('nothing stands behind what belongs into a request, but in its subject and 
   assert.deepEqual(await countRead(der, softwareSigner('credential', key.privateJwk), read), [subject + attributes, 0])
 })
 
-test('nothing stands behind what belongs into a request of OCSP', () => {
+test('extra elements in an OCSP request are refused', () => {
   const hash = octetString(Buffer.alloc(20, 1))
   const certId = sequence(sequence(objectIdentifier(oids.sha1), nothing), hash, hash, integer(5))
   const nonce = sequence(extension(oids.ocspNonce, false, octetString(Buffer.alloc(16, 1))))
