@@ -53,13 +53,13 @@ for (const [name, made] of Object.entries(operators))
       }),
     ))
 
-test('what is not reported passes no check, however its operators are put together', () =>
+test('an expression over missing facts is unknown, whatever its operators', () =>
   fc.assert(
     fc.property(expression, (text) => assert.equal(of(text, {}), null)),
     { numRuns: 2000 },
   ))
 
-test('with less reported an outcome stays what it was or is unknown', () =>
+test('removing facts leaves an outcome unchanged or makes it unknown', () =>
   fc.assert(
     fc.property(expression, fc.array(value, { minLength: 8, maxLength: 8 }), fc.nat(255), (text, values, left) => {
       const read = factsIn(parseExpression(text))

@@ -108,7 +108,7 @@ for (const [zone, start, days, windows] of cases) {
   }
 }
 
-test('several windows change where their union does', () => {
+test('adjacent windows change only at the edges of their union', () => {
   const zone = 'UTC'
   const windows = [
     { from: '08:00', to: '12:00', zone },
@@ -118,13 +118,13 @@ test('several windows change where their union does', () => {
   assert.equal(nextChange(windows, Date.parse('2027-01-04T18:00:00Z')), Date.parse('2027-01-05T08:00:00Z'))
 })
 
-test('windows that are never shut are looked at again after eight days', () => {
+test('windows that are always open are checked again after eight days', () => {
   const at = Date.parse('2027-01-04T09:30:00Z')
   const next = nextChange([compileWindow({ from: '00:00', to: '24:00', zone: 'Asia/Kathmandu' })], at)
   assert.ok(next >= at + 8 * 86_400_000 && next <= at + 9 * 86_400_000)
 })
 
-test('zones are those of the runtime', () => {
+test('time zones are those of the runtime', () => {
   assert.ok(isZone('Europe/Berlin') && isZone('UTC') && isZone('Asia/Kathmandu'))
   assert.ok(!isZone('Mars/Olympus') && !isZone(''))
 })

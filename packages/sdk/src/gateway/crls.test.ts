@@ -70,7 +70,7 @@ async function firstError(gateway: Gateway): Promise<unknown> {
 }
 const serialOf = (certificate: string) => readSpc(certificate).serial
 
-test('a device certificate is judged by what is held: good, and each refusal by its name', async (t) => {
+test('a device certificate is checked against the stored lists, and each refusal has its own code', async (t) => {
   const control = await startControl(t)
   const { authorities, clock, issue } = control
   const gateway = control.open()
@@ -106,7 +106,7 @@ test('a device certificate is judged by what is held: good, and each refusal by 
   assert.equal(control.asks().length, asked, 'nobody was asked')
 })
 
-test('what an authority on the way has revoked is revoked: the certificate, or who issued it', async (t) => {
+test('a revocation by any authority of the chain counts', async (t) => {
   const control = await startControl(t)
   const { authorities } = control
   const [one, other] = [await control.issue(), await control.issue()]
@@ -121,7 +121,7 @@ test('what an authority on the way has revoked is revoked: the certificate, or w
   assert.throws(() => gateway.checkSpc(other), refuses('revoked'))
 })
 
-test('without the list of an authority on the way nothing is good', async (t) => {
+test('no certificate is accepted without the list of each authority in its chain', async (t) => {
   const control = await startControl(t)
   const [root] = control.crls
   control.crls = [root!]
@@ -131,7 +131,7 @@ test('without the list of an authority on the way nothing is good', async (t) =>
   assert.throws(() => gateway.checkSpc(certificate), refuses('no_crl'))
 })
 
-test('an anchor that is distrusted is none, and its lists are dropped', async (t) => {
+test('a distrusted anchor is not used, and its lists are dropped', async (t) => {
   const control = await startControl(t)
   const gateway = control.open()
   await gateway.refreshTrust()
@@ -145,7 +145,7 @@ test('an anchor that is distrusted is none, and its lists are dropped', async (t
   assert.equal(gateway.crls, null)
 })
 
-test('a revocation arrives while the request is held, and the agent gets all lists in one text', {
+test('a revocation arrives during a long poll, and the agent gets all lists in one text', {
   timeout: 20_000,
 }, async (t) => {
   const control = await startControl(t)
@@ -183,7 +183,7 @@ test('a revocation arrives while the request is held, and the agent gets all lis
   await running
 })
 
-test('a list that is older, another of the same number, of nobody, or bent is refused; the others are taken', async (t) => {
+test('an older, conflicting, foreign or altered list is refused; the others are accepted', async (t) => {
   const control = await startControl(t)
   const { authorities, clock } = control
   const certificate = await control.issue()
@@ -225,7 +225,7 @@ test('a list that is older, another of the same number, of nobody, or bent is re
   assert.equal(gateway.crls?.lists.length, 2, 'one of nobody is passed over, one that is missing is kept')
 })
 
-test('an authority that can not be read closes no way, and takes no list from the others', async (t) => {
+test('an unreadable authority is skipped, and the lists of the others stay in use', async (t) => {
   const control = await startControl(t)
   const known = control.authorities.inSet()
   const newer = '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n'
@@ -236,7 +236,7 @@ test('an authority that can not be read closes no way, and takes no list from th
   assert.equal(gateway.checkSpc(await control.issue()).deviceId, 'dev_1')
 })
 
-test('a restart goes on with the lists, and none may be older than they', async (t) => {
+test('a restart continues with the saved lists, and refuses older ones', async (t) => {
   const control = await startControl(t)
   const certificate = await control.issue()
   control.crls[1] = await control.authorities.issuingList(7, [serialOf(certificate)])
@@ -257,7 +257,7 @@ test('a restart goes on with the lists, and none may be older than they', async 
   }
 })
 
-test('the end of a list is told: from then on nobody can say who is revoked', { timeout: 20_000 }, async (t) => {
+test('the end of a list is reported, and certificates are refused from then on', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   control.crls[1] = await control.authorities.issuingList(1, [], 1)
   const gateway = control.open()
@@ -276,7 +276,7 @@ test('the end of a list is told: from then on nobody can say who is revoked', { 
   await running
 })
 
-test('a set that no trusted key signed is pinned when that is asked for, and never else', async (t) => {
+test('a trust set without a trusted signature is pinned only on request', async (t) => {
   const control = await startControl(t)
   const gateway = control.open()
   await gateway.refreshTrust()

@@ -50,7 +50,7 @@ async function startControl(t: Parameters<typeof startServer>[0]) {
 const held = (gateway: { state: { peers: Map<string, unknown> } | null }) => [...(gateway.state?.peers.keys() ?? [])]
 const variants = { [digestOf(a)]: a }
 
-test('a peer goes to the second at which its time comes, without a word from anyone', async (t) => {
+test('a peer is dropped at its end to the second, without a message', async (t) => {
   const { clock, gateway, policies } = await startControl(t)
   const end = new Date(clock.now.getTime() + 60_000)
   policies.push({ variants, peers: [peer('dev_1', digestOf(a), end.toISOString()), peer('dev_2')] })
@@ -61,7 +61,7 @@ test('a peer goes to the second at which its time comes, without a word from any
   assert.deepEqual(held(gateway), ['dev_2'])
 })
 
-test('a peer that is named anew before its end stays; one named after it comes back', async (t) => {
+test('a peer renewed before its end stays; one renewed after its end returns', async (t) => {
   const { clock, gateway, policies } = await startControl(t)
   const at = (s: number) => new Date(Date.parse('2030-01-01T00:00:00Z') + s * 1000)
   const until = (id: string, s: number) => peer(id, digestOf(a), at(s).toISOString())
@@ -77,7 +77,7 @@ test('a peer that is named anew before its end stays; one named after it comes b
   assert.deepEqual(held(gateway), ['dev_2'])
 })
 
-test('while pulling runs, an end is told as a change of its own', { timeout: 20_000 }, async (t) => {
+test('pulling reports the end of a peer as a change', { timeout: 20_000 }, async (t) => {
   const { clock, gateway, policies } = await startControl(t)
   const end = new Date(clock.now.getTime() + 200)
   policies.push({ variants, peers: [peer('dev_1', digestOf(a), end.toISOString())] })
@@ -100,7 +100,7 @@ test('while pulling runs, an end is told as a change of its own', { timeout: 20_
   )
 })
 
-test('while pulling runs, the end of a key that was replaced is told, and the peer stays', {
+test('pulling reports the end of a replaced key, and the peer stays', {
   timeout: 20_000,
 }, async (t) => {
   const { clock, gateway, policies } = await startControl(t)
@@ -126,7 +126,7 @@ test('while pulling runs, the end of a key that was replaced is told, and the pe
   ])
 })
 
-test('a change that could not be applied is handed over again, as all that there is, until it is', {
+test('a change that could not be applied is delivered again, as the whole state', {
   timeout: 20_000,
 }, async (t) => {
   const { gateway, policies } = await startControl(t)
@@ -162,7 +162,7 @@ test('a change that could not be applied is handed over again, as all that there
   )
 })
 
-test('while pulling runs, the end of the policy itself is told, and its return', { timeout: 20_000 }, async (t) => {
+test('pulling reports the end of the policy, and its return', { timeout: 20_000 }, async (t) => {
   const { clock, gateway, policies } = await startControl(t)
   const end = new Date(clock.now.getTime() + 60_000)
   policies.push({ variants, peers: [peer('dev_1'), peer('dev_2')], expires_at: end.toISOString() })
@@ -190,7 +190,7 @@ test('while pulling runs, the end of the policy itself is told, and its return',
   )
 })
 
-test('a variant that moved takes its peers along, but not those that are named', async (t) => {
+test('a moved variant moves its peers, except those that are named', async (t) => {
   const { gateway, policies } = await startControl(t)
   const both = { ...variants, [digestOf(b)]: b }
   policies.push({
@@ -226,7 +226,7 @@ test('a variant that moved takes its peers along, but not those that are named',
   assert.deepEqual(held(gateway), ['dev_9'], 'a move to a variant that is missing is replaced by a snapshot')
 })
 
-test('a variant that is said as a change of another one is what its digest says, or a snapshot replaces it', async (t) => {
+test('a variant sent as a patch must match its digest, otherwise a snapshot replaces it', async (t) => {
   const { gateway, policies } = await startControl(t)
   const c = { ...a, rules: b.rules }
   const patches = [[{ op: 'replace', path: '/rules', value: b.rules }]]
@@ -251,7 +251,7 @@ test('a variant that is said as a change of another one is what its digest says,
   assert.deepEqual(held(gateway), ['dev_9'], 'a change that makes something else of it')
 })
 
-test('chunks are fetched, verified, and fetched again only when they changed', async (t) => {
+test('chunks are fetched and verified, and fetched again only if they changed', async (t) => {
   const { gateway, policies, chunk, fetched } = await startControl(t)
   const [one, two, three] = [chunk(peer('dev_1')), chunk(peer('dev_2')), chunk(peer('dev_3'))]
   policies.push({ variants, chunks: [one, two] })
@@ -262,7 +262,7 @@ test('chunks are fetched, verified, and fetched again only when they changed', a
   assert.deepEqual([change?.removedPeers, held(gateway).sort(), fetched()], [['dev_2'], ['dev_1', 'dev_3'], 3])
 })
 
-test('a chunk that is not what its digest says leaves the state as it was', async (t) => {
+test('a chunk that does not match its digest leaves the state unchanged', async (t) => {
   const { gateway, policies, chunk, chunks } = await startControl(t)
   policies.push({ variants, peers: [peer('dev_1')] })
   await gateway.pull()
@@ -273,7 +273,7 @@ test('a chunk that is not what its digest says leaves the state as it was', asyn
   assert.deepEqual([held(gateway), gateway.state?.seq], [['dev_1'], 1])
 })
 
-test('a chunk that the server has let go of leads to a new snapshot', async (t) => {
+test('a chunk that the server no longer has leads to a new snapshot', async (t) => {
   const { gateway, policies, chunk } = await startControl(t)
   const kept = chunk(peer('dev_1'))
   policies.push({ variants, chunks: [kept, { digest: 'sha256:gone', bytes: 1 }] }, { seq: 2, variants, chunks: [kept] })

@@ -167,7 +167,7 @@ const kinds: Record<string, Kind> = {
 }
 
 for (const [kind, { open, codes }] of Object.entries(kinds))
-  test(`a ${kind} that is ${faults.join(', ')}: refused by name, what was held stays, and a good one is taken`, async (t) => {
+  test(`a ${kind} that is ${faults.join(', ')} is refused by code, the previous one stays, and a good one is accepted`, async (t) => {
     const { take, held } = await open(t)
     const before = held()
     assert.ok(before)

@@ -31,7 +31,7 @@ const accept = (from: SignedTrustSet, to: SignedTrustSet, steps: readonly Signed
   return { store, isNew: store.accept({ ...to, steps: signed }, at) }
 }
 
-test('who slept through rotations is led over what lies between', async () => {
+test('a client that missed rotations follows the steps between', async () => {
   const [first, ...later] = await chainOf(6)
   const last = later.pop()!
   const { store, isNew } = accept(first!, last, later)
@@ -40,13 +40,13 @@ test('who slept through rotations is led over what lies between', async () => {
   assert.throws(() => accept(first!, last, []), refuses('unknown_key'))
 })
 
-test('a step may have ended; the set that it leads to may not', async () => {
+test('a step may have expired, the final set may not', async () => {
   const [first, second, third] = await chainOf(3, { expires_at: '2029-12-31T00:00:00Z' })
   assert.ok(accept(first!, third!, [second!]).isNew)
   assert.throws(() => accept(first!, third!, [second!], new Date('2030-02-01T00:00:00Z')), refuses('expired'))
 })
 
-test('steps that do not lead on are refused by name, and the set that is held stays', async () => {
+test('steps that do not continue the held set are refused by code, and the set stays', async () => {
   const [first, second, third, fourth] = await chainOf(4)
   const store = openTrust(first!, { tenantId })
   const refused = (steps: Steps, code: string, to = fourth!) => {
@@ -70,7 +70,7 @@ test('steps that do not lead on are refused by name, and the set that is held st
   )
 })
 
-test('a step of another tenant is refused though a trusted key signed it, and so is what is no set', async () => {
+test('a step of another tenant, or that is no trust set, is refused despite a trusted signature', async () => {
   const [a, b] = [makeKey('trust-set'), makeKey('trust-set')]
   const first = await issuer.trustSet({ published: [a], signedBy: [a] })
   const foreign = await issuer.trustSet({ version: 2, tenant_id: 'tnt_b', published: [b], signedBy: [a] })
@@ -80,7 +80,7 @@ test('a step of another tenant is refused though a trusted key signed it, and so
   assert.throws(() => accept(first, third, [worded]), refuses('malformed'))
 })
 
-test('a set older than a step that leads past it is refused, though the step lists its key', async () => {
+test('a set older than a step is refused, even if the step lists its key', async () => {
   const [a, b] = [makeKey('trust-set'), makeKey('trust-set')]
   const first = await issuer.trustSet({ published: [a], signedBy: [a] })
   const third = await issuer.trustSet({ version: 3, published: [a, b], signedBy: [a] })
@@ -88,7 +88,7 @@ test('a set older than a step that leads past it is refused, though the step lis
   assert.throws(() => accept(first, old, [third]), refuses('rollback'))
 })
 
-test('a set goes neither back nor on by an unknown key, with steps or without', async () => {
+test('an older set, and one by an unknown key, are refused with and without steps', async () => {
   const [first, second, third] = await chainOf(3)
   assert.throws(() => accept(third!, second!, []), refuses('rollback'))
   assert.throws(() => accept(third!, second!, [first!]), refuses('rollback'))
@@ -97,7 +97,7 @@ test('a set goes neither back nor on by an unknown key, with steps or without', 
   assert.throws(() => accept(first!, alone, [second!, third!]), refuses('unknown_key'))
 })
 
-test('whatever is dropped, repeated or moved: accepted is what leads on, key by key and version by version', async () => {
+test('any selection of steps is accepted exactly if each continues the one before by key and version', async () => {
   const keys = Array.from({ length: 4 }, () => makeKey('trust-set'))
   const some = fc.subarray([0, 1, 2, 3], { minLength: 1 })
   const sets = fc.array(fc.record({ lists: some, signedBy: some }), { minLength: 2, maxLength: 5 })

@@ -8,7 +8,7 @@ const issuer = createIssuer({ now: () => now })
 const { tenantId, keys } = issuer
 const refuses = (code: string) => ({ name: 'VerificationError', code })
 
-test('the first set is pinned when a trust-set key of its own signed it', async () => {
+test('the first set is pinned if it is signed by a trust-set key of its own', async () => {
   const store = pinTrust(await issuer.trustSet({ version: 3 }), { tenantId, now })
   assert.equal(store.version, 3)
   assert.ok(store.keysFor('policy', now)(keys.policy.kid))
@@ -16,7 +16,7 @@ test('the first set is pinned when a trust-set key of its own signed it', async 
   assert.equal(store.keysFor('policy', now)('__proto__'), undefined)
 })
 
-test('the first set is refused: signed by another key or purpose, of another tenant, expired, altered', async () => {
+test('a first set by another key or purpose, of another tenant, expired or altered is refused', async () => {
   const first = async (options: Parameters<typeof issuer.trustSet>[0], change: object = {}) =>
     pinTrust({ ...(await issuer.trustSet(options)), ...change }, { tenantId, now })
   await assert.rejects(first({ signedBy: [makeKey('trust-set')] }), refuses('unknown_key'))
@@ -48,7 +48,7 @@ test('set n+1 needs the signature of a trust-set key of set n', async () => {
   assert.equal(store.keysFor('policy', now)(keys.policy.kid), undefined, 'a key that left the set is not believed')
 })
 
-test('versions never go back, and one version is one document', async () => {
+test('versions never decrease, and each version is one document', async () => {
   const second = await issuer.trustSet({ version: 2 })
   const store = pinTrust(second, { tenantId, now })
   const first = await issuer.trustSet({ version: 1 })
@@ -58,7 +58,7 @@ test('versions never go back, and one version is one document', async () => {
   assert.throws(() => store.accept(twin, now), refuses('rollback'))
 })
 
-test('an expired set still names who may sign the next one, and judges nothing else', async () => {
+test('an expired set only verifies the next set', async () => {
   const store = openTrust(await issuer.trustSet(), { tenantId })
   const later = new Date('2030-02-01T00:00:00Z')
   assert.ok(store.isDue(later))
