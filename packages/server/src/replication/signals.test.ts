@@ -26,7 +26,7 @@ function replicas(count: number) {
 }
 const tenant = randomUUID() as TenantId
 
-test('a signal costs nothing while nobody watches, and reaches whoever does, on any replica', () => {
+test('a signal costs nothing without a watcher, and reaches watchers on any replica', () => {
   const { state, made, mails } = replicas(3)
   const [one, two, three] = made
   const heard: string[] = []

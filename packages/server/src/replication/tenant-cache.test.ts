@@ -37,7 +37,7 @@ function room() {
   }
 }
 
-test('read once, at once from then on, until a change of its kinds or its tenant is forgotten', async () => {
+test('a value is loaded once and cached until its kinds change or its tenant is forgotten', async () => {
   const { memory, change, forget } = room()
   let reads = 0
   const values = tenantCache(memory, { kinds: ['policy'], load: async (tenant) => ({ tenant, read: ++reads }) })
@@ -57,7 +57,7 @@ test('read once, at once from then on, until a change of its kinds or its tenant
   assert.deepEqual(await values.get(one), { tenant: one, read: 4 })
 })
 
-test('what was being read while a change came in serves those who asked before it, and nobody after', async () => {
+test('a load overtaken by a change serves earlier callers only', async () => {
   const { memory, change } = room()
   const loads: ((value: { read: number }) => void)[] = []
   const values = tenantCache(memory, {
@@ -74,7 +74,7 @@ test('what was being read while a change came in serves those who asked before i
   assert.deepEqual(values.get(one), { read: 2 })
 })
 
-test('what is patched hears of every change, also of those that came while it was read', async () => {
+test('a patched value gets every change, including those during its load', async () => {
   const { memory, change } = room()
   const loads: (() => void)[] = []
   const values = tenantCache<{ heard: number }>(memory, {
@@ -93,7 +93,7 @@ test('what is patched hears of every change, also of those that came while it wa
   assert.equal(((await values.get(one)) as { heard: number }).heard, 2)
 })
 
-test('unproven: one comparison, and an error while the database is away', async () => {
+test('an unproven cache compares once, and fails while the database is unavailable', async () => {
   const { memory, state } = room()
   const values = tenantCache(memory, { kinds: ['policy'], load: async () => ({}) })
   await values.get(one)
@@ -104,7 +104,7 @@ test('unproven: one comparison, and an error while the database is away', async 
   assert.equal(state.caughtUp, 2)
 })
 
-test('a failed read is not remembered, and the bound holds', async () => {
+test('a failed load is not cached, and the size limit holds', async () => {
   const { memory } = room()
   let fails = true
   const values = tenantCache(memory, {
@@ -122,7 +122,7 @@ test('a failed read is not remembered, and the bound holds', async () => {
   assert.equal(values.size(), 1)
 })
 
-test('what nobody asks for goes, unless somebody waits for a change of it', async () => {
+test('an unused value is dropped, unless a caller waits for its change', async () => {
   const { memory, beat } = room()
   const awaited = new Set([one])
   const gone: object[] = []

@@ -27,7 +27,7 @@ async function startRequests(t: { after: (end: () => unknown) => void }) {
   }
 }
 
-test('what a sender left behind makes room: before it was counted, while it is read, or once it is done', async (t) => {
+test('a client that disconnects frees its share before, during and after reading the body', async (t) => {
   const next = await startRequests(t)
   const take = createLargeBodies()
 

@@ -55,7 +55,7 @@ async function startHerd(size: number) {
   }
 }
 
-test('a herd is answered a handful in a turn of the loop, whatever it was waiting for', async () => {
+test('long polls are answered a few per turn of the event loop, after the shared work of the first', async () => {
   const herd = await startHerd(200)
   assert.equal(herd.reads.waiting(), 200)
   herd.publish('new')
@@ -77,7 +77,7 @@ test('a herd is answered a handful in a turn of the loop, whatever it was waitin
   assert.equal(herd.reads.waiting(), 0)
 })
 
-test('who is answered late is given what holds then', async () => {
+test('a long poll that is answered late gets the newest state', async () => {
   const herd = await startHerd(100)
   herd.publish('new')
   herd.sign()
@@ -112,7 +112,7 @@ async function whoLooksAfter(change: Change): Promise<string[]> {
   return [...looked].sort()
 }
 
-test('who is concerned looks again, and nobody else', async () => {
+test('a change wakes exactly the devices that it concerns', async () => {
   const all = ['0', '1', '2']
   for (const [kind, subject, expected] of [
     ['user', 'jane', ['1']],

@@ -65,7 +65,7 @@ const faults: Record<
   'an empty object': { answer: (_, r) => r.writeHead(200).end('{}'), discovery: 'discovery', keys: 'keys' },
   'a cut connection': { answer: (q) => q.socket.destroy(), discovery: 'unreachable', keys: 'unreachable' },
 }
-test('what stands instead of metadata or keys is refused, and does not concern other providers', async (t) => {
+test('malformed metadata or keys are refused and do not affect other providers', async (t) => {
   const [sick, healthy] = [await start(t), await start(t)]
   for (const [name, fault] of Object.entries(faults))
     await t.test(name, async () => {
@@ -89,7 +89,7 @@ test('what stands instead of metadata or keys is refused, and does not concern o
     })
 })
 
-test('all who ask at once share one request, and its failure', async (t) => {
+test('concurrent requests share one fetch and its failure', async (t) => {
   const { idp, verify, pass, waits } = await start(t)
   await Promise.all(Array.from({ length: 40 }, () => verify()))
   assert.deepEqual([idp.hitsOf(discovery), idp.hitsOf('/keys')], [1, 1])
@@ -101,7 +101,7 @@ test('all who ask at once share one request, and its failure', async (t) => {
   assert.equal(idp.hitsOf(discovery), 2)
 })
 
-test('what is held is used for an hour and not a moment longer', async (t) => {
+test('fetched metadata and keys are used for exactly an hour', async (t) => {
   const { idp, verify, pass } = await start(t)
   await verify()
   for (const path of [discovery, '/keys']) idp.answers.set(path, (_, r) => r.writeHead(503).end())
@@ -119,7 +119,7 @@ test('what is held is used for an hour and not a moment longer', async (t) => {
   assert.equal(await verify(), 'someone')
 })
 
-test('a hundred unknown names of keys cost one request', async (t) => {
+test('a hundred unknown key ids cause one fetch', async (t) => {
   const { idp, verify, pass } = await start(t)
   await verify()
   const stranger = await makeKey('EdDSA')
@@ -140,7 +140,7 @@ test('a hundred unknown names of keys cost one request', async (t) => {
   assert.equal(idp.hitsOf('/keys'), 3)
 })
 
-test('keys that change in the middle are followed: with a new name, under the same one, without any', async (t) => {
+test('changed keys are followed, with a new key id, the same or none', async (t) => {
   const { idp, verify, pass } = await start(t)
   await verify()
   for (const kid of ['next', 'next', undefined]) {
@@ -153,7 +153,7 @@ test('keys that change in the middle are followed: with a new name, under the sa
   }
 })
 
-test('a key set that is full of other things gives what can be used of it', async (t) => {
+test('usable keys are found among unusable ones', async (t) => {
   const { idp, inspect, verify } = await start(t)
   const right = idp.published[0]!
   idp.published.unshift(
@@ -181,7 +181,7 @@ test('a key set that is full of other things gives what can be used of it', asyn
   await assert.rejects(inspect(), withReason('keys'), 'none')
 })
 
-test('an inspection reads anew, and what it found holds for those who sign in', async (t) => {
+test('an inspection fetches anew, and later sign-ins use its result', async (t) => {
   const { idp, verify, inspect } = await start(t)
   await verify()
   const key = await makeKey('ES256')

@@ -31,7 +31,7 @@ const expected = { audiences: [recorded.client_id], nonce: recorded.nonce, maxAg
 const refusedFor = (reason: FederationError['reason']) => (e: unknown) =>
   e instanceof FederationError && e.reason === reason
 
-test('an ID token that Keycloak signed says who signed in, there and then', async () => {
+test('an ID token of Keycloak names the person, and is valid for its time and client only', async () => {
   const proven = await startedAfter(0).verify(provider, recorded.id_token, expected)
   const { preferred_username, email, groups } = proven.claims
   assert.deepEqual(
@@ -53,7 +53,7 @@ test('an ID token that Keycloak signed says who signed in, there and then', asyn
   await assert.rejects(judge(`${head}.${claims}.${signature}`), refusedFor('signature'))
 })
 
-test('a logout token that Keycloak signed says who signed out, and of which session', async () => {
+test('a logout token of Keycloak names the person and the session', async () => {
   const proven = await startedAfter(0).verify(provider, recorded.id_token, expected)
   const { subject, sid } = await startedAfter(0).verifyLogout(provider, recorded.logout_token, recorded.client_id)
   assert.deepEqual([subject, sid], [proven.subject, proven.claims.sid])

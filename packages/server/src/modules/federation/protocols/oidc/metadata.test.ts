@@ -47,7 +47,7 @@ const products: [Kind, string, string][] = [
   ['okta', 'https://acme.okta.com/oauth2/default', 'https://acme.okta.com'],
 ]
 
-test('the providers that are known are read as they describe themselves', async () => {
+test('the metadata of known products are accepted', async () => {
   for (const [kind, issuer, host] of products) {
     const { oidc } = webOf(documentsOf(issuer, host))
     assert.equal((await oidc.inspect({ kind, issuer })).keys, 1, issuer)
@@ -64,7 +64,7 @@ test('the providers that are known are read as they describe themselves', async 
   }
 })
 
-test('a product keeps its endpoints on its own host', async () => {
+test('the endpoints of a product must be on its own host', async () => {
   const elsewhere = 'https://evil.example'
   for (const [kind, issuer, host] of products)
     for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri', 'device_authorization_endpoint']) {
@@ -89,7 +89,7 @@ test('a product keeps its endpoints on its own host', async () => {
     }
 })
 
-test('metadata of another issuer is refused, whatever the library lets pass', async () => {
+test('metadata of another issuer are refused', async () => {
   for (const [kind, issuer, host] of products)
     for (const other of [
       'https://evil.example',
@@ -103,7 +103,7 @@ test('metadata of another issuer is refused, whatever the library lets pass', as
     }
 })
 
-test('endpoints are https, on a host that may be called', async () => {
+test('endpoints must be https, on an allowed host', async () => {
   const issuer = 'https://idp.example'
   const wrong = [
     'http://idp.example/keys',
@@ -141,7 +141,7 @@ test('endpoints are https, on a host that may be called', async () => {
     await assert.rejects(webOf({}).oidc.inspect({ kind: 'oidc', issuer: inner }), withReason('unreachable'), inner)
 })
 
-test('an issuer that its kind does not have asks nobody anything', async () => {
+test('an issuer that its product does not have causes no request', async () => {
   const { oidc, asked } = webOf({})
   const issuer = 'https://login.microsoftonline.com/common/v2.0'
   const provider = {
@@ -163,7 +163,7 @@ test('an issuer that its kind does not have asks nobody anything', async () => {
   assert.deepEqual(asked, [])
 })
 
-test('Entra ID: a token of another tenant, or without its object, is refused', async () => {
+test('Entra ID: a token of another tenant, or without an object id, is refused', async () => {
   const issuer = `https://login.microsoftonline.com/${tenant}/v2.0`
   const { oidc } = webOf(documentsOf(issuer, 'https://login.microsoftonline.com'))
   const now = Math.floor(Date.now() / 1000)
@@ -188,7 +188,7 @@ test('Entra ID: a token of another tenant, or without its object, is refused', a
     await assert.rejects(verify({ ...right, ...wrong }), withReason('subject'))
 })
 
-test('a client says its secret only in a way that the provider takes', async () => {
+test('a client secret is sent only by a method that the provider supports', async () => {
   const issuer = 'https://idp.example'
   const provider = { kind: 'oidc' as const, issuer, clientId: 'a', scopes: [], mappedClaims: async () => [] }
   for (const [methods, clientSecret, isTaken] of [

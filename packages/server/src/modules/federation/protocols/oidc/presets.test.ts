@@ -11,7 +11,7 @@ const withReason = (reason: FederationError['reason']) => (e: unknown) =>
   e instanceof FederationError && e.reason === reason
 const kinds: readonly OidcProvider['kind'][] = ['oidc', 'keycloak', 'entra_id', 'okta']
 
-test('an issuer is written as its kind has it', () => {
+test('an issuer must have the form of its product', () => {
   const right: Record<OidcProvider['kind'], string[]> = {
     oidc: ['https://accounts.google.com', 'https://idp.example/', 'https://idp.example:8443/a/b', 'http://127.0.0.1:9'],
     keycloak: [
@@ -71,7 +71,7 @@ test('an issuer is written as its kind has it', () => {
   }
 })
 
-test('a person of Entra ID is the object of the one tenant, any other is the subject', () => {
+test('the subject of Entra ID is the object id within its tenant, otherwise the claim sub', () => {
   const claims = { sub: 'pairwise', oid: 'object', tid: tenant }
   assert.equal(subjectClaimOf(entra, claims), 'object')
   for (const wrong of [
@@ -87,7 +87,7 @@ test('a person of Entra ID is the object of the one tenant, any other is the sub
   assert.equal(subjectClaimOf({ kind: 'oidc', issuer: 'https://idp.example' }, claims), 'pairwise')
 })
 
-test('groups are the texts of a claim, and what is not all of them is no answer', () => {
+test('groups are read from a claim, and an incomplete list is refused', () => {
   const of = (claims: Record<string, unknown>, name = 'groups', kind: OidcProvider['kind'] = 'oidc') =>
     groupsClaimOf(kind, claims, name)
   assert.deepEqual(of({ groups: ['/a/b', 'c', 'c', ''] }), ['/a/b', 'c'])
@@ -121,7 +121,7 @@ test('groups are the texts of a claim, and what is not all of them is no answer'
   assert.equal(of({ hasgroups: false }, 'groups', 'entra_id'), undefined)
 })
 
-test('claims of any shape are subjects and groups, or a FederationError', () => {
+test('claims of any shape give a subject and groups, or a FederationError', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.string(), fc.constantFrom(...kinds), (value, name, kind) => {
       for (const key of ['sub', 'oid', 'tid', '_claim_names', 'hasgroups', name]) {

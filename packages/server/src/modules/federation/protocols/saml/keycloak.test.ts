@@ -20,7 +20,7 @@ const provider = {
 const refusedFor = (reason: FederationError['reason']) => (e: unknown) =>
   e instanceof FederationError && e.reason === reason
 
-test('a response that Keycloak signed proves whom its metadata let it prove, in answer to one request', async () => {
+test('a response of Keycloak proves its person in answer to one request', async () => {
   const judge = (change: Partial<typeof provider> = {}, samlResponse = recorded.response, ms = 0) =>
     startedAfter(ms).finish({ ...provider, ...change }, { samlResponse, requestId: recorded.request_id })
   const proven = await judge()

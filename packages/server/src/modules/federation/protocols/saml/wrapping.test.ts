@@ -50,7 +50,7 @@ const attacks: Readonly<Record<string, (id: string) => string>> = {
     response(within(evil(original, id), '</ds:Signature>', `<ds:Object>${unsigned}</ds:Object>`)),
 }
 
-test('what the attacks are made of is taken as it is', async () => {
+test('the unmodified base of each attack is accepted', async () => {
   assert.equal((await finish(response(original))).subject, 'anna')
   assert.equal((await finish(byResponse)).subject, 'anna')
 })
@@ -70,7 +70,7 @@ for (const [name, attack] of Object.entries(attacks))
     }
   })
 
-test('refused: a forged assertion of one name beside none, under a signature that covers something else', async () => {
+test('refused: a forged assertion without a name beside a signature over something else', async () => {
   const elsewhere = itsSignature.replace('URI="#_assertion1"', 'URI="#_other"')
   const parts = [evil(unsigned, '_evil').replace('</saml:Issuer>', `</saml:Issuer>${elsewhere}`)]
   await assert.rejects(finish(response(...parts)), (e) => e instanceof FederationError && e.reason === 'signature')
