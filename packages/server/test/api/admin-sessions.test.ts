@@ -10,7 +10,7 @@ import { until } from '../promptly.ts'
 import { cookieOf, createBrowser } from '../raw-http.ts'
 import { accountOf, refusedWith, signIn, statuses } from '../sign-in.ts'
 
-test('sessions of administrators on two replicas', async (t) => {
+test('admin sessions on two replicas', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const expirations = () => eventsOf(kit, 'session.expired')
@@ -20,52 +20,46 @@ test('sessions of administrators on two replicas', async (t) => {
     await kit.heard()
   }
 
-  await t.test(
-    'a session that one replica has seen is swept by no other, though its time was nearly over',
-    async () => {
-      await limit({ idle_seconds: 600, absolute_seconds: 3600 })
-      const cookie = cookieOf(await signIn(kit.url))
-      const [here, there] = kit.replicas.map((r) => createBrowser(r.url, kit.publicUrl, cookie))
-      const sweepThere = () => runJob(kit.replicas[1]!.app, 'end_idle_sessions')
-      assert.equal((await there!.get('/v1/admin/me')).status, 200)
-      for (let i = 0; i < 2; i++) {
-        clock.advance(580)
-        assert.equal((await here!.get('/v1/admin/me')).status, 200)
-        clock.advance(15)
-        assert.equal(await sweepThere(), 0)
-      }
-      assert.equal((await there!.get('/v1/admin/me')).status, 200, 'nor does one that looks for itself end it')
-      clock.advance(601)
-      assert.equal((await there!.get('/v1/admin/me')).status, 401)
-      assert.equal((await here!.get('/v1/admin/me')).status, 401)
-    },
-  )
+  await t.test('a session in use on one replica is not ended by the sweep of another', async () => {
+    await limit({ idle_seconds: 600, absolute_seconds: 3600 })
+    const cookie = cookieOf(await signIn(kit.url))
+    const [here, there] = kit.replicas.map((r) => createBrowser(r.url, kit.publicUrl, cookie))
+    const sweepThere = () => runJob(kit.replicas[1]!.app, 'end_idle_sessions')
+    assert.equal((await there!.get('/v1/admin/me')).status, 200)
+    for (let i = 0; i < 2; i++) {
+      clock.advance(580)
+      assert.equal((await here!.get('/v1/admin/me')).status, 200)
+      clock.advance(15)
+      assert.equal(await sweepThere(), 0)
+    }
+    assert.equal((await there!.get('/v1/admin/me')).status, 200, 'nor does one that looks for itself end it')
+    clock.advance(601)
+    assert.equal((await there!.get('/v1/admin/me')).status, 401)
+    assert.equal((await here!.get('/v1/admin/me')).status, 401)
+  })
 
-  await t.test(
-    'a session that is used all the time ends at its absolute limit, and an abandoned one is swept once',
-    async () => {
-      await limit({ idle_seconds: 60, absolute_seconds: 100 })
-      const before = await expirations()
-      const used = createBrowser(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
-      await signIn(kit.url)
-      clock.advance(45)
-      assert.equal((await used.get('/v1/admin/me')).status, 200)
-      const sweep = () => Promise.all(kit.replicas.map((r) => runJob(r.app, 'end_idle_sessions')))
-      assert.deepEqual(await sweep(), [0, 0], 'and each has written when it saw whom')
-      clock.advance(45)
-      assert.equal((await used.get('/v1/admin/me')).status, 200)
-      const swept = await sweep()
-      assert.equal(
-        swept.reduce((a, b) => a + b),
-        1,
-      )
-      clock.advance(11)
-      assert.equal((await used.get('/v1/admin/me')).status, 401)
-      assert.equal((await expirations()).length - before.length, 2)
-    },
-  )
+  await t.test('an active session ends at its absolute limit, and an abandoned one is ended once', async () => {
+    await limit({ idle_seconds: 60, absolute_seconds: 100 })
+    const before = await expirations()
+    const used = createBrowser(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
+    await signIn(kit.url)
+    clock.advance(45)
+    assert.equal((await used.get('/v1/admin/me')).status, 200)
+    const sweep = () => Promise.all(kit.replicas.map((r) => runJob(r.app, 'end_idle_sessions')))
+    assert.deepEqual(await sweep(), [0, 0], 'and each has written when it saw whom')
+    clock.advance(45)
+    assert.equal((await used.get('/v1/admin/me')).status, 200)
+    const swept = await sweep()
+    assert.equal(
+      swept.reduce((a, b) => a + b),
+      1,
+    )
+    clock.advance(11)
+    assert.equal((await used.get('/v1/admin/me')).status, 401)
+    assert.equal((await expirations()).length - before.length, 2)
+  })
 
-  await t.test('a lower limit binds sessions that run already', async () => {
+  await t.test('a lower limit applies to existing sessions', async () => {
     await limit({ idle_seconds: 60, absolute_seconds: 3600 })
     const browser = createBrowser(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
     assert.equal((await browser.get('/v1/admin/me')).status, 200)
@@ -74,7 +68,7 @@ test('sessions of administrators on two replicas', async (t) => {
     assert.equal((await browser.get('/v1/admin/me')).status, 401)
   })
 
-  await t.test('who is signed in shows where, and ends a session from another one', async () => {
+  await t.test('a user lists their sessions and ends one from another', async () => {
     await limit({ idle_seconds: 600, absolute_seconds: 3600 })
     const ana = await makeUser(kit, 'ana', ['viewer'])
     const bob = await makeUser(kit, 'bob')
@@ -130,7 +124,7 @@ test('sessions of administrators on two replicas', async (t) => {
     )
   })
 
-  await t.test('a suspended user is out on every replica at once', async () => {
+  await t.test('a suspended user is signed out on every replica at once', async () => {
     const user_id = await makeUser(kit, 'leaver', ['viewer'])
     const cookie = cookieOf(await signIn(kit.url, accountOf('leaver')))
     const browsers = kit.replicas.map((r) => createBrowser(r.url, kit.publicUrl, cookie))
@@ -143,7 +137,7 @@ test('sessions of administrators on two replicas', async (t) => {
     assert.equal((await signIn(kit.url, accountOf('leaver'))).status, 200)
   })
 
-  await t.test('every limit of sign-in and session follows the settings on the other replica at once', async () => {
+  await t.test('every limit of sign-ins and sessions applies on the other replica at once', async () => {
     const changes = () => eventsOf(kit, 'security_settings.updated')
     const before = await changes()
     const [here, there] = kit.replicas as [Replica, Replica]
@@ -180,7 +174,7 @@ test('sessions of administrators on two replicas', async (t) => {
     assert.equal((await changes()).length - before.length, 1, 'the same list is no change')
   })
 
-  await t.test('an idle session ends, use keeps it alive, and its end is recorded once', async () => {
+  await t.test('an idle session ends, use extends it, and its end is recorded once', async () => {
     await limit({ idle_seconds: 60, absolute_seconds: 3600 })
     const cookie = cookieOf(await signIn(kit.url))
     const [here, there] = kit.replicas.map((r) => createBrowser(r.url, kit.publicUrl, cookie))

@@ -12,7 +12,7 @@ import { fillRecord } from '../record.ts'
 const sizes = async ({ admin }: Pick<Kit, 'admin'>) =>
   (await admin.listAuditCheckpoints({ query: { limit: 200, sort: 'size' } })).items.map((c) => c.size)
 
-test('who asks for proofs of what was just written, again and again, has few checkpoints made', async (t) => {
+test('repeated proofs of new events create few checkpoints', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   const prove = async (i: number) => {
@@ -26,7 +26,7 @@ test('who asks for proofs of what was just written, again and again, has few che
   assert.ok(made.length <= 3, `${made}`)
 })
 
-test('nothing is wrong with a record of which another replica signs more while its end is looked for', async (t) => {
+test('checkpoints that another replica signs during a check are no contradiction', async (t) => {
   const kit = await startKit(t)
   const signer = softwareSigner('audit-checkpoint', generateKey('Ed25519').privateJwk)
   let between = async (): Promise<void> => {}

@@ -24,10 +24,10 @@ async function raw({ url, adminKey }: Kit, path: string, version: '1.0' | '1.1')
   return text
 }
 
-test('an export is begun', async (t) => {
+test('the start of an export', async (t) => {
   const kit = await startKit(t)
 
-  await t.test('only where its end can be told: not over HTTP/1.0', async () => {
+  await t.test('an export over HTTP/1.0 is refused, since its end could not be signalled', async () => {
     for (const path of paths) {
       const refused = await raw(kit, path, '1.0')
       assert.match(refused, /^HTTP\/1\.1 400 .*\r\n\r\n\{"error":"bad_request","detail":"this needs HTTP\/1\.1/s)
@@ -39,33 +39,36 @@ test('an export is begun', async (t) => {
     assert.equal(await count(kit), 2)
   })
 
-  await t.test('with a session by a page of this site or by the person, not by a page of another', async () => {
-    const { cookie } = await signIn({
-      baseUrl: kit.publicUrl,
-      username: 'admin',
-      password: adminPassword,
-      dispatcher: kit.dispatcher,
-    })
-    const before = await count(kit)
-    const ask = (path: string, headers: Record<string, string>) =>
-      send(kit.url, { path, headers: { cookie, ...headers } })
-    for (const path of paths) {
-      for (const headers of [
-        { 'sec-fetch-site': 'same-site' },
-        { 'sec-fetch-site': 'cross-site' },
-        { origin: 'https://other.test' },
-      ] as Record<string, string>[]) {
-        const got = await ask(path, headers)
-        assert.deepEqual([got.status, got.json.error], [403, 'forbidden'], JSON.stringify(headers))
+  await t.test(
+    'a session can export from a page of this site or by direct navigation, not from another site',
+    async () => {
+      const { cookie } = await signIn({
+        baseUrl: kit.publicUrl,
+        username: 'admin',
+        password: adminPassword,
+        dispatcher: kit.dispatcher,
+      })
+      const before = await count(kit)
+      const ask = (path: string, headers: Record<string, string>) =>
+        send(kit.url, { path, headers: { cookie, ...headers } })
+      for (const path of paths) {
+        for (const headers of [
+          { 'sec-fetch-site': 'same-site' },
+          { 'sec-fetch-site': 'cross-site' },
+          { origin: 'https://other.test' },
+        ] as Record<string, string>[]) {
+          const got = await ask(path, headers)
+          assert.deepEqual([got.status, got.json.error], [403, 'forbidden'], JSON.stringify(headers))
+        }
+        assert.equal(await count(kit), before, 'nothing was begun')
       }
-      assert.equal(await count(kit), before, 'nothing was begun')
-    }
-    for (const headers of [{}, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'same-origin' }] as Record<
-      string,
-      string
-    >[])
-      assert.equal((await ask(paths[0]!, headers)).status, 200)
-    const withKey = { authorization: `Bearer ${kit.adminKey}`, 'sec-fetch-site': 'cross-site' }
-    assert.equal((await send(kit.url, { path: paths[0]!, headers: withKey })).status, 200, 'a key is no cookie')
-  })
+      for (const headers of [{}, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'same-origin' }] as Record<
+        string,
+        string
+      >[])
+        assert.equal((await ask(paths[0]!, headers)).status, 200)
+      const withKey = { authorization: `Bearer ${kit.adminKey}`, 'sec-fetch-site': 'cross-site' }
+      assert.equal((await send(kit.url, { path: paths[0]!, headers: withKey })).status, 200, 'a key is no cookie')
+    },
+  )
 })

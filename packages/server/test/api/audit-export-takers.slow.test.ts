@@ -32,7 +32,7 @@ const begun = (kit: Pick<Kit, 'url' | 'adminKey'>, signal?: AbortSignal) =>
 const ended = async (kit: Pick<Kit, 'admin'>) =>
   (await kit.admin.listAuditEvents({ query: { kind: 'audit.exported' } })).items
 
-test('who takes nothing holds no connection and no transaction, and is cut; who goes away ends the reading', async (t) => {
+test('a client that reads nothing holds no connection or transaction and is cut; a disconnect ends the reading', async (t) => {
   const kit = await startKit(t, { pace: { graceMs: 1500, bytesPerSecond: 100_000_000 } })
   await fill(kit, 2000)
   const stop = new AbortController()
@@ -57,7 +57,7 @@ test('who takes nothing holds no connection and no transaction, and is cut; who 
   }
 })
 
-test('of one tenant two at once, and 429 says so; a place is free again when an export has ended, in whichever way', async (t) => {
+test('a tenant has at most two exports at once, further ones get 429, and each end frees a place', async (t) => {
   const kit = await startKit(t)
   await fill(kit, 2000)
   const stops = [new AbortController(), new AbortController()]
@@ -80,7 +80,7 @@ test('of one tenant two at once, and 429 says so; a place is free again when an 
   assert.equal(started.items.length, 3, 'what was refused was not begun')
 })
 
-test('a replica that stops cuts its exports and waits for nobody who takes nothing; the other goes on', async (t) => {
+test('a stopping replica cuts its exports without waiting, and other replicas continue', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   await fill(kit, 2000)
   const [here, there] = kit.replicas
@@ -103,7 +103,7 @@ test('a replica that stops cuts its exports and waits for nobody who takes nothi
   )
 })
 
-test('a purge that overtakes an export cuts it: nothing with a hole is signed as whole', async (t) => {
+test('a purge that overtakes an export cuts it, and no incomplete export is signed', async (t) => {
   const kit = await startKit(t)
   await fill(kit, 2000)
   const overtaken = await begun(kit)
@@ -122,7 +122,7 @@ test('a purge that overtakes an export cuts it: nothing with a hole is signed as
   assert.equal(signed.manifest.events, events.length)
 })
 
-test('a credential that is good no more gets no further page; what fails is logged, and on record as such', async (t) => {
+test('a revoked credential gets no further page, and the failed export is logged and recorded', async (t) => {
   const kit = await startKit(t)
   await fill(kit, 2000)
   const { api_key, secret } = await kit.admin.createApiKey({ body: { name: 'auditor', role: 'auditor' } })

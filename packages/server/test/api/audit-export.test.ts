@@ -8,7 +8,7 @@ import { type Kit, startKit, times } from '../kit.ts'
 const manifestOf = (kit: Pick<Kit, 'admin'>, content: string) =>
   kit.admin.getAuditExportManifest({ query: { sha256: sha256(content) } })
 
-test('NDJSON: every event in its place, each in the hash of the next, and a signed manifest at the end', async (t) => {
+test('NDJSON: events are in order and hash-chained, and end with a signed manifest', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const [, other] = kit.replicas
   await times(20, (i) =>
@@ -40,7 +40,7 @@ test('NDJSON: every event in its place, each in the hash of the next, and a sign
   assert.deepEqual(await signedManifest(kit, again), manifest)
 })
 
-test('JSON, CSV and syslog hold the same events; what has no place for a manifest has one by its digest', async (t) => {
+test('JSON, CSV and syslog hold the same events; CSV and syslog have their manifest by digest', async (t) => {
   const kit = await startKit(t)
   await times(5, (i) => kit.admin.generateToken({ body: { name: `token ${i}` } }))
   const filter = 'kind=enrollment_token.created'
@@ -85,7 +85,7 @@ test('JSON, CSV and syslog hold the same events; what has no place for a manifes
   }
 })
 
-test('what attackers choose stays one record of the event it belongs to, by a real request, in every format', async (t) => {
+test('hostile text stays within the record of its event, in every format', async (t) => {
   const kit = await startKit(t)
   // Values that Node allows in a header; a username may hold any text.
   const agents = ['=cmd|x!A1', '\t=1+1', '@SUM(1)', 'a","b', '"] evil="', 'x\\', 'a=b|c', '<13>1 - evil']
@@ -123,7 +123,7 @@ test('what attackers choose stays one record of the event it belongs to, by a re
   assert.deepEqual(json.events, events)
 })
 
-test('filters are those of the list, and stand in the manifest; a moment that does not exist is refused', async (t) => {
+test('the filters of an export are those of the list and are in the manifest; an impossible time is refused', async (t) => {
   const kit = await startKit(t)
   const auditor = await kit.as('auditor')
   await times(3, (i) => kit.admin.generateToken({ body: { name: `token ${i}` } }))

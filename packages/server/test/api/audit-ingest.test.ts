@@ -17,19 +17,20 @@ const event = (event_id: string, more: object = {}) => ({
 
 test('events of gateways', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('what a gateway reports is on record as its word, its own time beside that of the server', () =>
+  await t.test('an event of a gateway is recorded as reported, with its own time and that of the server', () =>
     onRecord(kit),
   )
-  await t.test('an event of a gateway counts once, whoever of twenty callers brings it to which of two replicas', () =>
-    once(kit),
+  await t.test('an event of a gateway counts once, of twenty concurrent reports on two replicas', () => once(kit))
+  await t.test(
+    'a gateway cannot report events that only the server makes, and a refused event does not affect the others',
+    () => refusals(kit),
   )
-  await t.test('a gateway can not say what only the server sees, and what is refused costs the rest nothing', () =>
-    refusals(kit),
+  await t.test('event ids are remembered for thirty days; the events stay', () => known(kit))
+  await t.test('the id of a target is stored unchanged and can be searched', () => targets(kit))
+  await t.test('the rate of a gateway counts events, repeated ones too, and does not affect another gateway', (t) =>
+    charged(t, kit),
   )
-  await t.test('ids are known for thirty days; the events stay', () => known(kit))
-  await t.test('the id of a target is kept whole and found as it was written', () => targets(kit))
-  await t.test('a gateway is charged by events, known ones too; another has its own allowance', (t) => charged(t, kit))
-  await t.test('who waits for a report that is noted elsewhere keeps the record of nobody', () => unheld(kit))
+  await t.test('a report that waits for another replica blocks no other event of the tenant', () => unheld(kit))
 })
 
 async function onRecord(kit: Kit): Promise<void> {

@@ -51,11 +51,11 @@ const withTenant = async (kit: Kit): Promise<Kit> => {
   return { ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) }
 }
 
-test('the proofs of a record, each in a tenant of its own', async (t) => {
+test('proofs of the audit log, each in a tenant of its own', async (t) => {
   const shared = await startKit(t, { replicas: 2 })
 
   await t.test(
-    'any event is proven by itself: what it says, its place, and a signature that the trust set vouches for',
+    'every event is proven by its content, its sequence number and a signature under the trust set',
     async () => {
       const kit = await withTenant(shared)
       await kit.admin.generateToken({ body: { name: 'one' } })
@@ -80,24 +80,21 @@ test('the proofs of a record, each in a tenant of its own', async (t) => {
     },
   )
 
-  await t.test(
-    'twenty ask for proofs on two replicas: one checkpoint of each size, and all are of one tree',
-    async () => {
-      const kit = await withTenant(shared)
-      const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
-      const [event] = (await kit.admin.listAuditEvents({ query: { limit: 1 } })).items
-      const proofs = await times(20, (i) => clients[i % 2]!.proveAuditEvent({ params: { event_id: event!.event_id } }))
-      const keys = await checkpointKeys(kit)
-      assert.equal(keys.length, 1, 'one key, whoever was first')
-      for (const proof of proofs) requireProof(proof, keys)
-      const made = await sizes(kit)
-      assert.equal(new Set(made).size, made.length)
-      const roots = new Map(proofs.map((proof) => [proof.checkpoint.size, proof.checkpoint.root]))
-      assert.ok(proofs.every(({ checkpoint }) => roots.get(checkpoint.size) === checkpoint.root))
-    },
-  )
+  await t.test('twenty concurrent proofs on two replicas share one checkpoint per size, all of one tree', async () => {
+    const kit = await withTenant(shared)
+    const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+    const [event] = (await kit.admin.listAuditEvents({ query: { limit: 1 } })).items
+    const proofs = await times(20, (i) => clients[i % 2]!.proveAuditEvent({ params: { event_id: event!.event_id } }))
+    const keys = await checkpointKeys(kit)
+    assert.equal(keys.length, 1, 'one key, whoever was first')
+    for (const proof of proofs) requireProof(proof, keys)
+    const made = await sizes(kit)
+    assert.equal(new Set(made).size, made.length)
+    const roots = new Map(proofs.map((proof) => [proof.checkpoint.size, proof.checkpoint.root]))
+    assert.ok(proofs.every(({ checkpoint }) => roots.get(checkpoint.size) === checkpoint.root))
+  })
 
-  await t.test('the page of checkpoints goes on where it ended, both ways', async () => {
+  await t.test('the list of checkpoints is paged in both directions', async () => {
     const kit = await withTenant(shared)
     for (let i = 0; i < 5; i++) {
       await kit.admin.generateToken({ body: { name: `token ${i}` } })
@@ -118,7 +115,7 @@ test('the proofs of a record, each in a tenant of its own', async (t) => {
   })
 })
 
-test('a checkpoint is made while something was added, goes on from every one before, and is of the whole record', async (t) => {
+test('a checkpoint is signed only after new events, is consistent with all earlier ones, and covers the whole log', async (t) => {
   const kit = await startKit(t)
   const heads: { size: number; root: Buffer }[] = []
   for (const more of [1, 250, 1, 300, 513]) {
@@ -165,7 +162,7 @@ test('a checkpoint is made while something was added, goes on from every one bef
   assert.equal(before, 1, 'each tenant has its own')
 })
 
-test('what was purged stays proven, wherever the purge cuts a tile: its hashes are kept', async (t) => {
+test('purged events stay provable wherever the purge cuts a tile, since their hashes are kept', async (t) => {
   const kit = await startKit(t)
   await fillRecord(kit, 700)
   const before = await checkpointNow(kit)
@@ -198,17 +195,17 @@ test('what was purged stays proven, wherever the purge cuts a tile: its hashes a
   await assert.rejects(kit.admin.proveAuditEvent({ params }), { code: 'not_found' })
 })
 
-test('nothing is signed that contradicts what was signed before', async (t) => {
+test('no checkpoint is signed that contradicts an earlier one', async (t) => {
   const attacks: Record<string, (kit: Kit, size: number) => Promise<unknown>> = {
-    'a hash is another': (kit) => changeRecord(kit, `update audit_log set hash = sha256('x') where seq = 3`),
-    'an event is gone': (kit) => changeRecord(kit, 'delete from audit_log where seq = 3'),
-    'the record is wound back': (kit, size) =>
+    'a changed hash': (kit) => changeRecord(kit, `update audit_log set hash = sha256('x') where seq = 3`),
+    'a deleted event': (kit) => changeRecord(kit, 'delete from audit_log where seq = 3'),
+    'a log that was reset': (kit, size) =>
       changeRecord(
         kit,
         `delete from audit_log where seq > ${size - 2}`,
         `update audit_heads set seq = ${size - 2}, hash = (select hash from audit_log where seq = ${size - 2})`,
       ),
-    'a checkpoint of another key stands in for it': async (kit, size) => {
+    'a checkpoint replaced by one of another key': async (kit, size) => {
       const forger = softwareSigner('audit-checkpoint', generateKey('Ed25519').privateJwk)
       const [old] = (await kit.admin.listAuditCheckpoints({ query: { limit: 1 } })).items
       const note = await signCheckpoint(
@@ -231,7 +228,7 @@ test('nothing is signed that contradicts what was signed before', async (t) => {
     })
 })
 
-test('of checkpoints all of a week stay, then the last of a day, then the last of a month; no other can go', async (t) => {
+test('all checkpoints of a week are kept, then one per day, then one per month; no other can be deleted', async (t) => {
   const kit = await startKit(t)
   const ago = (days: number, hour: number) => {
     const at = new Date(Date.now() - days * 86_400_000)
@@ -264,7 +261,7 @@ test('of checkpoints all of a week stay, then the last of a day, then the last o
   assert.deepEqual(await left(), [2, 4, 5, 7, 8, 9])
 })
 
-test('a tenant of which nothing new is on record is not asked for', async (t) => {
+test('a tenant without new events is skipped', async (t) => {
   const kit = await startKit(t)
   const asked = () => kit.db.acrossTenants(tenantsToSign)
   const other = await kit.newTenant()
@@ -276,7 +273,7 @@ test('a tenant of which nothing new is on record is not asked for', async (t) =>
   assert.deepEqual(await asked(), [kit.tenant])
 })
 
-test('evidence is append-only, for its owner too', async (t) => {
+test('checkpoints and tiles are append-only, even for their owner', async (t) => {
   const kit = await startKit(t)
   await fillRecord(kit, 300)
   await checkpointNow(kit)

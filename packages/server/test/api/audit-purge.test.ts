@@ -48,7 +48,7 @@ const keepAYear = async (kit: Kit, owner: Owner) => {
   await settle(owner)
 }
 
-test('the record goes from its beginning only, on two replicas once, and what is left is verified from there', async (t) => {
+test('the log is purged from its beginning only, once on two replicas, and the rest still verifies', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const owner = await connectOwner(kit)
   await times(30, (i) => kit.admin.createGatewayPool({ body: { name: `pool-${i}`, region: { code: 'eu' } } }))
@@ -87,7 +87,7 @@ test('the record goes from its beginning only, on two replicas once, and what is
   )
 })
 
-test('places that lie ahead are judged by the first behind them, however many they are', async (t) => {
+test('events with future times are judged by the first event after them', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await addEvents(owner, kit.tenant, 1300)
@@ -100,7 +100,7 @@ test('places that lie ahead are judged by the first behind them, however many th
   assert.equal(await firstPlace(owner, kit.tenant), 1201)
 })
 
-test('whoever calls the purge decides neither how long nor when', async (t) => {
+test('the caller of the purge function cannot choose period or time', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await addEvents(owner, kit.tenant, 100)
@@ -153,7 +153,7 @@ const asOwner = async (owner: Owner, kit: Kit, text: string) => {
   await owner.query(text)
 }
 
-test('an export that a purge overtakes still knows the hash before its first place', async (t) => {
+test('an export overtaken by a purge still knows the hash before its first event', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await addEvents(owner, kit.tenant, 600)
@@ -175,7 +175,7 @@ test('an export that a purge overtakes still knows the hash before its first pla
   assert.equal(before.includes(null), false)
 })
 
-test('a purge whose connections are cut goes on with the next run, and stands on record as one', async (t) => {
+test('an interrupted purge continues in the next run and is recorded once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const owner = await connectOwner(kit)
   const blocker = await connectOwner(kit)
@@ -216,7 +216,7 @@ test('a purge whose connections are cut goes on with the next run, and stands on
   )
 })
 
-test('a hold that is answered while purges run keeps all there is then', async (t) => {
+test('a confirmed hold keeps all events that exist then, even during purges', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const owner = await connectOwner(kit)
   const purging = await connectOwner(kit)

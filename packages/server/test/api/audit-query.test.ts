@@ -21,18 +21,16 @@ async function all(client: Client, query: Query) {
   return found
 }
 
-test('the record is asked for what is in it', async (t) => {
+test('queries of the audit log', async (t) => {
   const kit = await startKit(t)
-  await t.test('a poller goes on behind the last place that it has seen, and misses nothing', () => byPolling(kit))
-  await t.test('one event by its id; that of another tenant is not there', () => byId(kit))
-  await t.test('what lies behind the head of the record is not in it, whoever put it there', () => behindHead(kit))
-  await t.test('what can not be asked for is refused by name', () => refusals(kit))
-  await t.test('every filter, alone and with others, in every order, finds what fits and nothing else', () =>
+  await t.test('a client that polls by sequence number misses no event', () => byPolling(kit))
+  await t.test('an event is found by its id, within its tenant only', () => byId(kit))
+  await t.test('a row past the head of the log is never returned', () => behindHead(kit))
+  await t.test('an invalid query is refused by field', () => refusals(kit))
+  await t.test('every filter, alone and combined, in every order, finds exactly the matching events', () =>
     byFilter(kit),
   )
-  await t.test('a search by text finds the same in blocks that are read, in those that are not, and across them', () =>
-    byText(kit),
-  )
+  await t.test('a text search finds the same events in indexed blocks, in others and across them', () => byText(kit))
 })
 
 async function byPolling(kit: Kit): Promise<void> {

@@ -33,7 +33,7 @@ const eventText = (id: string, kind = 'user.changed') =>
     origin: 'job',
   })
 
-test('twenty writers on two replicas make one sequence without gaps, each event in the hash of the next', async (t) => {
+test('twenty writers on two replicas make one hash-chained sequence without gaps', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   const names = await times(20, async (i) => {
@@ -61,7 +61,7 @@ test('twenty writers on two replicas make one sequence without gaps, each event 
   assert.equal(theirs[0]?.seq, 1, 'each tenant has its own')
 })
 
-test('whoever was answered finds the event on record, on every replica', async (t) => {
+test('an answered change is found in the audit log on every replica', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const [here, there] = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   for (let i = 0; i < 20; i++) {
@@ -74,7 +74,7 @@ test('whoever was answered finds the event on record, on every replica', async (
   }
 })
 
-test('what commits late comes late: whoever has read up to a place has missed nothing before it', async (t) => {
+test('an event that commits late gets a later number, so that a reader misses nothing', async (t) => {
   const kit = await startKit(t)
   const late = await connect(kit)
   const id = uuidv7()
@@ -91,7 +91,7 @@ test('what commits late comes late: whoever has read up to a place has missed no
   assert.deepEqual(after.slice(0, before.length), before)
 })
 
-test('what a replica left when it ended gets its place from another one', async (t) => {
+test('an event left by a replica that ended is sequenced by another', async (t) => {
   const kit = await startKit(t)
   const owner = await connect(kit)
   await owner.query(arrive(), [uuidv7(), eventText('left')])
@@ -100,7 +100,7 @@ test('what a replica left when it ended gets its place from another one', async 
   assert.equal((await owner.query('select from audit_arrivals')).rowCount, 0)
 })
 
-test('a clock that was years off holds nothing up', async (t) => {
+test('events with a wrong time do not block the sequence', async (t) => {
   const kit = await startKit(t)
   const owner = await connect(kit)
   for (const at of ['1999-12-31', '2077-01-01'])
@@ -109,7 +109,7 @@ test('a clock that was years off holds nothing up', async (t) => {
   assert.equal((await owner.query(`select from audit_log where at > '2076-01-01' or at < '2000-01-01'`)).rowCount, 2)
 })
 
-test('nobody waits for a sequencer that stalls, and its places are taken by the next one', async (t) => {
+test('a stalled sequencer blocks nobody, and the next one takes over', async (t) => {
   const kit = await startKit(t)
   await recordOf(kit)
   const stalled = await connect(kit, '-c role=holdfast_app')
@@ -131,7 +131,7 @@ test('nobody waits for a sequencer that stalls, and its places are taken by the 
 
 const reported = (event_id: string) => ({ event_id, kind: 'gateway_report.started', at: new Date().toISOString() })
 
-test('the report of a gateway gets its places behind what was there before, each event once', async (t) => {
+test('the events of a gateway report follow earlier events, each once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { secret } = await withGateway(kit)
   const gateways = kit.replicas.map((replica) => kit.clientFor(secret, replica))
@@ -157,7 +157,7 @@ test('the report of a gateway gets its places behind what was there before, each
   assert.deepEqual([placed, counts.rows[0]!.n], [2 + 5 + 20, 2 + 5 + 20])
 })
 
-test('a report waits for nobody: where places are given elsewhere, or a thousand wait for theirs, it waits with them', async (t) => {
+test('a gateway report does not wait for a sequencer that is busy or has a backlog', async (t) => {
   const kit = await startKit(t)
   const { client } = await withGateway(kit)
   await recordOf(kit)
@@ -191,7 +191,7 @@ test('a report waits for nobody: where places are given elsewhere, or a thousand
   assert.equal(events.filter((e) => e.kind === 'gateway_report.started').length, 3)
 })
 
-test('the record is append-only, for its owner too, and grows by its function alone', async (t) => {
+test('the log is append-only even for its owner, and grows through its function only', async (t) => {
   const kit = await startKit(t)
   await recordOf(kit)
   const owner = await connect(kit)
@@ -229,7 +229,7 @@ test('the record is append-only, for its owner too, and grows by its function al
   await assert.rejects(app.query(`select place_arrivals(h, 1) from audit_heads h`), /permission denied/)
 })
 
-test('an event of a replica of the version before is on record as any other', async (t) => {
+test('an event written by the previous version is sequenced like any other', async (t) => {
   const kit = await startKit(t)
   const app = await connect(kit, `-c role=holdfast_app -c holdfast.tenant=${kit.tenant}`)
   await app.query(

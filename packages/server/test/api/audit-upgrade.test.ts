@@ -7,7 +7,7 @@ import { createTestDatabase, withClient } from '../../src/embedded/test-database
 import { encodeId } from '../../src/kernel/ids.ts'
 import { migrateBefore } from '../migrate-before.ts'
 
-test('what was on record before there were places gets them in the order of its time, and loses nothing', async (t) => {
+test('events from before the upgrade get sequence numbers in order of their time, and none is lost', async (t) => {
   const database = await createTestDatabase()
   t.after(() => database.drop())
   const [first, second] = [uuidv7(), uuidv7()]

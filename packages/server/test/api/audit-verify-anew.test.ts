@@ -6,7 +6,7 @@ import type { Kit } from '../kit.ts'
 import { changeRecord, fillRecord, purgeRecord } from '../record.ts'
 import { anew, checkpointNow, exported, startVerifying } from '../verification.ts'
 
-test('what is purged is not missed, and what is left goes on from it', async (t) => {
+test('a purged log verifies from its new beginning, with a checkpoint from before', async (t) => {
   const { kit, verify, file } = await startVerifying(t)
   await fillRecord(kit, 250)
   const size = await checkpointNow(kit)
@@ -23,13 +23,13 @@ test('what is purged is not missed, and what is left goes on from it', async (t)
   assert.equal((await verify('--server')).said.first_bad_seq, 121)
   await changeRecord(kit, `update audit_log set record = replace(record, 'api-key', 'api_key') where seq = 121`)
 
-  await t.test('what was kept before its beginning still tells whether it goes on from there', async () => {
+  await t.test('a checkpoint from before the beginning is still compared', async () => {
     await purgeRecord(kit, size + 30)
     assert.equal((await verify('--server')).code, 0, 'alone it is one record')
     const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
     assert.deepEqual([code, said?.verified, said?.first_bad_seq], [0, true, undefined], `${said?.why} ${err}`)
   })
-  await t.test('a server that can not prove what it purged is no verdict', async () => {
+  await t.test('a server that cannot prove the purged part gives no verdict', async () => {
     await changeRecord(kit, 'delete from audit_leaves')
     const { code, said, err } = await verify('--server')
     assert.deepEqual([code, said], [2, undefined])
@@ -51,7 +51,7 @@ const rewrite = (kit: Kit, from: number) =>
      update audit_heads h set hash = (select hash from audit_log l where l.seq = h.seq)`,
   )
 
-test('what was kept before the beginning of a record that was written anew tells that it does not go on from it', async (t) => {
+test('a checkpoint from before the beginning reveals a rewritten log', async (t) => {
   const { kit, verify, file } = await startVerifying(t)
   await fillRecord(kit, 20)
   const size = await checkpointNow(kit)
@@ -70,7 +70,7 @@ test('what was kept before the beginning of a record that was written anew tells
   assert.deepEqual([alone.code, alone.said?.first_bad_seq], [1, 1], `${alone.said?.why} ${alone.err}`)
 })
 
-test('a record whose hashes were all computed anew is told by a file and the trust set, by the checkpoint in its manifest', async (t) => {
+test('a file reveals a log with recomputed hashes by the checkpoint in its manifest', async (t) => {
   const { kit, verify, run, file } = await startVerifying(t)
   await writeFile(file('trust.json'), (await run('trust', 'show', '--json')).out)
   const verified = async (name: string) => {

@@ -5,7 +5,7 @@ import { createWordIndexer } from '../../src/modules/audit/words/indexer.ts'
 import { startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
 
-test('the words of a block are read in parts, however long its records are', async (t) => {
+test('the words of a block are indexed in parts, however long its records are', async (t) => {
   const kit = await startKit(t)
   await withClient(kit.databaseUrl, async (owner) => {
     const places = async () =>
@@ -51,7 +51,7 @@ test('the words of a block are read in parts, however long its records are', asy
   })
 })
 
-test('a search asks the index of words, also while entries of it are not in their places yet', async (t) => {
+test('a search uses the word index even while entries are still unsequenced', async (t) => {
   const kit = await startKit(t)
   await withClient(kit.databaseUrl, async (owner) => {
     await owner.query(

@@ -71,10 +71,10 @@ async function start(kit: Kit, { as = kit.admin, name = 'Login' } = {}) {
   return { idp, provider, post, wayBack, signIn, running, over }
 }
 
-test('a logout at the provider, in a deployment of two replicas', async (t) => {
+test('logout at the provider, on two replicas', async (t) => {
   const kit = await startKit(t, { config: opened, replicas: 2 })
 
-  await t.test('of twenty who bring one logout token, on two replicas, one is believed', async () => {
+  await t.test('of twenty concurrent posts of one logout token on two replicas, one is accepted', async () => {
     const { idp, post, signIn, over } = await start(kit, { name: 'A third' })
     const cookies = [await signIn({ sub: 'emil', sid: 's-1' }), await signIn({ sub: 'emil', sid: 's-2' })]
     const token = await logoutToken(idp, { sub: 'emil', jti: 'once' })
@@ -93,7 +93,7 @@ test('a logout at the provider, in a deployment of two replicas', async (t) => {
     )
   })
 
-  await t.test('who signs out at the provider while they are on the way back from it does not come in', async () => {
+  await t.test('a sign-in that is overtaken by a logout at the provider is refused', async () => {
     const { idp, post, wayBack, signIn, running, provider } = await start(kit, { name: 'Another' })
     const ways = [
       await wayBack({ sub: 'fred', sid: 's-1' }),
@@ -118,7 +118,7 @@ test('a logout at the provider, in a deployment of two replicas', async (t) => {
   })
 
   await t.test(
-    'who signs out at the provider is out here, in that session or in all of theirs, on every replica',
+    'a logout at the provider ends that session, or all sessions of the person, on every replica',
     async () => {
       const { idp, provider, post, signIn, running, over } = await start(kit)
       const cookies = {
@@ -244,7 +244,7 @@ const attacks: Record<string, [reason: string, make: (idp: Idp) => Promise<strin
   'a session that can only be kept altered': ['subject', (idp) => logoutToken(idp, { sid: 's-1\0' })],
 }
 
-test('whatever is no logout token of this provider is one 400, which only the record explains', async (t) => {
+test('an invalid logout token gets one and the same 400, and only the audit event has the reason', async (t) => {
   const kit = await startKit(t, { config: opened })
   const { idp, provider, post, signIn, running } = await start(kit)
   const cookies = { a: await signIn({ sub: 'anna', sid: 's-1' }) }

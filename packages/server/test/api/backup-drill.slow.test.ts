@@ -48,7 +48,7 @@ function startLoad({ admin }: Kit) {
   }
 }
 
-test('a backup under load is of one moment; restored elsewhere devices and gateways go on with what they have', async (t) => {
+test('a backup under load is consistent; after its restore elsewhere devices and gateways continue', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const beside = within(kit)
   const operator = await startOperator(t)

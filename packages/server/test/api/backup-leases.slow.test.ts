@@ -15,7 +15,7 @@ const generate = (kit: Kit) => {
   return send(kit, 'POST', '/v1/admin/tokens/generate', headers, '{}')
 }
 
-test('after a restore nothing waits for who held it, all is sent that nobody confirmed, and nothing goes for good', async (t) => {
+test('after a restore all leases have ended, unconfirmed events are sent again, and nothing is purged', async (t) => {
   const clock = createClock()
   const { kit, backUp, restore } = await startDrill(t, { config: opened, now: clock.now })
   let isSilent = false
@@ -72,7 +72,7 @@ test('after a restore nothing waits for who held it, all is sent that nobody con
   )
 })
 
-test('a month begins while a backup is read: nobody waits for long, and it is made at the latest afterwards', async (t) => {
+test('a new partition during a backup blocks nobody for long, and exists afterwards', async (t) => {
   const kit = await startKit(t)
   const [reader, maker] = [await connectOwner(kit), await connectOwner(kit)]
   const tables = ['audit_log', 'metering_reports', 'telemetry_events', 'vpn_sessions']

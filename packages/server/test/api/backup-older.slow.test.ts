@@ -62,7 +62,7 @@ const inTheMiddle = (url: string, what: string) =>
 const noMore = (url: string) =>
   withClient(url, (client) => client.query('drop event trigger in_the_middle; drop function in_the_middle'))
 
-test('a backup of an older version comes to this one and behind its fence, both or neither', async (t) => {
+test('a backup of an older version is migrated and fenced, or neither', async (t) => {
   const operator = await startOperator(t)
   const older = await olderDeployment(t)
   const made = await operator.backUp(older, 'older.age')
@@ -99,7 +99,7 @@ test('a backup of an older version comes to this one and behind its fence, both 
   assert.deepEqual(await stateOf(url), [{ ...whole, analyzed: true }])
 })
 
-test('a database of an older version that was set back is fenced as one of this version, or stays as it was', async (t) => {
+test('a database of an older version is migrated and fenced, or stays unchanged', async (t) => {
   const operator = await startOperator(t)
   const url = await olderDeployment(t)
   const fence = (database: string) => operator.run({ DATABASE_URL: database }, 'restore', '--fence', '--yes')

@@ -16,7 +16,7 @@ async function sign(kit: Kit): Promise<Signed> {
 }
 const hashes = (proof: readonly string[]) => proof.map((hash) => Buffer.from(hash, 'hex'))
 
-test('a restored record is another log from there on: it is verified with what was kept of before, and contradicts nothing', async (t) => {
+test('a restored audit log has a new origin, verifies with earlier checkpoints, and contradicts none', async (t) => {
   const { kit, file, backUp, restore } = await startDrill(t)
   const there = await startCommand(within(kit), kit)
   await fillRecord(kit, 300)

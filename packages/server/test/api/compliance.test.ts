@@ -22,7 +22,7 @@ import { makeTenant } from '../tenants.ts'
 const standard = { audit: null, vpn_sessions: 90, telemetry: 30, metering: 400, revoked_devices: 90 }
 const others = { admin_sessions: 30, notifications: 180, policy: 30, enrollment_tokens: 90 }
 
-test('a tenant keeps for less than the deployment, from a day after it said so; another one as before', async (t) => {
+test('a shorter retention of a tenant applies after a day, and to no other tenant', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   const other = await makeTenant(kit, 'acme')
@@ -77,7 +77,7 @@ test('a tenant keeps for less than the deployment, from a day after it said so; 
   assert.deepEqual(await purgesOf(other.client, 'telemetry'), [])
 })
 
-test('days are set whatever it takes to measure what follows', async (t) => {
+test('retention periods are set even if their effect cannot be measured', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   const { days } = await kit.admin.getRetention()
@@ -87,7 +87,7 @@ test('days are set whatever it takes to measure what follows', async (t) => {
   assert.equal((await kit.admin.getRetention()).days.telemetry, 10)
 })
 
-test('what the deployment is configured to keep binds all; what it shortens waits a day', async (t) => {
+test('the configured retention applies to all tenants, and a shorter one waits a day', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await addTelemetry(owner, kit.tenant, 100, 10)
@@ -117,7 +117,7 @@ test('what the deployment is configured to keep binds all; what it shortens wait
   assert.deepEqual([month?.months?.length, month?.count], [1, 0])
 })
 
-test('nothing goes that a hold covers: of everybody, of one user, of one device, in a month that is over', async (t) => {
+test('a legal hold on a tenant, user or device prevents every purge of its data, even of whole months', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   const other = await makeTenant(kit, 'acme')
@@ -174,7 +174,7 @@ test('nothing goes that a hold covers: of everybody, of one user, of one device,
   await assert.rejects(placeHold(kit.admin, { device_id: nobody }), /no such device/)
 })
 
-test('twenty on two replicas: one places the last hold there may be, one releases it', async (t) => {
+test('of twenty concurrent requests on two replicas one places the last allowed hold, and one releases it', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const owner = await connectOwner(kit)
   await owner.query(
@@ -190,7 +190,7 @@ test('twenty on two replicas: one places the last hold there may be, one release
   assert.equal(released.filter((r) => r.changed).length, 1)
 })
 
-test('a clock that leapt or is off purges nothing until it has run on', async (t) => {
+test('a clock that jumped or is wrong prevents purges until it is trusted again', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   const old = () => count(owner, 'admin_sessions', `ended_at < now() - interval '30 days'`)
@@ -226,7 +226,7 @@ test('a clock that leapt or is off purges nothing until it has run on', async (t
   assert.deepEqual([await old(), await said()], [0, 0])
 })
 
-test('what a purge took that was cut off goes on record with the next one, once', async (t) => {
+test('rows purged by an interrupted run are recorded by the next run, once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const owner = await connectOwner(kit)
   await owner.query(

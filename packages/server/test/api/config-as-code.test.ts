@@ -36,7 +36,7 @@ policy:
       - { id: code, action: allow, from: { groups: [engineers] }, to: [code], via: [frankfurt] }
 `
 
-test('a file is applied once, shows what drifted from it, and leaves what it does not name', async (t) => {
+test('a file is applied once, shows drift, and leaves other settings alone', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   for (const name of ['ada', 'grace', 'linus']) await makeUser(kit, name)
@@ -101,7 +101,7 @@ test('a file is applied once, shows what drifted from it, and leaves what it doe
   assert.deepEqual([same.code, same.out], [0, ''], 'what is shown is as it is')
 })
 
-test('a file that is not in order is refused by the names of its fields, and nothing is asked of the server', async (t) => {
+test('an invalid file is refused by field, without a request to the server', async (t) => {
   const kit = await startKit(t)
   const { run, file: path } = await startCommand(t, kit)
   const cases: [string, RegExp][] = [
@@ -124,7 +124,7 @@ test('a file that is not in order is refused by the names of its fields, and not
   }
 })
 
-test('what fails says how far it came; the next one goes on from there', async (t) => {
+test('a failed apply reports its progress, and the next one continues', async (t) => {
   const kit = await startKit(t)
   const { run, file: path } = await startCommand(t, kit)
   const text = 'format: holdfast.config/1\ngroups: { one: {} }\ngateway_pools: { two: { mtu: 1380 } }\n'
@@ -146,7 +146,7 @@ test('what fails says how far it came; the next one goes on from there', async (
   assert.equal((await kit.admin.listGroups()).items.length, 1)
 })
 
-test('the documented file, and what show prints, leave a running tenant as it is', async (t) => {
+test('the documented file, and the output of show, change nothing on a running tenant', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const { run, file: path } = await startCommand(t, kit)
@@ -172,7 +172,7 @@ test('the documented file, and what show prints, leave a running tenant as it is
   assert.equal((await admin.listGatewayPools()).items.length, 2)
 })
 
-test('a plan finds what an apply would stumble over, and says it by another exit code than a difference', async (t) => {
+test('a plan finds errors of the apply, with another exit code than for differences', async (t) => {
   const kit = await startKit(t)
   const { run, file: path } = await startCommand(t, kit)
   const rules = [{ id: 'code', action: 'allow', from: { any: true }, to: ['10.1.0.0/16'] }] as never
@@ -219,7 +219,7 @@ test('a plan finds what an apply would stumble over, and says it by another exit
   assert.match(err, /group two: needs the permission groups:write/)
 })
 
-test('what somebody changed between the plan and its making is not overwritten', async (t) => {
+test('a change between plan and apply is not overwritten', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   for (const name of ['ada', 'grace']) await makeUser(kit, name)
@@ -278,7 +278,7 @@ test('what somebody changed between the plan and its making is not overwritten',
   assert.equal(await published(null), 1, 'of many who saw the same one publishes')
 })
 
-test('more members than a key may ask for one by one are set in one step, and named in any case', async (t) => {
+test('more members than the rate of the key are set in one request, in any case of their names', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const names = Array.from({ length: 30 }, (_, i) => `member-${String(i).padStart(2, '0')}`)

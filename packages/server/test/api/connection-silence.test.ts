@@ -6,7 +6,7 @@ import { enroll, newSession, publish, rule, withGateway } from '../gateways.ts'
 import { runJob, startKit } from '../kit.ts'
 import { createWitnesses, listenedFor } from '../witnesses.ts'
 
-test('gateways that fall silent', async (t) => {
+test('silent gateways and devices', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { client } = await withGateway(kit)
   const other = await withGateway(kit, 'g2')
@@ -15,7 +15,7 @@ test('gateways that fall silent', async (t) => {
   await beat()
   await listenedFor(kit, 3600)
 
-  await t.test('metering that stops: stale, with an alert while its gateway is heard of', async () => {
+  await t.test('a connection whose metering stops becomes stale, and alerts while its gateway is up', async () => {
     const device = await enroll(kit, 'unmetered')
     const session = newSession()
     await meter(device, session)
@@ -45,7 +45,7 @@ test('gateways that fall silent', async (t) => {
     assert.deepEqual(await alerts('connection.stale'), [])
   })
 
-  await t.test('of a gateway that is down administrators hear as such, and not of its connections', async () => {
+  await t.test('a gateway that is down alerts once, and its connections do not', async () => {
     const device = await enroll(kit, 'lost')
     await meter(device, newSession(), {}, other.client)
     await later(device, 200)
@@ -70,7 +70,7 @@ test('gateways that fall silent', async (t) => {
     await judge()
     assert.deepEqual(await alerts('connection.stale'), ['1 connection of gateway g2 is stale'])
   })
-  await t.test('a device of an ephemeral token is revoked for a silence that somebody listened to', async () => {
+  await t.test('a device of an ephemeral token is revoked only for silence while the deployment listened', async () => {
     const device = await enroll(kit, 'ephemeral', { ephemeral_seconds: 86_400 })
     const id = decodeId('device', device.id)
     await kit.db.inTenant(kit.tenant, async (tx) => {

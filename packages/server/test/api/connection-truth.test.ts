@@ -8,7 +8,7 @@ import { enroll, newSession, open, publish, refused, report, rule, withGateway }
 import { startKit, times } from '../kit.ts'
 import { createWitnesses, type Device } from '../witnesses.ts'
 
-test('connection truth', async (t: TestContext) => {
+test('reconciliation of connections', async (t: TestContext) => {
   const kit = await startKit(t)
   const { admin } = kit
   const { client, gateway, pool, secret } = await withGateway(kit)
@@ -18,7 +18,7 @@ test('connection truth', async (t: TestContext) => {
   const { meter, say, later, truthOf, alerts, judge, beat } = createWitnesses(kit, client)
   await beat()
 
-  await t.test('four witnesses that agree', async () => {
+  await t.test('four agreeing reports are consistent', async () => {
     const device = await enroll(kit, 'honest')
     const session = newSession()
     await meter(device, session, { source_ip: '192.0.2.7' })
@@ -45,7 +45,7 @@ test('connection truth', async (t: TestContext) => {
     ])
   })
 
-  await t.test('what the gateway says and what it should have are two columns', async () => {
+  await t.test('the reported and the expected policy of a gateway are separate fields', async () => {
     const device = await enroll(kit, 'two digests')
     const [silent, outspoken] = [newSession(), newSession()]
     await meter(device, silent)
@@ -73,7 +73,7 @@ test('connection truth', async (t: TestContext) => {
     )
   })
 
-  await t.test('a gateway that meters a revoked device: unauthorized, one alert, closed when it stops', async () => {
+  await t.test('a gateway that meters a revoked device is unauthorized, with one alert until it stops', async () => {
     const devices = await times(2, (i) => enroll(kit, `revoked ${i}`))
     const sessions = devices.map(newSession)
     for (const [i, device] of devices.entries()) {
@@ -120,7 +120,7 @@ test('connection truth', async (t: TestContext) => {
     assert.deepEqual(await alerts('connection.unauthorized'), [])
   })
 
-  await t.test('a gateway whose clock is ten minutes off, either way, hides nothing and loses nothing', async () => {
+  await t.test('a gateway with a clock ten minutes off is judged like any other', async () => {
     const device = await enroll(kit, 'off')
     const at = (off: number) => open(kit, { gateway, secret }, () => new Date(Date.now() + off * 1000))
     const [ahead, behind] = [at(600), at(-600)]
@@ -138,7 +138,7 @@ test('connection truth', async (t: TestContext) => {
     assert.equal((await truthOf(device, 'unauthorized')).length, 1)
   })
 
-  await t.test('a session that the policy does not let through the pool any more', async () => {
+  await t.test('a session that the policy no longer lets through the pool is unauthorized', async () => {
     const device = await enroll(kit, 'not let in')
     const session = newSession()
     await meter(device, session)
@@ -164,7 +164,7 @@ test('connection truth', async (t: TestContext) => {
     assert.equal((await truthOf(device))[0]?.verdict, 'consistent')
   })
 
-  await t.test('a gateway of a disabled pool, which is told of no device, may carry none', async () => {
+  await t.test('a gateway of a disabled pool may carry no device', async () => {
     const device = await enroll(kit, 'closed')
     const session = newSession()
     const params = { pool_id: other.pool.pool_id }
@@ -186,7 +186,7 @@ test('connection truth', async (t: TestContext) => {
   })
 
   await t.test(
-    'a device that claims a session no gateway has: conflict, once a gateway would have said so',
+    'a device that claims a session unknown to gateways is in conflict after the time of a report',
     async () => {
       const device = await enroll(kit, 'liar')
       const claimed = newSession()
@@ -213,7 +213,7 @@ test('connection truth', async (t: TestContext) => {
     },
   )
 
-  await t.test('a claim that names no gateway, or one that there is not, is in question too', async () => {
+  await t.test('a claim without a gateway, or with an unknown one, is in conflict too', async () => {
     const device = await enroll(kit, 'vague liar')
     await say(device, 'connected', { session_id: newSession() })
     await later(device, 91)
@@ -235,7 +235,7 @@ test('connection truth', async (t: TestContext) => {
     assert.deepEqual(await truthOf(device, 'conflict'), [])
   })
 
-  await t.test('a gateway that carries what its device has left', async () => {
+  await t.test('a gateway that carries a disconnected device is in conflict', async () => {
     const device = await enroll(kit, 'left')
     const session = newSession()
     await meter(device, session)
@@ -262,7 +262,7 @@ test('connection truth', async (t: TestContext) => {
     assert.equal((await truthOf(brief, 'conflict')).length, 1)
   })
 
-  await t.test('a tenant has its own truth', async () => {
+  await t.test('a tenant sees only its own connections', async () => {
     const stranger = await kit.as('tenant_admin', await kit.newTenant())
     const none = { stale: 0, conflict: 0, unauthorized: 0 }
     assert.deepEqual(await stranger.connectionTruth(), { items: [], next_cursor: null, in_question: none })

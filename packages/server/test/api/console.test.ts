@@ -225,13 +225,13 @@ async function signOutByFetch(kit: Kit) {
   assert.equal((await browser.get('/admin')).status, 303)
 }
 
-test('the page of the web console, its files, and what stands around them', async (t) => {
+test('the pages and files of the web console', async (t) => {
   const kit = await startKit(t)
   for (const part of [eachView, noTextEndsTheBlock, looks, files, compressedCopies, allPages, signOutByFetch])
     await t.test(part.name, () => part(kit))
 })
 
-test('an address of the console comes back through a forced change of password and factor', async (t: TestContext) => {
+test('the requested address is opened after a forced change of password and second factor', async (t: TestContext) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const user_id = await makeUser(kit, 'ana', ['auditor'])
@@ -264,7 +264,7 @@ test('an address of the console comes back through a forced change of password a
   assert.doesNotMatch(foreign.text, /evil/)
 })
 
-test('without a build of the console the start page says so', async (t) => {
+test('without a built console the start page says so', async (t) => {
   const kit = await startKit(t, { hasConsole: false })
   const browser = await signedIn(kit)
   const page = await browser.get('/admin')
@@ -274,12 +274,12 @@ test('without a build of the console the start page says so', async (t) => {
   assert.equal((await browser.submit(page)).headers.location, '/admin/signed-out')
 })
 
-test('the version of the server is the one of its package', () => {
+test('the server version is that of its package', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   assert.equal(productVersion, version)
 })
 
-test('the pages of the sign-in use the values of the design', () => {
+test('the sign-in pages use the design values', () => {
   const valuesIn = (css: string) => {
     const found = css.replaceAll(/\/\*[\s\S]*?\*\//g, '').matchAll(/(--[\w-]+):([^;}]+)[;}]/g)
     const plain = (value: string) =>

@@ -7,7 +7,7 @@ import { createTestDatabase, withClient } from '../../src/embedded/test-database
 import { migrateBefore } from '../migrate-before.ts'
 import { until } from '../promptly.ts'
 
-test('events that get their places before, during and after the upgrade are each counted once', async (t) => {
+test('events sequenced before, during and after the upgrade are each counted once', async (t) => {
   const database = await createTestDatabase()
   t.after(() => database.drop())
   const tenants = [uuidv7(), uuidv7()]

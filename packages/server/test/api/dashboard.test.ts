@@ -40,10 +40,10 @@ const interval = (at: Date) => ({
 const enrollmentsIn = (series: readonly { enrollments: number }[]) => series.reduce((n, s) => n + s.enrollments, 0)
 const failSignIn = (kit: Kit) => signIn(kit.url, { username: 'admin', password: 'wrong' })
 
-test('the overview of a fleet', async (t) => {
+test('the fleet overview', async (t) => {
   const { kit, clock, devices } = await startFleet(t)
 
-  await t.test('the overview says how the fleet stands, the same on both replicas', async () => {
+  await t.test('the overview counts the fleet, equally on both replicas', async () => {
     assert.equal((await failSignIn(kit)).status, 401)
     await kit.admin.listAuditEvents({ query: { limit: 1 } })
     const viewer = await kit.keyFor('viewer')
@@ -81,7 +81,7 @@ test('the overview of a fleet', async (t) => {
   })
 
   await t.test(
-    'what the record counts by the hour is what stands in it; series are by hour or day, over a span that is bounded',
+    'hourly counts equal the events in the log; series are by hour or day, over a limited span',
     async () => {
       await times(10, () => failSignIn(kit))
       await kit.admin.listAuditEvents({ query: { limit: 1 } })
@@ -122,27 +122,24 @@ test('the overview of a fleet', async (t) => {
     },
   )
 
-  await t.test(
-    'everybody who looks at once shares one reading, and hears of what changed some seconds later; nothing of another tenant is counted',
-    async () => {
-      const before = await times(20, () => kit.admin.dashboardOverview())
-      for (const one of before) assert.deepEqual(one, before[0])
-      await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: devices[4]!.id } })
-      clock.advance(5)
-      const { devices: after } = await kit.admin.dashboardOverview()
-      assert.deepEqual(after.status, { pending: 0, active: 2, suspended: 1, revoked: 2 })
+  await t.test('concurrent readers share one overview, which is some seconds old and of one tenant', async () => {
+    const before = await times(20, () => kit.admin.dashboardOverview())
+    for (const one of before) assert.deepEqual(one, before[0])
+    await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: devices[4]!.id } })
+    clock.advance(5)
+    const { devices: after } = await kit.admin.dashboardOverview()
+    assert.deepEqual(after.status, { pending: 0, active: 2, suspended: 1, revoked: 2 })
 
-      const other = await kit.newTenant()
-      const shown = await (await kit.as('viewer', other)).dashboardOverview()
-      assert.deepEqual(shown.devices.status, { pending: 0, active: 0, suspended: 0, revoked: 0 })
-      assert.deepEqual(shown.users, { active: 0, suspended: 0 })
-      assert.deepEqual(shown.policy, [])
-      assert.ok(shown.series.every((s) => s.enrollments + s.logins_failed + s.refused === 0))
-    },
-  )
+    const other = await kit.newTenant()
+    const shown = await (await kit.as('viewer', other)).dashboardOverview()
+    assert.deepEqual(shown.devices.status, { pending: 0, active: 0, suspended: 0, revoked: 0 })
+    assert.deepEqual(shown.users, { active: 0, suspended: 0 })
+    assert.deepEqual(shown.policy, [])
+    assert.ok(shown.series.every((s) => s.enrollments + s.logins_failed + s.refused === 0))
+  })
 })
 
-test('adoption: how many devices and gateways apply what is delivered, and who lags', async (t) => {
+test('adoption shows how many devices and gateways apply the delivered policy, and which lag', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const devices = await times(3, (i) => enroll(kit, `d${i}`, { now: clock.now }))
@@ -214,7 +211,7 @@ test('adoption: how many devices and gateways apply what is delivered, and who l
   assert.deepEqual((await lagging()).items, [], 'nobody is to apply what is delivered no more')
 })
 
-test('a page compares so many devices and no more, and says how to go on', async (t) => {
+test('a page compares a limited number of devices and continues with a cursor', async (t) => {
   const kit = await startKit(t)
   const device = await enroll(kit, 'the last of many')
   const others = Array.from({ length: 20_500 }, (_, i) => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`)
@@ -231,7 +228,7 @@ test('a page compares so many devices and no more, and says how to go on', async
   assert.deepEqual([second.items.map(({ id }) => id), second.next_cursor], [[device.id], null])
 })
 
-test('however many alerts of one severity are open, none of another is left out', async (t) => {
+test('open alerts of one severity do not hide those of another', async (t) => {
   const kit = await startKit(t)
   const counted = await kit.db.inTenant(kit.tenant, async (tx) => {
     for (const [i, severity] of (['critical', 'info', 'info', 'info'] as const).entries())

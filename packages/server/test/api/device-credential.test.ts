@@ -8,7 +8,7 @@ const digest = operation('policyDigest')
 const report = operation('reportPosture')
 const withoutId = ({ status, text }: Raw) => `${status} ${text.replace(/"request_id":"[^"]+"/, '')}`
 
-test('whoever steals a credential without its key, or replays or bends a proof, gets the same 401', async (t) => {
+test('a credential without its key, and a replayed or altered proof, get the same 401', async (t) => {
   const kit = await startKit(t)
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
@@ -45,7 +45,7 @@ test('whoever steals a credential without its key, or replays or bends a proof, 
   assert.equal((await send(kit, 'GET', digest.path, { authorization, dpop: proof() })).status, 200)
 })
 
-test('a proof counts once: on a read for this replica, on a change for all of them, twenty at a time', async (t) => {
+test('a proof counts once: for reads on its replica, for changes on all, of twenty at once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
@@ -64,7 +64,7 @@ test('a proof counts once: on a read for this replica, on a change for all of th
   assert.ok(statuses.every((s) => s === 200 || s === 401))
 })
 
-test('renewal: a new generation and key, the old one until the new is used, once of twenty at a time', async (t) => {
+test('a renewal gives a new generation and key, once of twenty; the old one works until the new is used', async (t) => {
   const kit = await startKit(t)
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
@@ -102,7 +102,7 @@ test('renewal: a new generation and key, the old one until the new is used, once
   assert.equal((await call(kit, digest, fresh)).status, 200)
 })
 
-test('a device out of the fleet is out at once: suspended, revoked, its user suspended', async (t) => {
+test('a suspended or revoked device, or one of a suspended user, is refused at once', async (t) => {
   const kit = await startKit(t)
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
@@ -133,7 +133,7 @@ test('a device out of the fleet is out at once: suspended, revoked, its user sus
   )
 })
 
-test('a device hears what has become of it, on 401 too; whoever only has its credential hears nothing', async (t) => {
+test('a device with its key is told its status even on 401; a credential without the key is not', async (t) => {
   const kit = await startKit(t)
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
   const token = await kit.admin.generateToken({
@@ -170,7 +170,7 @@ test('a device hears what has become of it, on 401 too; whoever only has its cre
   assert.deepEqual(await told(), ['401 revoked'])
 })
 
-test('a proof of a clock that is a minute ahead is taken, once, however long it could be brought again', async (t) => {
+test('a proof by a clock one minute ahead is accepted once, for its whole validity', async (t) => {
   const clock = createClock(-55_000)
   const kit = await startKit(t, { now: clock.now })
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })

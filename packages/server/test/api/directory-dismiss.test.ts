@@ -4,7 +4,7 @@ import { group, people, person, push, snapshotOf, userOf } from '../directories.
 import { createClock, startKit, times } from '../kit.ts'
 import { many, provision, pushed } from '../scim.ts'
 
-test('a run that is held is let go or confirmed, by one of all who decide at once, on two replicas', async (t) => {
+test('a held run is cancelled or confirmed by exactly one of concurrent deciders on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
@@ -31,7 +31,7 @@ test('a run that is held is let go or confirmed, by one of all who decide at onc
   }
 })
 
-test('what was let go is never applied, is on record, and the same snapshot answers what became of it', async (t) => {
+test('a cancelled run is never applied, is recorded, and its snapshot returns its status', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const all = people(60)
@@ -58,7 +58,7 @@ test('what was let go is never applied, is on record, and the same snapshot answ
   await assert.rejects(late, { status: 422, message: /this run is applied: only a pull that is on its way/ })
 })
 
-test('a mistake of who provisions is let go: more of it in that hour is held anew, and after it the bounds hold', async (t) => {
+test('cancelling a SCIM run holds further changes of that hour again, and later limits apply', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { scim } = await provision(kit)

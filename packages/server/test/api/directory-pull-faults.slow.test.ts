@@ -108,7 +108,7 @@ const faults: Record<string, { does: (keycloak: Keycloak) => Meddle; becomes: Re
   },
 }
 
-test('what a directory does wrong: nothing is applied and the run says why, or it is borne with', async (t) => {
+test('a faulty directory changes nothing and the run has the reason, or the fault is tolerated', async (t) => {
   const kit = await startKit(t, { config })
   const { admin } = kit
   const wrong: string[] = []
@@ -139,7 +139,7 @@ test('what a directory does wrong: nothing is applied and the run says why, or i
   assert.deepEqual(users, { active: 0, suspended: 0 })
 })
 
-test('where a source may not be, and what is refused of its settings', async (t) => {
+test('forbidden addresses and invalid settings of a source are refused', async (t) => {
   const kit = await startKit(t)
   const create = (body: object) =>
     call(kit, operation('createDirectorySource'), bearer(kit.adminKey), {
@@ -190,7 +190,7 @@ test('where a source may not be, and what is refused of its settings', async (t)
   await assert.rejects(theirs.runDirectorySource({ params: { source_id }, body: {} }), { status: 404 })
 })
 
-test('directories that do not answer keep no other tenant waiting', async (t) => {
+test('unresponsive directories do not delay other tenants', async (t) => {
   const kit: Kit = await startKit(t, { config })
   const silent = await startKeycloak(kit)
   silent.meddle(() => 'hang')

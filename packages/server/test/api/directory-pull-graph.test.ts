@@ -22,7 +22,7 @@ const group = (n: number, displayName: string, members: object[] = []) => ({
   ...(members.length > 0 && { 'members@delta': members }),
 })
 
-test('Entra ID by delta queries: all of it once, then what changed, and all anew when the link is gone', async (t) => {
+test('Entra ID: a full read by delta query, then changes, and a full read again when the link expires', async (t) => {
   const clock = createClock()
   // Ends before the deployment checks for leaks.
   const ends: (() => void)[] = []

@@ -27,7 +27,7 @@ const fillFleet = (kit: Kit) =>
       where u.tenant_id = ${kit.tenant} and u.source = 'directory'`.execute(tx)
   })
 
-test(`a directory of ${users} users: read, applied, and who is out is out on another replica`, async (t) => {
+test(`a directory of ${users} users is read and applied, and a disabled user is refused on another replica`, async (t) => {
   const kit = await startKit(t, { config, replicas: 2 })
   const { admin } = kit
   const [here, there] = kit.replicas as [Replica, Replica]

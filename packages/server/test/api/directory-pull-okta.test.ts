@@ -4,7 +4,7 @@ import { startKit } from '../kit.ts'
 import { startOkta } from '../providers/okta.ts'
 import { config, pull } from '../pulls.ts'
 
-test('Okta: pages by Link, a private key as the client, who is deprovisioned is gone', async (t) => {
+test('Okta: pages by Link header, private-key authentication, and deprovisioned users are suspended', async (t) => {
   const kit = await startKit(t, { config })
   const { admin } = kit
   const okta = await startOkta(kit)

@@ -37,7 +37,7 @@ async function holding(kit: Kit, statement: string) {
   }
 }
 
-test('a credential goes to no other place than the one it was given for', async (t) => {
+test('a credential is sent only to the issuer for which it was set', async (t) => {
   const kit = await startKit(t, { config })
   const { admin } = kit
   const [keycloak, another] = [await startKeycloak(kit), await startKeycloak(kit)]
@@ -58,7 +58,7 @@ test('a credential goes to no other place than the one it was given for', async 
   assert.deepEqual([back.credential_set, back.issuer], [false, issuer])
 })
 
-test('a reading that has no end, or no credential any more, ends; a long one takes turns', async (t) => {
+test('an endless pull, and one without a credential, end; a long one continues in turns', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { config, replicas: 2, now: clock.now })
   const { admin } = kit
@@ -128,7 +128,7 @@ test('a reading that has no end, or no credential any more, ends; a long one tak
   assert.deepEqual(logged, [])
 })
 
-test('what comes late applies nothing: after a cancellation, after another replica, after a snapshot', async (t) => {
+test('a late result applies nothing: after a cancellation, another replica or a snapshot', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { config, replicas: 2, now: clock.now })
   const { admin } = kit
@@ -211,7 +211,7 @@ test('what comes late applies nothing: after a cancellation, after another repli
   )
 })
 
-test('a directory that is provisioned is not read too: not set up, and not applied', async (t) => {
+test('a directory provisioned by SCIM cannot be pulled too', async (t) => {
   const kit = await startKit(t, { config })
   const { admin, tenant } = kit
   const keycloak = await startKeycloak(kit)
@@ -235,7 +235,7 @@ test('a directory that is provisioned is not read too: not set up, and not appli
   )
 })
 
-test('what is due is not what is on its way, and what a tenant keeps is bounded', async (t) => {
+test('a pull under way does not count as due, and the runs of a tenant are limited', async (t) => {
   const kit = await startKit(t, { config })
   const { admin, tenant } = kit
   const keycloak = await startKeycloak(kit)

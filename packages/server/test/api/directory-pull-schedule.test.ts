@@ -10,7 +10,7 @@ import { promptly, until } from '../promptly.ts'
 import { config, heldOf, populateKeycloak, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
 import { bearer, call, operation } from '../world.ts'
 
-test('a pull that is called off', async (t) => {
+test('a cancelled pull', async (t) => {
   const usual = createOutbound(config)
   const slowToLetGo: Outbound = {
     ...usual,
@@ -18,7 +18,7 @@ test('a pull that is called off', async (t) => {
   }
   const kit = await startKit(t, { config, outbound: slowToLetGo })
   await t.test('a run that is cancelled, or whose source is changed, applies nothing', () => cancelled(kit))
-  await t.test('who asks again while the reading that was called off still ends is not forgotten', () => again(kit))
+  await t.test('a run requested while a cancelled one still ends is started afterwards', () => again(kit))
 })
 
 async function cancelled(kit: Kit): Promise<void> {
@@ -79,7 +79,7 @@ async function again(kit: Kit): Promise<void> {
   assert.equal((await settled(admin, next.run.run_id, promptly)).status, 'applied')
 }
 
-test('on its schedule: spread, later and later while it fails, one word when it begins and one when it ends', async (t) => {
+test('scheduled pulls are spread, back off on failure, and notify once at its start and end', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { config, now: clock.now })
   const { admin } = kit
@@ -149,7 +149,7 @@ test('on its schedule: spread, later and later while it fails, one word when it 
   assert.equal((await newest()).run_id, run_id)
 })
 
-test('a tenant has fifty sources at most, whoever makes the last of them where', async (t) => {
+test('a tenant has at most fifty sources, also with concurrent creation', async (t) => {
   const kit = await startKit(t, { config, replicas: 2 })
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   const nowhere = { issuer: 'http://127.0.0.1:9009/realms/people' }

@@ -9,7 +9,7 @@ import { makeUser, signInAs, untilStatus } from '../people.ts'
 import { config, heldOf, keycloakClient, populateKeycloak, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
 import { bearer, call, enrollRaw, operation } from '../world.ts'
 
-test('a Keycloak is followed: users, nested groups by their paths, who is disabled and who is gone', async (t) => {
+test('Keycloak: users, nested groups by path, disabled and deleted users are followed', async (t) => {
   const kit = await startKit(t, { config })
   const { admin } = kit
   const keycloak = await startKeycloak(kit)
@@ -88,7 +88,7 @@ test('a Keycloak is followed: users, nested groups by their paths, who is disabl
   for (const secret of [keycloakClient.secret, ...keycloak.tokens]) assert.ok(!texts.includes(secret))
 })
 
-test('twenty who ask at once, on two replicas, get one run', async (t) => {
+test('twenty concurrent requests on two replicas start one run', async (t) => {
   const kit = await startKit(t, { config, replicas: 2 })
   const keycloak = await startKeycloak(kit)
   populateKeycloak(keycloak)
@@ -140,7 +140,7 @@ test('twenty who ask at once, on two replicas, get one run', async (t) => {
   assert.deepEqual([ambiguous.status, /more than one/.test(ambiguous.text)], [422, true])
 })
 
-test('a replica that dies in the middle is followed by another, from the last page that was kept', async (t) => {
+test('a pull of a replica that dies is continued by another from the last saved page', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { config, replicas: 2, now: clock.now })
   const keycloak = await startKeycloak(kit)

@@ -12,7 +12,7 @@ const refusal = async (kit: Kit, body: unknown) => {
 }
 const fieldOf = async (kit: Kit, body: unknown) => (await refusal(kit, body)).errors?.[0]?.field
 
-test('names move between entries, and who has left makes room', async (t) => {
+test('names can move between entries, and those of removed users are free', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const [ann, ben, cat, dan] = [person('ann'), person('ben'), person('cat'), person('dan')] as [User, User, User, User]
@@ -48,7 +48,7 @@ test('names move between entries, and who has left makes room', async (t) => {
   assert.deepEqual([fresh?.external_id, fresh?.email], ['u-dan-2', dan.emails![0]])
 })
 
-test('a snapshot that contradicts itself, is too old or can not be read is refused whole', async (t) => {
+test('a contradictory, outdated or unreadable snapshot is refused as a whole', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const all = people(5)
@@ -95,7 +95,7 @@ test('a snapshot that contradicts itself, is too old or can not be read is refus
   assert.equal(odd.counts.users.created, 1)
 })
 
-test('an externalId with control characters is passed over, and the run shows it without them', async (t) => {
+test('an externalId with control characters is skipped, and the run shows it without them', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const [ann, ben, cat] = [person('ann'), person('ben'), person('cat')] as const
@@ -132,7 +132,7 @@ test('an externalId with control characters is passed over, and the run shows it
   assert.deepEqual(groups.map((g) => g.name).sort(), ['lost [2J', 'staff'])
 })
 
-test('the dry run of a directory that is not there yet passes over the same names as its first run', async (t) => {
+test('the dry run of a new directory skips the same names as its first run', async (t) => {
   const kit = await startKit(t)
   const body = snapshotOf([person(1), person(2, { userName: 'admin' })])
   const dry = await kit.admin.ingestDirectorySnapshot({ body: { ...body, dry_run: true } })

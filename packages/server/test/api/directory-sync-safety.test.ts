@@ -19,7 +19,7 @@ const idsOf = async (kit: Kit) => {
 const statusOf = async (kit: Kit, user_id: string | undefined) =>
   (await kit.admin.getUser({ params: { user_id: user_id ?? '' } })).status
 
-test('what directories may do', async (t) => {
+test('limits of directories', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   /** Each part in a tenant of its own. */
   const part = (what: string, work: (kit: Kit) => Promise<void>) =>
@@ -28,15 +28,16 @@ test('what directories may do', async (t) => {
       const adminKey = await kit.keyFor('tenant_admin', tenant)
       await work({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) })
     })
-  await part('twenty snapshots at once on two replicas: each is taken whole, in order of time, or refused', atOnce)
-  await part('a directory of another tenant is nobody else\u2019s, by name or by run', ofAnother)
-  await part('a run that dies in the middle leaves nothing but its failure', dies)
-  await t.test('nobody loses their last administrator to a directory, nor anyone to a weaker caller', () =>
-    byAdministrators(kit),
+  await part('twenty concurrent snapshots on two replicas are each applied whole in order of time, or refused', atOnce)
+  await part('a directory of another tenant is not found, by name or by run', ofAnother)
+  await part('an interrupted run leaves only its failure', dies)
+  await t.test(
+    'a directory can neither remove the last administrator nor give a weak caller power over stronger users',
+    () => byAdministrators(kit),
   )
 })
 
-test('who is suspended by a run is out on every replica at once: session, device, connection', async (t) => {
+test('a user suspended by a run is refused on every replica at once: session, device, connection', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin, publicUrl: baseUrl } = kit
   const [here, there] = kit.replicas as [Replica, Replica]

@@ -21,7 +21,7 @@ const tables = async ({ db, tenant }: Kit) => {
   return JSON.stringify(all)
 }
 
-test('a directory is followed: who comes, who changes, who goes and who comes back', async (t) => {
+test('users who join, change, leave and return in a directory are followed', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const all = people(30)
@@ -94,7 +94,7 @@ test('a directory is followed: who comes, who changes, who goes and who comes ba
   assert.equal((await admin.listAuditEvents({ query: { kind: 'directory.synced' } })).items.length, 6)
 })
 
-test('a snapshot too long to be read at once is refused as a short one is, and taken once by its key', async (t) => {
+test('a long snapshot is refused like a short one, and accepted once per idempotency key', async (t) => {
   const kit = await startKit(t)
   const snapshot = snapshotOf(people(1500), [group('all', people(1500))], { dry_run: true })
   const send = (body: object) =>
@@ -114,7 +114,7 @@ test('a snapshot too long to be read at once is refused as a short one is, and t
   assert.match(other.text, /was used for another request/)
 })
 
-test('what looks like a mistake is held until somebody confirms it, and then judged anew', async (t) => {
+test('a mass change is held until confirmed, and then judged again', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const all = people(60)
@@ -170,7 +170,7 @@ test('what looks like a mistake is held until somebody confirms it, and then jud
   assert.deepEqual([sure.status, sure.counts.users.suspended, sure.counts.groups.emptied], ['applied', 40, 1])
 })
 
-test('undo puts back whom the newest run suspended and moved, where nobody touched them since', async (t) => {
+test('undo restores users suspended and moved by the newest run, unless they were changed since', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const all = people(40)
@@ -218,7 +218,7 @@ test('undo puts back whom the newest run suspended and moved, where nobody touch
   assert.equal((await admin.getDirectoryRun({ params: { run_id: again.run_id } })).undone_at, null)
 })
 
-test('only what the directory made is touched, and nobody is taken over by a name', async (t) => {
+test('a run changes only users and groups of its directory, and takes over none by name', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { admin } = kit

@@ -29,14 +29,14 @@ async function onRecord<K extends AuditKind>(kit: Kit, kind: K) {
   return events
 }
 
-test('credentials that fail', async (t) => {
+test('failed authentication', async (t) => {
   const kit = await startKit(t, { config: { authFailuresPerMinute: 60 } })
   const { admin } = kit
   const others = createPeppers([{ key: createSecretKey(Buffer.alloc(32, 9)), isRetired: false }], 1)
   const forge = () => mintToken(others, 'hfk', kit.tenant).token
 
   await t.test(
-    'from one address they are told to wait, while good ones pass, and other addresses are not concerned',
+    'failures from one address are throttled, while valid credentials pass and other addresses are unaffected',
     async () => {
       const began = performance.now()
       const answers = await times(60, (i) => use(kit, i % 3 === 0 ? kit.adminKey : forge()))
@@ -52,42 +52,47 @@ test('credentials that fail', async (t) => {
     },
   )
 
-  await t.test('one that was issued here is on record, once at once however often it is tried', async () => {
-    const from = (localAddress: string) => ({ localAddress })
-    const { api_key, secret } = await admin.createApiKey({ body: { name: 'leaked', role: 'viewer' } })
-    await admin.revokeApiKey({ params: { key_id: api_key.key_id } })
-    const tried = await times(5, () => use(kit, secret, from('127.0.0.10')))
-    assert.deepEqual(statuses(tried), new Set([401]))
-    const { secret: token, enrollment_token } = await admin.generateToken({ body: { max_uses: 0 } })
-    const device = await enrollRaw(kit, token)
-    await admin.changeDevice({ body: { operation: 'suspend', device_id: device.id } })
-    assert.notEqual((await call(kit, operation('policyDigest'), device.caller)).status, 200)
-    await admin.revokeToken({ params: { token_id: enrollment_token.token_id } })
-    await assert.rejects(enrollRaw(kit, token), /401|429/)
-    const [event, ...more] = await onRecord(kit, 'api_key.refused')
-    assert.deepEqual(more, [])
-    const { key_id, reason, refused, source_ip, outcome } = event as Record<string, unknown>
-    assert.deepEqual(
-      { key_id, reason, refused, source_ip, outcome },
-      { key_id: api_key.key_id, reason: 'revoked', refused: 1, source_ip: '127.0.0.10', outcome: 'refused' },
-    )
-    const [device_refused] = await onRecord(kit, 'device.refused')
-    assert.deepEqual([device_refused?.device_id, device_refused?.reason], [device.id, 'suspended'])
-    const [token_refused] = await onRecord(kit, 'enrollment_token.refused')
-    assert.deepEqual([token_refused?.token_id, token_refused?.reason], [enrollment_token.token_id, 'revoked'])
-  })
+  await t.test(
+    'a revoked credential that was issued here is recorded once at once, however often it is tried',
+    async () => {
+      const from = (localAddress: string) => ({ localAddress })
+      const { api_key, secret } = await admin.createApiKey({ body: { name: 'leaked', role: 'viewer' } })
+      await admin.revokeApiKey({ params: { key_id: api_key.key_id } })
+      const tried = await times(5, () => use(kit, secret, from('127.0.0.10')))
+      assert.deepEqual(statuses(tried), new Set([401]))
+      const { secret: token, enrollment_token } = await admin.generateToken({ body: { max_uses: 0 } })
+      const device = await enrollRaw(kit, token)
+      await admin.changeDevice({ body: { operation: 'suspend', device_id: device.id } })
+      assert.notEqual((await call(kit, operation('policyDigest'), device.caller)).status, 200)
+      await admin.revokeToken({ params: { token_id: enrollment_token.token_id } })
+      await assert.rejects(enrollRaw(kit, token), /401|429/)
+      const [event, ...more] = await onRecord(kit, 'api_key.refused')
+      assert.deepEqual(more, [])
+      const { key_id, reason, refused, source_ip, outcome } = event as Record<string, unknown>
+      assert.deepEqual(
+        { key_id, reason, refused, source_ip, outcome },
+        { key_id: api_key.key_id, reason: 'revoked', refused: 1, source_ip: '127.0.0.10', outcome: 'refused' },
+      )
+      const [device_refused] = await onRecord(kit, 'device.refused')
+      assert.deepEqual([device_refused?.device_id, device_refused?.reason], [device.id, 'suspended'])
+      const [token_refused] = await onRecord(kit, 'enrollment_token.refused')
+      assert.deepEqual([token_refused?.token_id, token_refused?.reason], [enrollment_token.token_id, 'revoked'])
+    },
+  )
 })
 
-test('everybody else at the doors', async (t) => {
+test('admission of other callers', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('what is refused without a credential, or with a token that is used up, is on record once at once', () =>
+  await t.test('a refusal without a credential, or with a used token, is recorded once at once', () =>
     onceOnRecord(kit),
   )
-  await t.test('bodies of strangers are short, few-named, and not waited for', () => ofStrangers(kit))
-  await t.test('a moment that is none is refused where it is read', () => moments(kit))
-  await t.test('a key does what its owner may do now', () => keyOf(kit))
-  await t.test('a device stands and falls with its user and with the key that the tenant asks for', () => deviceOf(kit))
-  await t.test('everyone has a rate: a device, a session, a key; and nobody uses up that of another', () => rates(kit))
+  await t.test('bodies of unauthenticated callers are limited in length, names and time', () => ofStrangers(kit))
+  await t.test('an invalid time is refused where it is read', () => moments(kit))
+  await t.test('an API key has the current permissions of its owner', () => keyOf(kit))
+  await t.test('a device is refused with its user, and without the key binding that the tenant requires', () =>
+    deviceOf(kit),
+  )
+  await t.test('devices, sessions and keys each have their own rate', () => rates(kit))
 })
 
 async function onceOnRecord(kit: Kit): Promise<void> {

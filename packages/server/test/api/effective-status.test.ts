@@ -107,7 +107,7 @@ async function setColumns(kit: Kit, { device }: Made, set: ReturnType<typeof sql
   })
 }
 
-test('list, filter, detail, counts and explanation say of a device what it and the gateways are told', async (t) => {
+test('list, filter, detail, counts and explanation agree on the effective status of a device', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { admin } = kit
@@ -131,7 +131,7 @@ test('list, filter, detail, counts and explanation say of a device what it and t
       () => false,
     )
 
-  await t.test('where no gateway is up, the policy allows and nothing is reached', async () => {
+  await t.test('if no gateway is up, the policy allows and the decision is deny', async () => {
     for (const who of [asked, { user_id }]) {
       const found = await explain(who)
       assert.deepEqual(
@@ -186,7 +186,7 @@ test('list, filter, detail, counts and explanation say of a device what it and t
       if (ofUser) assert.match(alone.reason, ofUser)
       await go?.(kit, made)
     })
-  await t.test('a terminated session keeps the device out for a while', async () => {
+  await t.test('a terminated session blocks the device for a while', async () => {
     const next = await enroll(kit, 'next', { user_id, now: clock.now })
     await beat()
     await gateway.pull()
@@ -200,7 +200,7 @@ test('list, filter, detail, counts and explanation say of a device what it and t
     const found = await explain({ device_id: next.id })
     assert.deepEqual([found.decision, found.policy_decision, found.blocked_by[0]?.kind], ['deny', 'allow', 'session'])
   })
-  await t.test('a plan without room for another session keeps out whoever has none, as metering does', async () => {
+  await t.test('a plan without another session denies devices without one, as metering does', async () => {
     const [a, b] = [
       await enroll(kit, 'first', { user_id, now: clock.now }),
       await enroll(kit, 'second', { now: clock.now }),

@@ -18,7 +18,7 @@ const mark = (kit: Kit, user_id: string, break_glass = true) =>
 const lock = (kit: Kit, id: string) => kit.admin.createLock({ body: { target: { type: 'user', id }, reason: 'tried' } })
 const holders = async (kit: Kit) => (await kit.admin.listUsers({ query: { role: 'tenant_admin' } })).items
 
-test('identity providers become the only way in, and what keeps a way open can not go', async (t) => {
+test('single sign-on can be enforced, and the last fallback account or provider cannot be removed', async (t) => {
   const { kit, params, set, signIn, reasons } = await startFederated(t, {
     people,
     settings: { provisioning: 'create' },
@@ -137,7 +137,7 @@ test('identity providers become the only way in, and what keeps a way open can n
   await kit.admin.deleteIdentityProvider({ params })
 })
 
-test('who may say that somebody is break-glass, and who may open passwords again', async (t) => {
+test('break-glass users and password sign-in need the permission to set them', async (t) => {
   const kit = await startKit(t)
   const tina = await makeUser(kit, 'tina', ['tenant_admin'])
   const body = { user_id: tina, break_glass: true }
@@ -161,7 +161,7 @@ test('who may say that somebody is break-glass, and who may open passwords again
   )
 })
 
-test('of twenty at once, on two replicas, who take away what keeps the way open, one is too many', async (t) => {
+test('of twenty concurrent removals on two replicas, the last fallback stays', async (t) => {
   const { kit, params, provider } = await startFederated(t, { people, replicas: 2 })
   // The platform may stop the last one.
   const key = await kit.keyFor('tenant_admin')
@@ -226,7 +226,7 @@ test('of twenty at once, on two replicas, who take away what keeps the way open,
   await enforce(kit, false)
 })
 
-test('it holds at each door by itself: where it was not heard of yet, and for a session that was opened meanwhile', async (t) => {
+test('enforcement is checked at each sign-in, also before the replica is notified, and for open sessions', async (t) => {
   const kit = await startKit(t)
   const { tenant } = kit
   await makeUser(kit, 'ana', ['viewer'])
@@ -243,7 +243,7 @@ test('it holds at each door by itself: where it was not heard of yet, and for a 
   assert.equal((await session.get('/v1/admin/me')).status, 401)
 })
 
-test('who runs the server comes in when nobody else can', async (t) => {
+test('the operator can recover access when nobody else can sign in', async (t) => {
   const { kit } = await startFederated(t, { people, replicas: 2 })
   const safe = await makeUser(kit, 'safe', ['tenant_admin'])
   await mark(kit, safe)

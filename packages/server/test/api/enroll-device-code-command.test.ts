@@ -4,7 +4,7 @@ import { startEnrollCommand } from '../enroll-command.ts'
 import { startKit } from '../kit.ts'
 import { startRealProvider } from '../providers/real-provider.ts'
 
-test('holdfast device enroll --device-code: somebody approves the machine at oidc-provider, or refuses', async (t) => {
+test('holdfast device enroll --device-code: a person approves the machine at oidc-provider, or refuses', async (t) => {
   const idp = await startRealProvider(t, {
     clients: [
       {

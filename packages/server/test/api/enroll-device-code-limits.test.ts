@@ -9,12 +9,12 @@ import { promptly } from '../promptly.ts'
 
 const waiting = 'authorization_pending'
 
-test('machines that wait for a person', async (t) => {
+test('machines that wait for approval', async (t) => {
   const g = await startGrants(t)
   const { kit, clock, second } = g
 
   await t.test(
-    'of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls',
+    'of twenty concurrent polls on two replicas one asks the provider, and of twenty finishes one enrolls',
     async () => {
       const machine = await g.begun()
       const onBoth = (i: number): Machine => ({ ...machine, on: i % 2 ? second : kit })
@@ -34,7 +34,7 @@ test('machines that wait for a person', async (t) => {
     },
   )
 
-  await t.test('a request is held until somebody has approved, on either replica', async () => {
+  await t.test('a poll is held until the approval, on either replica', async () => {
     g.idp.deviceChanged.interval = 1
     const machine = await g.begun()
     const first = await g.status(machine)
@@ -59,7 +59,7 @@ test('machines that wait for a person', async (t) => {
   })
 })
 
-test('machines that wait are bounded, of an address and of a tenant, and what is over is forgotten', async (t) => {
+test('waiting machines are limited per address and tenant, and expired ones are deleted', async (t) => {
   const g = await startGrants(t)
   const { kit, clock } = g
   const beginOne = async () => (await g.begin(await g.newMachine())).status

@@ -6,7 +6,7 @@ import { startEnrollCommand } from '../enroll-command.ts'
 import { startKit } from '../kit.ts'
 import { startRealProvider } from '../providers/real-provider.ts'
 
-test('holdfast device enroll --oidc: a person signs in at oidc-provider, and the device is theirs', async (t) => {
+test('holdfast device enroll --oidc: a person signs in at oidc-provider, and owns the device', async (t) => {
   const redirect_uris = ['http://127.0.0.1/callback']
   const idp = await startRealProvider(t, {
     clients: [{ client_id: 'laptops', redirect_uris, application_type: 'native' }],

@@ -20,19 +20,16 @@ import { bearer, call, deviceCaller, operation, type Raw } from '../world.ts'
 const enroll = operation('enrollByOidc')
 const device = { name: 'phone', platform: 'ios' }
 
-test('a device is enrolled by an identity provider', async (t) => {
+test('enrollment by an OpenID provider', async (t) => {
   const w = await start(t)
-  await t.test(
-    'whatever does not prove who it is and for which key is the same 401; why is in the audit event alone',
-    () => unproven(w),
-  )
-  await t.test('a person who signs in at the identity provider enrolls a device of their own', () => ownDevice(w))
-  await t.test('a code of a public client enrolls as an ID token does', () => byCode(w))
-  await t.test('groups of which the provider could not be asked stay as they are', () => unknownGroups(w))
-  await t.test('a provider that is turned off, or enrolls nobody, and a user who is suspended: the same 401', () =>
+  await t.test('every invalid proof gets the same 401, and only the audit event has the reason', () => unproven(w))
+  await t.test('a person who signs in at the provider enrolls a device of their own', () => ownDevice(w))
+  await t.test('a code of a public client enrolls like an ID token', () => byCode(w))
+  await t.test('groups that the provider could not supply stay unchanged', () => unknownGroups(w))
+  await t.test('a disabled provider, one without enrollment, and a suspended user get the same 401', () =>
     notAdmitted(w),
   )
-  await t.test('what is changed of a provider while it is asked holds for who is on the way', () => onTheWay(w))
+  await t.test('a change of a provider during a request applies to that request', () => onTheWay(w))
 })
 
 async function unproven(w: World): Promise<void> {

@@ -4,7 +4,7 @@ import { openBrowser } from '../browser.ts'
 import { startEnrollCommand } from '../enroll-command.ts'
 import { startSaml } from '../saml.ts'
 
-test('holdfast device enroll --saml: a person signs in, our page hands it on, and the device is theirs', async (t) => {
+test('holdfast device enroll --saml: a person signs in, our page passes the response on, and the person owns the device', async (t) => {
   const { kit, provider, acs, answer } = await startSaml(t, { settings: { enrollment: true } })
   const command = await startEnrollCommand(t, kit)
 

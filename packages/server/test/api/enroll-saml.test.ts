@@ -42,7 +42,7 @@ async function reasonOf({ kit }: Pick<SamlWorld, 'kit'>, answer: Raw): Promise<u
   return items.map((e) => ('reason' in e ? e.reason : e.kind)).join()
 }
 
-test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
+test('enrollment by SAML, on two replicas', async (t) => {
   const w = await start(t)
 
   await t.test('a person who signs in by SAML enrolls a device of their own', async () => {
@@ -92,7 +92,7 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
     for (const secret of [mine.challenge, credential, request_id, form.SAMLResponse]) assert.ok(!told.includes(secret))
   })
 
-  await t.test('a response enrolls the one device that it was asked for with, once, on any replica', async () => {
+  await t.test('a response enrolls only the device that requested it, once, on any replica', async () => {
     const { kit, acs, answer, machine, beginWith, finishWith, clock, idp } = w
     const pages = new Set<string>()
     const before = (await kit.admin.listDevices()).items.length
@@ -173,7 +173,7 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
     assert.equal(idp.hits, 1)
   })
 
-  await t.test('a key that a weaker administrator set enrolls no device of a stronger person', async () => {
+  await t.test('a key set by a weaker administrator enrolls no device of a stronger person', async () => {
     const { kit, answer, machine, beginWith, finishWith, params, idp, set } = w
     const user_id = await makeUser(kit, 'root', ['platform_admin'])
     const subject = 'root there'
@@ -200,7 +200,7 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
   })
 
   await t.test(
-    'approval, the limit of devices and the provider hold as for others; where it leads is this machine',
+    'approval, device limits and the provider apply as elsewhere, and the response goes to a loopback address',
     async () => {
       const { kit, answer, machine, beginWith, finishWith, set } = w
       const bea = { subject: 'bea', attributes: { username: 'bea', email: 'bea@example.com' } }

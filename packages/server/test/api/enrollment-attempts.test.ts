@@ -23,7 +23,7 @@ const device = { name: 'laptop', platform: 'linux' } as const
 const tryOut = (kit: Kit, secret: string, body: object = { device }) =>
   call(kit, operation('enroll'), deviceCaller(secret, generateKey('ES256').privateJwk), body)
 
-test('a token shows its newest use, why it was refused, and how often', async (t) => {
+test('a token shows its newest use, the reason of its refusal and the number of refusals', async (t) => {
   const kit = await startKit(t)
   const fresh = await tokenOf(kit)
   const before = await tokenNow(kit, fresh.id)
@@ -123,7 +123,7 @@ test('a token shows its newest use, why it was refused, and how often', async (t
   }
 })
 
-test('an enrollment that is granted shows too, and its device at once', async (t) => {
+test('a successful enrollment shows at the token, with its device, at once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const granted = await tokenOf(kit, { max_uses: 0 })
   const waiting = await tokenOf(kit, { requires_approval: true })

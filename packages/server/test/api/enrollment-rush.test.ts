@@ -44,11 +44,11 @@ const withTenant = async (kit: Kit): Promise<Kit> => {
   return { ...kit, tenant, admin: await kit.as('tenant_admin', tenant) }
 }
 
-test('enrollments at once, each rush in a tenant of its own', async (t) => {
+test('concurrent enrollments, each test in a tenant of its own', async (t) => {
   const shared = await startKit(t, { replicas: 2 })
 
   await t.test(
-    'forty enrollments at once on two replicas: each its device, its address, its use, its record',
+    'forty concurrent enrollments on two replicas each get a device, an address, a use and an event',
     async () => {
       const kit = await withTenant(shared)
       const { secret: token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
@@ -76,25 +76,22 @@ test('enrollments at once, each rush in a tenant of its own', async (t) => {
     },
   )
 
-  await t.test(
-    'tokens mixed in the same rush: the one with five uses gives five, the others are not held up by it',
-    async () => {
-      const kit = await withTenant(shared)
-      const limited = await kit.admin.generateToken({ body: { max_uses: 5 } })
-      const open = await kit.admin.generateToken({ body: { max_uses: 0 } })
-      const revoked = await kit.admin.generateToken({ body: { max_uses: 0 } })
-      const tokens = [limited, limited, open, open, revoked, revoked]
-      await kit.admin.revokeToken({ params: { token_id: revoked.enrollment_token.token_id } })
-      const answers = await enrollMany(kit, 30, (i) => tokens[i % 6]!.secret)
-      const of = (token: typeof open) => countOf(answers.filter((_, i) => tokens[i % 6] === token))
-      assert.deepEqual([of(limited), of(open), of(revoked)], [{ 201: 5, 401: 5 }, { 201: 10 }, { 401: 10 }])
-      assert.equal(await usesOf(kit, limited.enrollment_token), 5)
-      assert.equal(await usesOf(kit, open.enrollment_token), 10)
-      assert.equal((await devicesOf(kit)).length, 15)
-    },
-  )
+  await t.test('a token with five uses enrolls five devices, and does not delay other tokens', async () => {
+    const kit = await withTenant(shared)
+    const limited = await kit.admin.generateToken({ body: { max_uses: 5 } })
+    const open = await kit.admin.generateToken({ body: { max_uses: 0 } })
+    const revoked = await kit.admin.generateToken({ body: { max_uses: 0 } })
+    const tokens = [limited, limited, open, open, revoked, revoked]
+    await kit.admin.revokeToken({ params: { token_id: revoked.enrollment_token.token_id } })
+    const answers = await enrollMany(kit, 30, (i) => tokens[i % 6]!.secret)
+    const of = (token: typeof open) => countOf(answers.filter((_, i) => tokens[i % 6] === token))
+    assert.deepEqual([of(limited), of(open), of(revoked)], [{ 201: 5, 401: 5 }, { 201: 10 }, { 401: 10 }])
+    assert.equal(await usesOf(kit, limited.enrollment_token), 5)
+    assert.equal(await usesOf(kit, open.enrollment_token), 10)
+    assert.equal((await devicesOf(kit)).length, 15)
+  })
 
-  await t.test('one key makes one device, however often and wherever it asks at once, and takes one use', async () => {
+  await t.test('one key enrolls one device and takes one use, however many requests arrive at once', async () => {
     const kit = await withTenant(shared)
     const first = await kit.admin.generateToken({ body: { max_uses: 2 } })
     const second = await kit.admin.generateToken({ body: { max_uses: 2 } })
@@ -126,7 +123,7 @@ test('enrollments at once, each rush in a tenant of its own', async (t) => {
     )
   })
 
-  await t.test('a stolen enrollment request sent again at once, to both replicas, counts once', async () => {
+  await t.test('a copied enrollment request that is sent to both replicas counts once', async () => {
     const kit = await withTenant(shared)
     const { secret: token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const { method, path } = operation('enroll')
@@ -140,7 +137,7 @@ test('enrollments at once, each rush in a tenant of its own', async (t) => {
     assert.equal(await usesOf(kit, enrollment_token), 1)
   })
 
-  await t.test('whose user is held for long is told to come again, and keeps nobody else waiting', async () => {
+  await t.test('an enrollment whose user is locked for long is told to retry, and delays no other', async () => {
     const kit = await withTenant(shared)
     const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
     const { user: other } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ben' } } })
@@ -166,23 +163,20 @@ test('enrollments at once, each rush in a tenant of its own', async (t) => {
     assert.deepEqual(countOf(await waiting), { 201: 2 })
   })
 
-  await t.test(
-    'a user has no more devices than the token allows, however many come at once and by which token',
-    async () => {
-      const kit = await withTenant(shared)
-      const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
-      const terms = { max_uses: 0, user_id: user.user_id, max_devices_per_user: 3 }
-      const tokens = [await kit.admin.generateToken({ body: terms }), await kit.admin.generateToken({ body: terms })]
-      const answers = await enrollMany(kit, 10, (i) => tokens[i % 2]!.secret)
-      assert.deepEqual(countOf(answers), { 201: 3, 409: 7 })
-      assert.match(answers.find((a) => a.status === 409)!.text, /entitlement_exceeded.*3 devices/)
-      assert.equal((await devicesOf(kit)).length, 3)
-      const uses = await Promise.all(tokens.map((made) => usesOf(kit, made.enrollment_token)))
-      assert.equal(uses[0]! + uses[1]!, 3, 'who is refused takes no use')
-    },
-  )
+  await t.test('a user gets no more devices than the token allows, across concurrent requests and tokens', async () => {
+    const kit = await withTenant(shared)
+    const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
+    const terms = { max_uses: 0, user_id: user.user_id, max_devices_per_user: 3 }
+    const tokens = [await kit.admin.generateToken({ body: terms }), await kit.admin.generateToken({ body: terms })]
+    const answers = await enrollMany(kit, 10, (i) => tokens[i % 2]!.secret)
+    assert.deepEqual(countOf(answers), { 201: 3, 409: 7 })
+    assert.match(answers.find((a) => a.status === 409)!.text, /entitlement_exceeded.*3 devices/)
+    assert.equal((await devicesOf(kit)).length, 3)
+    const uses = await Promise.all(tokens.map((made) => usesOf(kit, made.enrollment_token)))
+    assert.equal(uses[0]! + uses[1]!, 3, 'who is refused takes no use')
+  })
 
-  await t.test('the last addresses go to as many devices as there are', async () => {
+  await t.test('the last addresses are given to as many devices', async () => {
     const kit = await withTenant(shared)
     const { secret: token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     await kit.db.inTenant(kit.tenant, (tx) =>
@@ -199,7 +193,7 @@ test('enrollments at once, each rush in a tenant of its own', async (t) => {
   })
 
   await t.test(
-    'whoever enrolls with the key of a device that is just being revoked waits without holding up the tenant',
+    'an enrollment with the key of a device under revocation waits without blocking the tenant',
     async () => {
       const kit = await withTenant(shared)
       const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })

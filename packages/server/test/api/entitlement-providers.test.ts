@@ -5,7 +5,7 @@ import { limit, usedOf } from '../entitlements.ts'
 import { startFederated } from '../federation.ts'
 import { fresh, start as startOidc } from '../oidc-enrollment.ts'
 
-test('whoever a provider would make a user of finds no place; whoever is one signs in', async (t) => {
+test('the user limit refuses a person whom the provider would create, and not an existing user', async (t) => {
   const people = { anna: { name: 'anna' }, ben: { name: 'ben' } }
   const { kit, signIn, set, reasons } = await startFederated(t, { people })
   await set({ provisioning: 'create' })
@@ -19,7 +19,7 @@ test('whoever a provider would make a user of finds no place; whoever is one sig
   assert.equal((await signIn('ben')).answer.status, 200)
 })
 
-test('an enrollment by a provider that finds no place for its device leaves no user', async (t) => {
+test('an enrollment by a provider that exceeds the device limit creates no user', async (t) => {
   const w = await startOidc(t)
   const { kit, provider } = w
   await changeIdentityProvider(kit.admin, { params: { provider_id: provider.provider_id } }, { provisioning: 'create' })

@@ -23,11 +23,11 @@ const create =
   (name: Parameters<typeof operation>[0], body: (i: number) => object, path?: string) => (at: Kit, i: number) =>
     call(at, { ...operation(name), ...(path && { path }) }, bearer(at.adminKey), body(i))
 
-test('limits of tenants of one deployment of two replicas', async (t) => {
+test('limits of tenants, on two replicas', async (t) => {
   const deployment = await startKit(t, { replicas: 2 })
 
   await t.test(
-    'of 20 who enroll at once, on two replicas, against a limit of 5 exactly 5 are let in; one revoked makes room for one',
+    'of 20 concurrent enrollments on two replicas against a limit of 5 exactly 5 succeed, and a revocation frees one',
     async () => {
       const kit = await tenantOf(deployment)
       await limit(kit, { devices: 5 })
@@ -54,7 +54,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     },
   )
 
-  await t.test('the same for users, API keys and gateways', async () => {
+  await t.test('of concurrent users, API keys and gateways exactly as many as the limit are created', async () => {
     const kit = await tenantOf(deployment)
     const has = { users: await usedOf(kit, 'users'), api_keys: await usedOf(kit, 'api_keys') }
     await limit(kit, { users: has.users + 5, api_keys: has.api_keys + 5, gateways: 5 })
@@ -93,7 +93,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     assert.equal((await rush(kit, newGateway)).length, 1)
   })
 
-  await t.test('an API key that has run out makes room', async () => {
+  await t.test('an expired API key frees its place', async () => {
     const kit = await tenantOf(deployment)
     await limit(kit, { api_keys: (await usedOf(kit, 'api_keys')) + 1 })
     const { api_key } = await kit.admin.createApiKey({
@@ -111,7 +111,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     await kit.admin.createApiKey({ body: { name: 'next', role: 'viewer' } })
   })
 
-  await t.test('a batch takes its places at once: all of it, or nothing', async () => {
+  await t.test('a batch is admitted whole or not at all', async () => {
     const kit = await tenantOf(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const made = await times(6, (i) => enrollRaw(kit, token, `d${i}`))
@@ -134,7 +134,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     assert.equal(dry.summary.changed, 1, 'a dry run says what would move')
   })
 
-  await t.test('a directory takes its places at once; who leaves makes room for who comes with it', async () => {
+  await t.test('a directory snapshot is admitted whole, and users who leave make room for those who join', async () => {
     const kit = await tenantOf(deployment)
     const before = await usedOf(kit, 'users')
     await limit(kit, { users: before + 10 })
@@ -153,54 +153,50 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     assert.deepEqual([refused.status, refused.json.status], [409, '409'], refused.text)
   })
 
-  await t.test(
-    'sessions beyond the limit are ended and their gateway is told; those that run are left alone',
-    async () => {
-      const kit = await tenantOf(deployment)
-      const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
-      const devices = await times(4, (i) => enrollRaw(kit, token, `d${i}`))
-      const { client } = await withGateway(kit)
-      const samples = devices.map((d) => ({
-        session_id: encodeId('vpn_session', crypto.randomUUID()),
-        device_id: d.id,
-        state: 'active',
-        rx_bytes: 10,
-        tx_bytes: 1,
-      }))
-      await limit(kit, { sessions: 2 })
-      const first = await client.metering({ body: report(samples.slice(0, 2)) as never })
-      assert.equal(first.accepted, 2)
-      await limit(kit, { sessions: 1 })
-      const second = await client.metering({ body: report(samples) as never })
-      assert.deepEqual([second.accepted, second.rejected], [4, []], 'what was carried counts')
-      const kept = samples.slice(2).map((s) => s.session_id)
-      assert.deepEqual(second.ended_sessions?.map((s) => [s.session_id, s.reason]).sort(), [
-        ...kept.map((id) => [id, 'entitlement_exceeded']).sort(),
-      ])
-      assert.match(second.ended_sessions?.[0]?.detail ?? '', /the plan has no room/)
-      const event = await tells(kit, 'sessions', 1)
-      assert.deepEqual([event?.used, event?.refused, event?.actor.type], [2, 2, 'gateway'])
-      assert.deepEqual([...toldLimits].sort(), [...countedMetrics].sort(), 'every limit tells')
-      const heard = await call(kit, operation('telemetry'), devices[2]!.caller, {
-        events: [{ event_id: 'e1', kind: 'failed', at: new Date().toISOString(), session_id: kept[0] }],
-      })
-      assert.deepEqual(heard.json.ended_sessions, [{ session_id: kept[0], reason: 'entitlement_exceeded' }])
-      const ends = []
-      for (const { session_id } of samples)
-        ends.push((await kit.admin.getSession({ params: { session_id } })).end_reason)
-      assert.deepEqual(ends, [null, null, 'entitlement_exceeded', 'entitlement_exceeded'])
-      assert.equal((await statusOf(kit)).of('sessions').state, 'over')
+  await t.test('sessions above the limit are ended and their gateway is told; running sessions stay', async () => {
+    const kit = await tenantOf(deployment)
+    const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+    const devices = await times(4, (i) => enrollRaw(kit, token, `d${i}`))
+    const { client } = await withGateway(kit)
+    const samples = devices.map((d) => ({
+      session_id: encodeId('vpn_session', crypto.randomUUID()),
+      device_id: d.id,
+      state: 'active',
+      rx_bytes: 10,
+      tx_bytes: 1,
+    }))
+    await limit(kit, { sessions: 2 })
+    const first = await client.metering({ body: report(samples.slice(0, 2)) as never })
+    assert.equal(first.accepted, 2)
+    await limit(kit, { sessions: 1 })
+    const second = await client.metering({ body: report(samples) as never })
+    assert.deepEqual([second.accepted, second.rejected], [4, []], 'what was carried counts')
+    const kept = samples.slice(2).map((s) => s.session_id)
+    assert.deepEqual(second.ended_sessions?.map((s) => [s.session_id, s.reason]).sort(), [
+      ...kept.map((id) => [id, 'entitlement_exceeded']).sort(),
+    ])
+    assert.match(second.ended_sessions?.[0]?.detail ?? '', /the plan has no room/)
+    const event = await tells(kit, 'sessions', 1)
+    assert.deepEqual([event?.used, event?.refused, event?.actor.type], [2, 2, 'gateway'])
+    assert.deepEqual([...toldLimits].sort(), [...countedMetrics].sort(), 'every limit tells')
+    const heard = await call(kit, operation('telemetry'), devices[2]!.caller, {
+      events: [{ event_id: 'e1', kind: 'failed', at: new Date().toISOString(), session_id: kept[0] }],
+    })
+    assert.deepEqual(heard.json.ended_sessions, [{ session_id: kept[0], reason: 'entitlement_exceeded' }])
+    const ends = []
+    for (const { session_id } of samples) ends.push((await kit.admin.getSession({ params: { session_id } })).end_reason)
+    assert.deepEqual(ends, [null, null, 'entitlement_exceeded', 'entitlement_exceeded'])
+    assert.equal((await statusOf(kit)).of('sessions').state, 'over')
 
-      // A device that returns replaces its own session.
-      const again = { ...samples[0]!, session_id: encodeId('vpn_session', crypto.randomUUID()) }
-      await client.metering({ body: report([again]) as never })
-      const now = await kit.admin.listSessions({ query: { state: 'active' } })
-      assert.ok(now.items.some((x) => x.session_id === again.session_id))
-      assert.equal(await usedOf(kit, 'sessions'), 2)
-    },
-  )
+    // A device that returns replaces its own session.
+    const again = { ...samples[0]!, session_id: encodeId('vpn_session', crypto.randomUUID()) }
+    await client.metering({ body: report([again]) as never })
+    const now = await kit.admin.listSessions({ query: { state: 'active' } })
+    assert.ok(now.items.some((x) => x.session_id === again.session_id))
+    assert.equal(await usedOf(kit, 'sessions'), 2)
+  })
 
-  await t.test('a limit that is lowered takes nothing away; alerts say what is near it, once', async () => {
+  await t.test('a lowered limit removes nothing, and alerts report once what is near it', async () => {
     const kit = await tenantOf(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const devices = await times(8, (i) => enrollRaw(kit, token, `d${i}`))
@@ -230,7 +226,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     assert.deepEqual(await alerts(), [])
   })
 
-  await t.test('what a plan allows holds for every tenant that has it, from its change on', async () => {
+  await t.test('a change of a plan applies to all its tenants at once', async () => {
     const kit = await tenantOf(deployment)
     const plan = await kit.admin.createPlan({ body: { name: 'team', limits: { gateways: 1 }, features: ['siem'] } })
     const tenant_id = encodeId('tenant', kit.tenant)
@@ -256,7 +252,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     await assert.rejects(kit.admin.deletePlan({ params: { plan_id } }), refusedWith(422, /is that of tenants \(1\)/))
   })
 
-  await t.test('a counter that was tampered with is found at night, put right, and on record', async () => {
+  await t.test('a wrong counter is found by the nightly job, corrected and recorded', async () => {
     const kit = await tenantOf(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     await times(3, (i) => enrollRaw(kit, token, `d${i}`))

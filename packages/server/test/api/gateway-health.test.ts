@@ -35,7 +35,7 @@ test('gateway health and impact', async (t: TestContext) => {
   const outcomes = async (query: object = {}) =>
     Object.fromEntries((await impact(query)).items.map((d) => [d.device_name, d.outcome]))
 
-  await t.test('states with reasons, healthy to down, and a summary', async () => {
+  await t.test('gateways have a status with reasons, and a summary counts them', async () => {
     assert.equal((await healthOf('a')).status, 'never_seen')
     await beat()
     await beat(bClient)
@@ -62,14 +62,14 @@ test('gateway health and impact', async (t: TestContext) => {
     assert.deepEqual((await admin.gatewayHealth({ query: { pool_id: exampleId('gateway_pool') } })).items, [])
   })
 
-  await t.test('pages by name go on where they were', async () => {
+  await t.test('health pages by name continue with a cursor', async () => {
     const first = await admin.gatewayHealth({ query: { limit: 1 } })
     const second = await admin.gatewayHealth({ query: { limit: 1, cursor: first.next_cursor! } })
     assert.deepEqual([first.items[0]?.name, second.items[0]?.name, second.summary], ['a', 'b', null])
     assert.equal(second.next_cursor, null)
   })
 
-  await t.test('one that comes back stands by behind the others, for five minutes without a pause', async () => {
+  await t.test('a gateway that returns stands by for five steady minutes', async () => {
     assert.deepEqual(await order(), ['b'])
     await beat()
     assert.deepEqual(await order(), ['b', 'a'], 'although it has the lesser id')
@@ -97,7 +97,7 @@ test('gateway health and impact', async (t: TestContext) => {
     assert.equal((await healthOf('a')).stands_by_until, null)
   })
 
-  await t.test('one that has its share of the capacity stands by', async () => {
+  await t.test('a gateway at its share of the capacity stands by', async () => {
     await changeGatewayPool(admin, { params: { pool_id: a.pool.pool_id } }, { capacity: 20 })
     await beat(a.client, { active_sessions: 10 })
     clock.advance(2)
@@ -107,7 +107,7 @@ test('gateway health and impact', async (t: TestContext) => {
     await changeGatewayPool(admin, { params: { pool_id: a.pool.pool_id } }, { capacity: null })
   })
 
-  await t.test('applied policy, clock and certificate', async () => {
+  await t.test('health shows applied policy, clock offset and certificate', async () => {
     const agent = open(kit, a, clock.now)
     await agent.pull()
     agent.confirm()
@@ -141,7 +141,7 @@ test('gateway health and impact', async (t: TestContext) => {
     await agent.heartbeat({ active_sessions: 0 })
   })
 
-  await t.test('impact: who is on it, who moved, who is stuck', async () => {
+  await t.test('impact lists devices on a gateway, moved and stuck', async () => {
     const first = await meter(0)
     // A connection through another pool does not count for a device that is stuck in this one.
     const elsewhere = await withGateway(kit, 'c', 'C')
@@ -199,7 +199,7 @@ test('gateway health and impact', async (t: TestContext) => {
     await meter(2)
   })
 
-  await t.test('impact of a drain: since then', async () => {
+  await t.test('impact of a drain counts from its start', async () => {
     await admin.drainGateway({ params, body: { draining: true, reason: 'kernel' } })
     const draining = await healthOf('a')
     assert.ok(Math.abs(Date.parse(draining.drained_at!) - clock.now().getTime()) < 1000)
@@ -211,7 +211,7 @@ test('gateway health and impact', async (t: TestContext) => {
     assert.equal((await healthOf('a')).drained_at, null)
   })
 
-  await t.test('another tenant has no such gateway', async () => {
+  await t.test('a gateway of another tenant is not found', async () => {
     const stranger = await kit.as('tenant_admin', await kit.newTenant())
     await assert.rejects(stranger.gatewayImpact({ params }), refused(404))
     assert.deepEqual((await stranger.gatewayHealth()).items, [])

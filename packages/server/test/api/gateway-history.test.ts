@@ -5,7 +5,7 @@ import { refused, withGateway } from '../gateways.ts'
 import { createClock, runJob, startKit, times } from '../kit.ts'
 import { listenedFor } from '../witnesses.ts'
 
-test('history of gateways', async (t: TestContext) => {
+test('gateway history', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const { admin } = kit
@@ -38,7 +38,7 @@ test('history of gateways', async (t: TestContext) => {
     return sum
   }
 
-  await t.test('what nobody could hear is no silence of a gateway', async () => {
+  await t.test('time in which the deployment did not listen is no silence of a gateway', async () => {
     const other = await withGateway(kit, 'c', 'C')
     const said = () => other.client.heartbeat({ body: { boot_id: 'boot-1', active_sessions: 0 } })
     await said()
@@ -53,7 +53,7 @@ test('history of gateways', async (t: TestContext) => {
     assert.deepEqual(await changes('C'), ['c - healthy'])
   })
 
-  await t.test('each change is written once, whoever looks', async () => {
+  await t.test('each change is recorded once, by concurrent recorders too', async () => {
     assert.deepEqual((await changes()).sort(), ['a - never_seen', 'b - never_seen'])
     await beat(3)
     await record()
@@ -69,14 +69,14 @@ test('history of gateways', async (t: TestContext) => {
     assert.deepEqual((await changes()).slice(5), ['a down healthy'])
   })
 
-  await t.test('a silence that was over before anybody looked is recorded too', async () => {
+  await t.test('a silence that ended before it was seen is recorded too', async () => {
     clock.advance(45)
     await beat()
     await record()
     assert.deepEqual((await changes()).slice(6), ['a healthy degraded', 'a degraded healthy'])
   })
 
-  await t.test('the states of a gateway over 24 hours and 30 days, with the most sessions', async () => {
+  await t.test('the history over 24 hours and 30 days shows states and peak sessions', async () => {
     const history = await read()
     assert.deepEqual([history.range, history.step_seconds, history.gateway_name], ['24h', 3600, 'a'])
     assert.equal(history.steps.length, 24)
@@ -96,7 +96,7 @@ test('history of gateways', async (t: TestContext) => {
     assert.equal(Math.max(...month.steps.map((s) => s.sessions_most ?? -1)), 8)
   })
 
-  await t.test('all gateways, by name and page by page', async () => {
+  await t.test('the history of all gateways is listed by name, page by page', async () => {
     await admin.drainGateway({ params: { gateway_id: b.gateway_id }, body: { draining: true } })
     await record()
     clock.advance(5)
@@ -118,7 +118,7 @@ test('history of gateways', async (t: TestContext) => {
     assert.deepEqual(strip, all.items[0]!.states)
   })
 
-  await t.test('a gateway of somebody else is none', async () => {
+  await t.test("the history of another tenant's gateway is not found", async () => {
     const stranger = await kit.as('viewer', await kit.newTenant())
     await assert.rejects(stranger.getGatewayHistory({ params }), refused(404))
     assert.deepEqual((await stranger.listGatewayHistory()).items, [])

@@ -48,22 +48,25 @@ test('a snapshot in chunks', async (t: TestContext) => {
       { headers },
     )
 
-  await t.test('is a list of digests, the same on every replica; each chunk is what its digest says', async () => {
-    const [mine, others] = [await chunksOf(replicas[0]!), await chunksOf(replicas[1]!)]
-    assert.equal(mine.length, 8)
-    assert.deepEqual(mine, others)
-    const ids: string[] = []
-    for (const { digest, bytes } of mine) {
-      const reply = await fetchChunk(digest)
-      assert.equal(contentDigest(reply.body), digest)
-      assert.equal(Number(reply.headers['content-length']), bytes)
-      assert.equal(reply.headers.etag, `"${digest}"`)
-      assert.match(String(reply.headers['cache-control']), /private.*immutable/)
-      ids.push(...(reply.body?.peers.map((p) => p.device_id) ?? []))
-    }
-    assert.deepEqual(ids.sort(), devices.map((d) => d.id).sort())
-  })
-  await t.test('one changed device changes one chunk; the one before is still given out', async () => {
+  await t.test(
+    'a chunked snapshot is a list of digests, equal on every replica, and each chunk matches its digest',
+    async () => {
+      const [mine, others] = [await chunksOf(replicas[0]!), await chunksOf(replicas[1]!)]
+      assert.equal(mine.length, 8)
+      assert.deepEqual(mine, others)
+      const ids: string[] = []
+      for (const { digest, bytes } of mine) {
+        const reply = await fetchChunk(digest)
+        assert.equal(contentDigest(reply.body), digest)
+        assert.equal(Number(reply.headers['content-length']), bytes)
+        assert.equal(reply.headers.etag, `"${digest}"`)
+        assert.match(String(reply.headers['cache-control']), /private.*immutable/)
+        ids.push(...(reply.body?.peers.map((p) => p.device_id) ?? []))
+      }
+      assert.deepEqual(ids.sort(), devices.map((d) => d.id).sort())
+    },
+  )
+  await t.test('a changed device changes one chunk, and the previous chunk is still served', async () => {
     const before = await chunksOf(replicas[0]!)
     await admin.changeDevice({ body: { operation: 'suspend', device_id: devices[3]!.id } })
     const after = await chunksOf(replicas[0]!)
@@ -73,7 +76,7 @@ test('a snapshot in chunks', async (t: TestContext) => {
     await admin.changeDevice({ body: { operation: 'reactivate', device_id: devices[3]!.id } })
     assert.deepEqual(await chunksOf(replicas[1]!), before)
   })
-  await t.test('a gateway that starts from a snapshot again fetches only what changed', async () => {
+  await t.test('a gateway that starts again from a snapshot fetches only changed chunks', async () => {
     const gateway = openAt(kit, made, replicas[0]!)
     await gateway.pull()
     assert.equal(gateway.state?.peers.size, 20)
@@ -91,7 +94,7 @@ test('a snapshot in chunks', async (t: TestContext) => {
     assert.ok(fetched.length <= 1, fetched.join())
     await admin.changeDevice({ body: { operation: 'reactivate', device_id: devices[5]!.id } })
   })
-  await t.test('who is no gateway of the pool, and a digest of nothing, is 404', async () => {
+  await t.test('a chunk for a gateway of another pool, and an unknown digest, are 404', async () => {
     // An empty chunk has the same digest in every pool.
     const [{ digest } = { digest: '' }] = (await chunksOf(replicas[0]!)).sort((x, y) => y.bytes - x.bytes)
     const other = await withGateway(kit, 'b', 'B')
@@ -101,7 +104,7 @@ test('a snapshot in chunks', async (t: TestContext) => {
   })
 })
 
-test('whatever happens, deltas, chunks and inline snapshots say the same', async (t: TestContext) => {
+test('deltas, chunks and inline snapshots give the same state, for any changes', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, {
     replicas: 2,

@@ -5,7 +5,7 @@ import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit, times } from '../kit.ts'
 import { refusedWith } from '../sign-in.ts'
 
-test('a group that the published policy names stays until a policy without it is published', async (t) => {
+test('a group named by the published policy cannot be deleted until a policy without it is published', async (t) => {
   const { admin } = await startKit(t)
   const { group } = await admin.changeGroup({ body: { operation: 'create', group: { name: 'staff' } } })
   const { group_id } = group
@@ -21,7 +21,7 @@ test('a group that the published policy names stays until a policy without it is
   assert.equal((await remove()).changed, true)
 })
 
-test('the members of a group move by list and by difference, and each who moved is told', async (t) => {
+test('the members of a group are set by list and by difference, and each change notifies its user', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const ids = await Promise.all(
@@ -68,7 +68,7 @@ test('the members of a group move by list and by difference, and each who moved 
   assert.deepEqual((await admin.listUsers({ query: { group_id } })).items, [])
 })
 
-test('lists page in order, filter, and keep tenants apart', async (t) => {
+test('lists of users and groups are ordered, paged and filtered, within a tenant', async (t) => {
   const { admin, as, newTenant } = await startKit(t)
   const theirs = await newTenant()
   const other = await as('tenant_admin', theirs)
@@ -114,7 +114,7 @@ test('lists page in order, filter, and keep tenants apart', async (t) => {
   )
 })
 
-test('whoever joins or leaves by a change of their own makes a new version of the group, even in one and the same moment', async (t) => {
+test('every join and leave gives the group a new version, even within one millisecond', async (t) => {
   const at = new Date()
   const { admin } = await startKit(t, { now: () => at })
   const { group } = await admin.changeGroup({ body: { operation: 'create', group: { name: 'g' } } })

@@ -20,7 +20,7 @@ const linux = (template: string | null, url: string | null = null): GivenEnrollm
   download_urls: { ...unset.download_urls, linux: url },
 })
 
-test('a tenant sets the line by which its client enrolls, and a new token is answered with it', async (t) => {
+test('a tenant sets the install line of its client, and a new token is returned with it', async (t) => {
   const kit = await startKit(t)
   const { admin, publicUrl } = kit
   const before = await admin.getEnrollmentSettings()
@@ -77,7 +77,7 @@ test('a tenant sets the line by which its client enrolls, and a new token is ans
   for (const text of [secret, phones.secret, bootstrap.secret]) assert.ok(!kept.includes(text), 'no secret is kept')
 })
 
-test('a line that can not be filled in, or that would mislead, is refused by its field', async (t) => {
+test('an incomplete or misleading install line is refused by field', async (t) => {
   const kit = await startKit(t)
   const put = (body: object) => call(kit, operation('updateEnrollmentSettings'), bearer(kit.adminKey), body)
   const { secret } = await kit.admin.generateToken({ body: {} })

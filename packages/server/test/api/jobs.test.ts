@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startKit } from '../kit.ts'
 import { populate } from '../world.ts'
 
-test('every background job runs, twice, on a tenant that has something of everything', async (t) => {
+test('every background job runs twice on a populated tenant', async (t) => {
   const kit = await startKit(t)
   await populate(kit, kit.admin)
   for (const job of [...kit.app.jobs, ...kit.app.jobs]) await assert.doesNotReject(async () => job.run(), job.name)

@@ -13,7 +13,7 @@ const isAway = (e: unknown) => {
   return true
 }
 
-test('a replica that lacks the token of its keys verifies and serves, and signs nothing', async (t) => {
+test('a replica without the PKCS#11 token of its keys verifies and serves, and signs nothing', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now, config: { pkcs11: undefined } })
   await publish(kit, [rule('all', { any: true })])
@@ -25,15 +25,15 @@ test('a replica that lacks the token of its keys verifies and serves, and signs 
   const without = await kit.startReplica()
   const its = device.at(without)
 
-  await t.test('devices are known by their credentials; what would have to be signed is refused for now', async () => {
+  await t.test('devices are authenticated, and requests that need a signature are refused for now', async () => {
     assert.equal((await its.trustAnchors()).version, first.version)
     await assert.rejects(kit.clientFor(kit.adminKey, without).rotateTrustAnchors({ body: { mode: 'planned' } }), isAway)
     assert.ok(kit.logs.some((line) => /configured without one \(HOLDFAST_PKCS11_LIBRARY\)/.test(line)))
   })
-  await t.test('it is ready', async () => {
+  await t.test('the replica is ready', async () => {
     assert.equal((await fetch(`${without.url}/readyz`)).status, 200)
   })
-  await t.test('the trust set that was due for another one stays, until its end', async () => {
+  await t.test('a trust set due for renewal is served until its end', async () => {
     clock.advance(4 * 86_400)
     const admin = kit.clientFor(kit.adminKey, without)
     assert.ok(clock.now() > new Date(first.refresh_after))
@@ -42,7 +42,7 @@ test('a replica that lacks the token of its keys verifies and serves, and signs 
     clock.advance(4 * 86_400)
     await assert.rejects(admin.trustAnchors(), isAway)
   })
-  await t.test('a token that is lost for good is left behind', async () => {
+  await t.test('a lost token can be left behind', async () => {
     const admin = kit.clientFor(kit.adminKey, without)
     await runJob(without.app, 'ensure_partitions')
     for (const purpose of ['trust-set', 'credential', 'policy', 'gateway-policy'] as const) {
@@ -65,7 +65,7 @@ test('a replica that lacks the token of its keys verifies and serves, and signs 
   })
 })
 
-test('metadata of updates that are due for renewal are served to their end while the keys that sign them are away', async (t) => {
+test('update metadata due for renewal are served until their end while the keys are unavailable', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now, config: { pkcs11: undefined } })
   await release(kit, '1.1.0')

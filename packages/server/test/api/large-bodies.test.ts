@@ -34,7 +34,7 @@ async function answered(kit: Kit, key: string, length: number | 'chunked') {
   throw new Error('it is read')
 }
 
-test('large bodies are counted before they are read: of a tenant 64 MiB at once, of all 128', async (t) => {
+test('large bodies are limited before they are read: 64 MiB per tenant at once, 128 in all', async (t) => {
   const kit = await startKit(t)
   const [one, two, three] = [
     await kit.keyFor('tenant_admin'),

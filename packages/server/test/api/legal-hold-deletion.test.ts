@@ -7,7 +7,7 @@ import { until } from '../promptly.ts'
 import { ageRecord, ask, connectOwner, count, forget, placeHold, releaseHold, settle } from '../retention.ts'
 import { makeTenant } from '../tenants.ts'
 
-test('a tenant with a hold is not deleted; of one that was, the record goes in its time', async (t) => {
+test('a tenant with a hold is not erased, and an erased one keeps its log for its retention period', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const owner = await connectOwner(kit)
@@ -56,7 +56,7 @@ test('a tenant with a hold is not deleted; of one that was, the record goes in i
   assert.equal(await count(owner, 'audit_counts', `tenant_id = '${id}'`), 0, 'what was counted of it, too')
 })
 
-test('a hold that comes with the deletion of its tenant is not answered', async (t) => {
+test('a hold placed during the deletion of its tenant is refused', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   const deleting = await connectOwner(kit)

@@ -59,7 +59,7 @@ test('without a license file the community license limits nothing', async (t) =>
   assert.equal((await kit.admin.reloadLicense()).changed, false)
 })
 
-test('a license is loaded at the start, binds every tenant, and shows what it says', async (t) => {
+test('a license is loaded at the start, applies to every tenant, and is shown', async (t) => {
   const { kit, status, own } = await licensed(t, good)
   const { deployment_id, loaded_at, ...shown } = await status()
   assert.match(deployment_id, /^[0-9a-f-]{36}$/)
@@ -80,7 +80,7 @@ test('a license is loaded at the start, binds every tenant, and shows what it sa
   )
 })
 
-test('a license can be wrong in many ways: each is a 422 that says why, and the one before goes on', async (t) => {
+test('an invalid license is a 422 with the reason, and the previous one stays', async (t) => {
   const { kit, write, writeKeys, remove, reload, status } = await licensed(t, good)
   const other = generateLicenseKey()
   const [header = '', payload = '', signature = ''] = good.split('.')
@@ -137,7 +137,7 @@ test('a license can be wrong in many ways: each is a 422 that says why, and the 
   assert.equal(events.items.length, 3)
 })
 
-test('a good license with a changed byte is not taken', async (t) => {
+test('a license with a changed byte is refused', async (t) => {
   const { write, reload, status } = await licensed(t, good)
   const next = Buffer.from(signLicense(claimsOf({ jti: 'lic-2', iat: inSeconds(-10), limits: {} }), key.privateKey))
   for (let i = 0; i < 16; i++) {
@@ -150,7 +150,7 @@ test('a good license with a changed byte is not taken', async (t) => {
   assert.equal((await status()).license_id, 'lic-1')
 })
 
-test('in grace all goes on; after it nothing is added, nothing is taken away', async (t) => {
+test('the grace period changes nothing; after it additions are refused and existing things stay', async (t) => {
   const clock = createClock()
   const { kit, status, own, write, reload } = await licensed(t, signLicense(claimsOf({ limits: {} }), key.privateKey), {
     now: clock.now,
@@ -213,7 +213,7 @@ for (const [what, license, seconds, expected] of [
     assert.deepEqual(states, expected)
   })
 
-test('a bad file at the first start ends no start: nothing can be added until there is a good one', async (t) => {
+test('an invalid license file does not prevent the first start, and blocks additions until it is replaced', async (t) => {
   const { kit, status, write, reload } = await licensed(t, 'not a license')
   const { state, problem } = await status()
   assert.equal(state, 'required')

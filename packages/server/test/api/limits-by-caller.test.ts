@@ -17,7 +17,7 @@ const byKey =
     send(kit.url, { ...sent, headers: { authorization: `Bearer ${secret}` } })
 const secretOf = (got: Got): string => (got.json.secret as string) ?? assert.fail(got.text)
 
-test('whatever stands for a person is bound by what binds that person', async (t) => {
+test('limits of a person apply to everything that acts for the person', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const root = await makeUser(kit, 'root', ['tenant_admin', 'auditor'])
@@ -36,10 +36,12 @@ test('whatever stands for a person is bound by what binds that person', async (t
   clock.advance(301)
   const callers: Callers = { ...keys, 'a session of long ago': (sent) => stale.request(sent) }
 
-  await t.test('operations on the own account', () => operations(kit, callers, { root, ...provider }))
-  await t.test('settings', () => settings(kit, keys))
-  await t.test('an approval', () => approval(kit, keys, stale))
-  await t.test('who stands for nobody is not bound, and fresh proof is enough for a session', async () => {
+  await t.test('operations on the own account are limited for each caller of a person', () =>
+    operations(kit, callers, { root, ...provider }),
+  )
+  await t.test('settings are limited for each caller of a person', () => settings(kit, keys))
+  await t.test('an approval is limited for each caller of a person', () => approval(kit, keys, stale))
+  await t.test('a caller that acts for no person is not limited, and a session with fresh proof passes', async () => {
     const robot = await serviceAccount(kit, asAdmin(kit), 'free-robot')
     const free = byKey(kit, secretOf(await keyFor(asAdmin(kit), robot)))
     const json = over(await kit.admin.getSecuritySettings(), { login: { enforce_sso: true } })
@@ -65,7 +67,7 @@ test('whatever stands for a person is bound by what binds that person', async (t
     assert.deepEqual([repeated.status, repeated.headers['idempotency-replayed']], [200, 'true'], repeated.text)
     assert.equal((await kit.admin.getUser({ params: { user_id: root } })).break_glass, false)
   })
-  await t.test('a lock of the person', () => locked(kit, callers, root))
+  await t.test('the lock of a person applies to each of their callers', () => locked(kit, callers, root))
 })
 
 const asAdmin = (kit: Kit): Ask => byKey(kit, kit.adminKey)

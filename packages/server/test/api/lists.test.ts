@@ -35,7 +35,7 @@ const rank = (version: string | null) => (version === null ? 0 : isVersion(versi
 
 const sorts = (Object.keys(orders) as (keyof typeof orders)[]).flatMap((name) => [name, `-${name}`] as const)
 
-test('lists of devices: every filter in every order, page by page, and their facets', async (t) => {
+test('device lists: filters, orders, pages and facets', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const made = await fillFleet(kit)
@@ -89,7 +89,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
     ],
   ]
 
-  await t.test('every filter in every order gives what fits, once, in order', async () => {
+  await t.test('every filter in every order returns each match once, in order', async () => {
     for (const [filter, fits] of filters) {
       const wanted = devices.filter(fits).map(deviceId).sort()
       assert.ok(wanted.length > 0, `${JSON.stringify(filter)} fits nothing`)
@@ -109,7 +109,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
     }
   })
 
-  await t.test('presence and session are the same in list and single answer, by one definition', async () => {
+  await t.test('presence and session are equal in list and single answer', async () => {
     const seen = new Map<string, number>()
     for (const d of devices) {
       const wanted = d.session
@@ -127,7 +127,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
     assert.deepEqual((await admin.getDevice({ params: { device_id: both.device_id } })).session, both.session)
   })
 
-  await t.test('facets and totals agree with a count by hand', async () => {
+  await t.test('facets and totals agree with a count in the test', async () => {
     const valuesOf: Record<(typeof deviceFacets)[number], (d: Device) => readonly string[]> = {
       status: (d) => [d.status],
       effective_status: (d) => [d.effective_status],
@@ -164,7 +164,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
     assert.deepEqual((await admin.listDeviceFacets()).facets.group_id[0]?.name, 'Staff')
   })
 
-  await t.test('devices that are drawn by their addresses are counted as those of an index', async () => {
+  await t.test('facets counted over sampled addresses equal those of an index', async () => {
     const judged = { filter: {}, at: new Date(), canary: undefined, onlineSince: new Date() }
     const counted = await kit.db.inTenant(kit.tenant, async (tx) => {
       const highest = await highestAddress(tx, kit.tenant)
@@ -179,7 +179,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
     assert.ok(Math.abs(thirds - 1 / 3) < 0.03, `${thirds}`)
   })
 
-  await t.test('names are those of now, and of nobody else', async () => {
+  await t.test('names are current, and of the tenant only', async () => {
     const device = devices.find((d) => d.user_id !== null && d.group_ids.length > 0)!
     const named = ({ user_name, group_names, enrolled_by }: Device) => [user_name, group_names, enrolled_by.token_name]
     assert.deepEqual(named(device), [device.user_name, ['Staff'], 'laptops'])
@@ -210,23 +210,20 @@ test('lists of devices: every filter in every order, page by page, and their fac
     assert.deepEqual([theirs.total, theirs.facets.status], [{ count: 0, exact: true }, []])
   })
 
-  await t.test(
-    'a bound in the past is a number of seconds or a time, and anything else is refused by name',
-    async () => {
-      for (const query of [
-        { seen_within: 'yesterday' },
-        { unseen_for: '2026-02-31T00:00:00Z' },
-        { client_version_before: 'new' },
-      ]) {
-        const [field = ''] = Object.keys(query)
-        await assert.rejects(admin.listDevices({ query }), (e: Error) =>
-          new RegExp(field).test(`${e.message} ${JSON.stringify(e)}`),
-        )
-      }
-    },
-  )
+  await t.test('a time bound is a number of seconds or a time, and anything else is refused by field', async () => {
+    for (const query of [
+      { seen_within: 'yesterday' },
+      { unseen_for: '2026-02-31T00:00:00Z' },
+      { client_version_before: 'new' },
+    ]) {
+      const [field = ''] = Object.keys(query)
+      await assert.rejects(admin.listDevices({ query }), (e: Error) =>
+        new RegExp(field).test(`${e.message} ${JSON.stringify(e)}`),
+      )
+    }
+  })
 
-  await t.test('users: every filter in every order, and their facets', async () => {
+  await t.test('user lists: every filter in every order, and their facets', async () => {
     const users = await all(
       (page) => admin.listUsers({ query: page }),
       (u) => u.user_id,
@@ -272,7 +269,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
     }
   })
 
-  await t.test('API keys by role and last use; pools by name', async () => {
+  await t.test('API keys are filtered by role and sorted by last use; pools are sorted by name', async () => {
     for (const role of ['viewer', 'auditor'] as const)
       for (const n of [1, 2, 3]) await admin.createApiKey({ body: { name: `${role} ${n}`, role } })
     const byUse = await all(

@@ -6,7 +6,7 @@ import { createClock, startKit, times } from '../kit.ts'
 import { makeUser } from '../people.ts'
 import { accountOf, count, refusedWith, right, signIn, statuses } from '../sign-in.ts'
 
-test('failures are counted together on two replicas, of an account and of an address', async (t) => {
+test('failed sign-ins are counted per account and per address, across replicas', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const urls = kit.replicas.map((r) => r.url)
@@ -23,7 +23,7 @@ test('failures are counted together on two replicas, of an account and of an add
   const told = async () => (await kit.admin.listNotifications({ query: { kind: 'account.locked' } })).items
 
   await t.test(
-    'parallel guesses on two replicas lock the account exactly once and learn nothing beyond the threshold',
+    'concurrent guesses on two replicas lock the account exactly once and learn nothing after the threshold',
     async () => {
       await set({ lockout_threshold: 5, lockout_seconds: 300, max_failures_per_ip: 1000 })
       await makeUser(kit, 'target')
@@ -45,7 +45,7 @@ test('failures are counted together on two replicas, of an account and of an add
     },
   )
 
-  await t.test('every lock is told to the administrators once, however many fail at once', async () => {
+  await t.test('each lockout notifies the administrators once', async () => {
     await kit.admin.acknowledgeNotification({ params: { notification_id: (await told())[0]!.notification_id } })
     await set({ lockout_threshold: 10, lockout_seconds: 60 })
     const user_id = await makeUser(kit, 'other')
@@ -65,33 +65,30 @@ test('failures are counted together on two replicas, of an account and of an add
     }
   })
 
-  await t.test(
-    'a lock reaches the notifications, and an administrator opens it: once, audited, on every replica',
-    async () => {
-      await set({ lockout_threshold: 2 })
-      const user_id = await makeUser(kit, 'ana')
-      const vic = await makeUser(kit, 'vic', ['viewer'])
-      for (const name of ['ana', 'vic'])
-        for (let i = 0; i < 2; i++) await signIn(kit.url, { username: name, password: 'wrong' })
-      assert.equal((await signIn(kit.url, accountOf('ana'))).status, 401)
-      assert.ok((await kit.admin.getUser({ params: { user_id } })).locked_until)
-      assert.deepEqual((await told()).map((n) => n.subject.id).sort(), [user_id, vic].sort())
+  await t.test('a lockout is notified, and an administrator unlocks it: once, audited, on every replica', async () => {
+    await set({ lockout_threshold: 2 })
+    const user_id = await makeUser(kit, 'ana')
+    const vic = await makeUser(kit, 'vic', ['viewer'])
+    for (const name of ['ana', 'vic'])
+      for (let i = 0; i < 2; i++) await signIn(kit.url, { username: name, password: 'wrong' })
+    assert.equal((await signIn(kit.url, accountOf('ana'))).status, 401)
+    assert.ok((await kit.admin.getUser({ params: { user_id } })).locked_until)
+    assert.deepEqual((await told()).map((n) => n.subject.id).sort(), [user_id, vic].sort())
 
-      const helpdesk = await kit.as('helpdesk')
-      await assert.rejects(helpdesk.unlockUser({ body: { user_id: vic } }), refusedWith(403, /role viewer/))
-      const opened = await times(8, () => helpdesk.unlockUser({ body: { user_id, reason: 'called in' } }))
-      assert.equal(opened.filter((o) => o.changed).length, 1)
-      assert.equal(opened[0]?.user.locked_until, null)
-      assert.equal((await signIn(urls[1]!, accountOf('ana'))).status, 200)
-      const unlock = { operation: 'unlock', user_id: vic } as const
-      assert.equal((await kit.admin.changeUser({ body: unlock })).changed, true)
-      assert.equal((await kit.admin.changeUser({ body: unlock })).changed, false)
-      const unlocked = (await eventsOf(kit, 'user.changed')).filter((e) => e.operation === 'unlock')
-      assert.deepEqual(unlocked.map((e) => e.user_id).sort(), [user_id, vic].sort())
-    },
-  )
+    const helpdesk = await kit.as('helpdesk')
+    await assert.rejects(helpdesk.unlockUser({ body: { user_id: vic } }), refusedWith(403, /role viewer/))
+    const opened = await times(8, () => helpdesk.unlockUser({ body: { user_id, reason: 'called in' } }))
+    assert.equal(opened.filter((o) => o.changed).length, 1)
+    assert.equal(opened[0]?.user.locked_until, null)
+    assert.equal((await signIn(urls[1]!, accountOf('ana'))).status, 200)
+    const unlock = { operation: 'unlock', user_id: vic } as const
+    assert.equal((await kit.admin.changeUser({ body: unlock })).changed, true)
+    assert.equal((await kit.admin.changeUser({ body: unlock })).changed, false)
+    const unlocked = (await eventsOf(kit, 'user.changed')).filter((e) => e.operation === 'unlock')
+    assert.deepEqual(unlocked.map((e) => e.user_id).sort(), [user_id, vic].sort())
+  })
 
-  await t.test('a source with too many failures waits, on every replica, and only that source', async () => {
+  await t.test('an address with too many failures is throttled on every replica, and no other address', async () => {
     clock.advance(61)
     await set({ max_failures_per_ip: 5, window_seconds: 60, lockout_threshold: 1000 })
     const answers = await times(20, (i) => signIn(urls[i % 2]!, { username: `user-${i}`, password: 'x' }))
@@ -106,15 +103,15 @@ test('failures are counted together on two replicas, of an account and of an add
   })
 })
 
-test('who knows the password is not held back by the threshold', async (t) => {
+test('the lockout threshold and the right password', async (t) => {
   const kit = await startKit(t)
 
-  await t.test('many right sign-ins at once never count against each other', async () => {
+  await t.test('concurrent correct sign-ins do not count against each other', async () => {
     await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2, max_failures_per_ip: 2 } })
     assert.deepEqual(statuses(await times(20, () => signIn(kit.url))), Array(20).fill(200))
   })
 
-  await t.test('the attempt that reaches the threshold opens the account when it is right', async () => {
+  await t.test('a correct sign-in at the threshold opens the account', async () => {
     await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3, max_failures_per_ip: 1000 } })
     for (let round = 0; round < 2; round++) {
       for (let i = 0; i < 2; i++) await signIn(kit.url, { ...right, password: 'wrong' })

@@ -15,7 +15,7 @@ const statusOf = (client: { policyDigest: () => Promise<unknown> }): Promise<num
     (e) => e.status,
   )
 
-test('what is locked is out on two replicas and at its gateways, and comes back as it was', async (t) => {
+test('a locked subject is refused on two replicas and at its gateways, and restored unchanged', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const [gateway] = await followingGateways(kit, 1)
   await publish(kit, everybody)
@@ -68,7 +68,7 @@ test('what is locked is out on two replicas and at its gateways, and comes back 
   assert.deepEqual(await outcomes(), new Set([devices.ofAda.id, devices.ofBob.id]))
 })
 
-test('of twenty locks of one target there is one, and of twenty releases one', async (t) => {
+test('of twenty concurrent locks of one target one is created, and of twenty releases one succeeds', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { id } = await enroll(kit, 'laptop')
   const by = (i: number) => kit.clientFor(kit.adminKey, kit.replicas[i % 2])
@@ -84,7 +84,7 @@ test('of twenty locks of one target there is one, and of twenty releases one', a
   assert.equal((await audited(kit, 'lock.released')).length, 1)
 })
 
-test('a lock binds within a second, on two replicas and at its gateways', async (t) => {
+test('a lock takes effect within a second, on two replicas and at its gateways', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const gateways = await followingGateways(kit, 10)
   await publish(kit, everybody)

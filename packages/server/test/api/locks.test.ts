@@ -16,7 +16,7 @@ const statusOf = (client: { policyDigest: () => Promise<unknown> }): Promise<num
     (e) => e.status,
   )
 
-test('a locked person has no session, no key and no way in', async (t) => {
+test('a locked user has no session, no key and no sign-in', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   await makeUser(kit, 'another', ['tenant_admin'])
   const user_id = await makeUser(kit, 'ada', ['tenant_admin'])
@@ -39,7 +39,7 @@ test('a locked person has no session, no key and no way in', async (t) => {
   assert.equal((await hers.me()).credential, 'api_key')
 })
 
-test('a locked gateway is told nothing, carries nothing and is offered to nobody', async (t) => {
+test('a locked gateway gets no policy, has no sessions and is offered to no device', async (t) => {
   const kit = await startKit(t)
   const made = await withGateway(kit, 'g1', 'pool')
   await publish(kit, everybody)
@@ -73,7 +73,7 @@ test('a locked gateway is told nothing, carries nothing and is offered to nobody
   assert.deepEqual(await offered(), ['g1'])
 })
 
-test('nobody locks themselves, whoever may do more, or the last who administers', async (t) => {
+test('a user cannot lock themselves, a stronger user or the last administrator', async (t) => {
   const kit = await startKit(t)
   const chief = await makeUser(kit, 'chief', ['tenant_admin'])
   const herself = await makeUser(kit, 'eve', ['security_admin'])
@@ -101,7 +101,7 @@ test('nobody locks themselves, whoever may do more, or the last who administers'
   )
 })
 
-test('nobody gets a certificate for a device that is bound by a lock', async (t) => {
+test('no certificate is issued for a device under a lock', async (t) => {
   const kit = await startKit(t)
   const user_id = await makeUser(kit, 'ada')
   const device = await enroll(kit, 'laptop', { user_id })
@@ -115,7 +115,7 @@ test('nobody gets a certificate for a device that is bound by a lock', async (t)
   await issue()
 })
 
-test('a lock ends by itself, and no earlier', async (t) => {
+test('a lock ends at its expiry by the database time, and no earlier', async (t) => {
   // The clock of a replica plays no role.
   const ahead = createClock(600_000)
   const kit = await startKit(t, { now: ahead.now })
@@ -136,7 +136,7 @@ test('a lock ends by itself, and no earlier', async (t) => {
   assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'expired' }])
 })
 
-test('a lock ends with its target', async (t) => {
+test('a lock ends when its target is deleted', async (t) => {
   const kit = await startKit(t)
   const { gateway } = await withGateway(kit, 'g1', 'pool')
   const device = await enroll(kit, 'laptop')

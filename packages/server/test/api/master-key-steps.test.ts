@@ -31,12 +31,12 @@ const refusesToStart = (kit: Kit, file: File, why: RegExp) =>
     return true
   })
 
-test('no step can be left out: a start that would lock somebody out of something says so and ends', async (t) => {
+test('a start with a skipped rotation step is refused with the reason', async (t) => {
   const kit = await startKit(t)
   const [first] = kit.replicas
   const challenge = mintChallenge(kit.peppers, kit.tenant, new Date(Date.now() + 60_000)).token
 
-  await t.test('a key that another replica can not read is not written under', async () => {
+  await t.test('a key that another replica cannot read is not used for writing', async () => {
     await refusesToStart(kit, writesB, new RegExp(`can not read the master key ${idOf.b}: put its line last`))
     assert.deepEqual(await keysIn(kit), [idOf.a])
   })
@@ -44,15 +44,17 @@ test('no step can be left out: a start that would lock somebody out of something
   await first!.stop()
   const writes = await kit.startReplica(writesB)
 
-  await t.test('a replica without the key that others write under does not start', () =>
+  await t.test('a replica without the current writing key does not start', () =>
     refusesToStart(kit, onlyA, new RegExp(`The master key ${idOf.b} is in use and not in HOLDFAST_MASTER_KEY_FILE`)),
   )
-  await t.test('nor one without the key under which there still is something, which it names', () =>
+  await t.test('a replica without a key that is still needed does not start, and names the key', () =>
     refusesToStart(kit, onlyB, new RegExp(`The master key ${idOf.a} is in use`)),
   )
-  await t.test('nor one that knows neither', () => refusesToStart(kit, secretsOf('a stranger'), /is in use and not in/))
+  await t.test('a replica that knows neither key does not start', () =>
+    refusesToStart(kit, secretsOf('a stranger'), /is in use and not in/),
+  )
 
-  await t.test('while one replica still writes under a key it stays needed; then it is not', async () => {
+  await t.test('a key stays needed while a replica still writes under it', async () => {
     await runJob(writes.app, 'rewrap_secrets')
     assert.deepEqual([(await statusOf(kit, writes)).a.sealed, (await statusOf(kit, writes)).a.needed], [0, true])
     await reads.stop()
@@ -62,10 +64,10 @@ test('no step can be left out: a start that would lock somebody out of something
       return !(await statusOf(kit, writes)).a.needed
     })
   })
-  await t.test('a key that was replaced does not write again', () =>
+  await t.test('a replaced key is not used for writing again', () =>
     refusesToStart(kit, readsB, new RegExp(`The master key ${idOf.a} was replaced by ${idOf.b}: put that one first`)),
   )
-  await t.test('what only a MAC vouches for is good for as long as its master key is there', async () => {
+  await t.test('a token without a row is valid as long as its master key is present', async () => {
     assert.equal(readToken(writes.peppers, challenge)?.version, 1)
     const [alone] = await roll(kit, [writes], onlyB)
     assert.equal(readToken(alone!.peppers, challenge), undefined)
@@ -73,9 +75,9 @@ test('no step can be left out: a start that would lock somebody out of something
   })
 })
 
-test('replicas with the same file, and one that has the next line', async (t) => {
+test('replicas with the same key file, and one with the next line', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('a replica whose connection was cut is seen again as soon as it has another', async () => {
+  await t.test('a replica whose connection was cut is counted again after its reconnect', async () => {
     const running = async () => (await statusOf(kit, kit.replicas[0]!)).replicas
     assert.equal(await running(), 2)
     const owner = new pg.Client({ connectionString: kit.databaseUrl })
@@ -90,7 +92,7 @@ test('replicas with the same file, and one that has the next line', async (t) =>
     const { a } = await statusOf(kit, kit.replicas[1]!)
     assert.deepEqual([a.reading, a.writing], [2, 2])
   })
-  await t.test('the gateway service secret of each line is good; the file shows that of the first', async () => {
+  await t.test('the gateway service secret of each line is accepted; the file shows that of the first', async () => {
     const { gateway } = await withGateway(kit)
     const query = { tenant_id: gateway.tenant_id, gateway_id: gateway.gateway_id }
     const [first] = kit.replicas
@@ -108,7 +110,7 @@ test('replicas with the same file, and one that has the next line', async (t) =>
     assert.deepEqual([await works(reads, ofA!), await works(reads, ofB!)], [true, true])
   })
   // Last, since it invalidates the kit's own key.
-  await t.test('a value that somebody else has replaced meanwhile is left to them', async () => {
+  await t.test('a value that was replaced meanwhile is not overwritten', async () => {
     const columns = await kit.db.acrossTenants(secretColumns)
     const of = columns.find((c) => c.table === 'api_keys')!
     const page = { tenant: kit.tenant, mark: '1', after: [], limit: 10 }
@@ -125,7 +127,7 @@ test('replicas with the same file, and one that has the next line', async (t) =>
   })
 })
 
-test('what can not be opened stays as it is, is told, and keeps its key; all else is taken on', async (t) => {
+test('a value that cannot be unsealed stays, is reported, and keeps its key needed; all others are rewritten', async (t) => {
   const kit = await startKit(t)
   await kit.newTenant()
   const oidc = { issuer: 'https://192.0.2.1', client_id: 'holdfast', client_secret: 'a secret of the provider' }
@@ -152,7 +154,7 @@ test('what can not be opened stays as it is, is told, and keeps its key; all els
   assert.ok(!kit.logs.some((line) => line.includes(ruined)))
 })
 
-test('what comes late under a key that was found unused is taken on, or makes it needed again', async (t) => {
+test('a value written late under an unused key is rewritten, or makes the key needed again', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const oidc = { issuer: 'https://192.0.2.1', client_id: 'holdfast', client_secret: 'a secret of the provider' }
@@ -190,10 +192,10 @@ test('what comes late under a key that was found unused is taken on, or makes it
   assert.deepEqual([whileWritten, writing], [false, 1], 'not while a replica writes under it')
 })
 
-test('what was made under a key goes on while it is replaced, and after three', async (t) => {
+test('values sealed under a key stay valid during its replacement and after three more', async (t) => {
   const { kit, useAll, signInWithTotp, signInWithCode } = await startRotation(t)
   let running: readonly Replica[] = kit.replicas.slice()
-  await t.test('what a code was matched with is the factor, however its seed is sealed by then', async () => {
+  await t.test('a code matched during a rewrite still completes its sign-in', async () => {
     const [reads, other] = await roll(kit, kit.replicas.slice(), readsB)
     const [writes] = await roll(kit, [other!], writesB)
     running = [reads!, writes!]
@@ -221,7 +223,7 @@ test('what was made under a key goes on while it is replaced, and after three', 
     }
   })
   await t.test(
-    'after three master keys what was made under the first goes on, though nothing of it is left',
+    'values from the first master key stay valid after three rotations, with nothing left under it',
     async () => {
       const third = 'the third master key'
       const files = [

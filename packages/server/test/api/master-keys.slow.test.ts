@@ -26,14 +26,14 @@ import { tokenOfRun } from '../token.ts'
 /** A PKCS#11 token seals its keys itself. */
 const sealedByToken = tokenOfRun ? ['signing_keys.private_jwe'] : []
 
-test('a rotation of the master key on two replicas ends no credential, and leaves nothing under the old one', async (t) => {
+test('a rotation of the master key on two replicas ends no credential, and leaves nothing under the old key', async (t) => {
   const rotation = await startRotation(t)
   const { kit, clock, useAll, signInWithCode, signInWithTotp } = rotation
   const useMany = (replicas: readonly Replica[]) => times(20, (i) => useAll(replicas[i % replicas.length]!))
   let running: readonly Replica[] = kit.replicas.slice()
   await useMany(running)
 
-  await t.test('the next key stands last: all read it, none writes under it', async () => {
+  await t.test('with the new key as last line every replica reads it, and none writes under it', async () => {
     const [one, two] = running
     await one!.stop()
     running = [two!, await kit.startReplica(readsB)]
@@ -47,33 +47,36 @@ test('a rotation of the master key on two replicas ends no credential, and leave
     assert.deepEqual([b?.line, b?.reading, b?.writing, b?.needed, b?.version], [2, 2, 0, false, 2])
   })
 
-  await t.test('it stands first on one replica and last on the other: each reads what the other writes', async () => {
-    const [first, second] = running
-    await first!.stop()
-    running = [await kit.startReplica(writesB), second!]
-    await useMany(running)
-    const [next, previous] = running
-    for (const [from, to] of [
-      [next!, previous!],
-      [previous!, next!],
-    ] as const) {
-      const made = await kit.clientFor(kit.adminKey, from).createApiKey({ body: { name: 'new', role: 'viewer' } })
-      assert.deepEqual((await kit.clientFor(made.secret, to).me()).roles, ['viewer'])
-      const signedIn = await trySignIn(kit, 'admin', { password: onlyA.adminPassword! }, { replica: from })
-      const cookie = String(signedIn.headers['set-cookie']).split(';')[0]!
-      const seen = await fetch(`${to.url}/v1/admin/me`, { headers: { cookie } })
-      assert.equal(seen.status, 200)
-    }
-    // The job of a replica that writes under the previous key does not touch values under the next key.
-    const before = await sealedIn(kit)
-    assert.equal(await runJob(previous!.app, 'rewrap_secrets'), 0)
-    assert.deepEqual(await sealedIn(kit), before)
-    await runJob(next!.app, 'rewrap_secrets')
-    const { a } = await statusOf(kit, next!)
-    assert.deepEqual([a.needed, a.writing], [true, 1], 'somebody still writes under it')
-  })
+  await t.test(
+    'with the new key first on one replica and last on the other, each reads the values of the other',
+    async () => {
+      const [first, second] = running
+      await first!.stop()
+      running = [await kit.startReplica(writesB), second!]
+      await useMany(running)
+      const [next, previous] = running
+      for (const [from, to] of [
+        [next!, previous!],
+        [previous!, next!],
+      ] as const) {
+        const made = await kit.clientFor(kit.adminKey, from).createApiKey({ body: { name: 'new', role: 'viewer' } })
+        assert.deepEqual((await kit.clientFor(made.secret, to).me()).roles, ['viewer'])
+        const signedIn = await trySignIn(kit, 'admin', { password: onlyA.adminPassword! }, { replica: from })
+        const cookie = String(signedIn.headers['set-cookie']).split(';')[0]!
+        const seen = await fetch(`${to.url}/v1/admin/me`, { headers: { cookie } })
+        assert.equal(seen.status, 200)
+      }
+      // The job of a replica that writes under the previous key does not touch values under the next key.
+      const before = await sealedIn(kit)
+      assert.equal(await runJob(previous!.app, 'rewrap_secrets'), 0)
+      assert.deepEqual(await sealedIn(kit), before)
+      await runJob(next!.app, 'rewrap_secrets')
+      const { a } = await statusOf(kit, next!)
+      assert.deepEqual([a.needed, a.writing], [true, 1], 'somebody still writes under it')
+    },
+  )
 
-  await t.test('it stands first everywhere, and all is taken to it while everything is used', async () => {
+  await t.test('with the new key first everywhere, all values are rewritten while they are used', async () => {
     running = [running[0]!, ...(await roll(kit, [running[1]!], writesB))]
     await useMany(running)
     assert.equal((await signInWithCode(running[1]!)).status, 200)
@@ -96,7 +99,7 @@ test('a rotation of the master key on two replicas ends no credential, and leave
     assert.equal((await signInWithTotp(one!)).status, 200)
   })
 
-  await t.test('the old line is gone: whatever was there before goes on', async () => {
+  await t.test('without the old line everything continues to work', async () => {
     running = await roll(kit, running, onlyB)
     await useMany(running)
     assert.equal((await signInWithCode(running[0]!)).status, 200)
@@ -105,7 +108,7 @@ test('a rotation of the master key on two replicas ends no credential, and leave
     assert.deepEqual([a.line, a.reading, a.needed, a.removable], [null, 0, false, true])
   })
 
-  await t.test('a dump holds nothing that the old key opens, and no digest that it made', async () => {
+  await t.test('a database dump has nothing that the old key unseals, and no digest made with it', async () => {
     const cells = await cellsOf(kit)
     assert.deepEqual(placesOfDigests(rotation, cells), [])
     for (const text of cells.flatMap(sealedTexts)) {
@@ -118,7 +121,7 @@ test('a rotation of the master key on two replicas ends no credential, and leave
   })
 })
 
-test('every column in which something sealed is found is one that the job knows', async (t) => {
+test('every column with sealed values is known to the rewrite job', async (t) => {
   const rotation = await startRotation(t)
   const { kit } = rotation
   const known = await kit.db.acrossTenants(secretColumns)

@@ -5,7 +5,7 @@ import { encodeId } from '../../src/kernel/ids.ts'
 import { enroll, newSession, report, withGateway } from '../gateways.ts'
 import { startKit } from '../kit.ts'
 
-test('thousands of devices begin at once, before the database knows how many sessions there are', async (t) => {
+test('thousands of concurrent session starts succeed before the planner knows the number of sessions', async (t) => {
   const kit = await startKit(t)
   const { client } = await withGateway(kit)
   const { id } = await enroll(kit, 'laptop')

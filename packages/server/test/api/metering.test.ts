@@ -19,7 +19,7 @@ test('metering', async (t: TestContext) => {
   })
   const get = (session_id: string) => admin.getSession({ params: { session_id } })
 
-  await t.test('the first sample opens a session with what is known of its device; the next ones add', async () => {
+  await t.test('the first sample opens a session with the data of its device, and later ones add to it', async () => {
     const id = newSession()
     const started_at = new Date(Date.now() - 90_000).toISOString()
     const first = report([sample(id, { started_at, source_ip: '203.0.113.9', assigned_ip: '100.64.0.1' })])
@@ -69,7 +69,7 @@ test('metering', async (t: TestContext) => {
       },
     )
   })
-  await t.test('twenty sends of one report at once count once', async () => {
+  await t.test('twenty concurrent sends of one report count once', async () => {
     const id = newSession()
     const body = report([sample(id)])
     const answers = await times(20, () => client.metering({ body }))
@@ -83,12 +83,12 @@ test('metering', async (t: TestContext) => {
     assert.equal((await client.metering({ body: moved })).duplicate, 1)
     assert.equal((await client.metering({ body: { ...body, boot_id: 'boot-2' } })).duplicate, 0)
   })
-  await t.test('different reports of one session at once all count', async () => {
+  await t.test('twenty different concurrent reports of one session all count', async () => {
     const id = newSession()
     await times(20, () => client.metering({ body: report([sample(id)]) }))
     assert.equal((await get(id)).rx_bytes, 200)
   })
-  await t.test('a bad sample is rejected by its index and the others count', async () => {
+  await t.test('an invalid sample is rejected by its index and the others count', async () => {
     const id = newSession()
     const stranger = encodeId('device', newUuid())
     const elsewhere = await enroll(kit, 'laptop', { admin: await kit.as('tenant_admin', await kit.newTenant()) })
@@ -112,7 +112,7 @@ test('metering', async (t: TestContext) => {
     ])
     assert.equal((await get(id)).state, 'active')
   })
-  await t.test('an ended sample ends the session for good', async () => {
+  await t.test('an ended sample ends the session permanently', async () => {
     const id = newSession()
     await client.metering({ body: report([sample(id)]) })
     await client.metering({ body: report([sample(id, { state: 'ended' })]) })
@@ -123,7 +123,7 @@ test('metering', async (t: TestContext) => {
     await client.metering({ body: report([sample(short, { state: 'ended', end_reason: 'user' })]) })
     assert.deepEqual([(await get(short)).state, (await get(short)).end_reason], ['ended', 'user'])
   })
-  await t.test('a device has one active session on a gateway: a new one ends the one before', async () => {
+  await t.test('a new session of a device on a gateway ends its previous one', async () => {
     const [a, b] = [newSession(), newSession()]
     await client.metering({ body: report([sample(a)]) })
     await client.metering({ body: report([sample(b)]) })
@@ -134,7 +134,7 @@ test('metering', async (t: TestContext) => {
       [b],
     )
   })
-  await t.test('a session of another gateway is not touched', async () => {
+  await t.test('a session of another gateway is not changed', async () => {
     const other = await withGateway(kit, 'other')
     const id = newSession()
     await client.metering({ body: report([sample(id)]) })
@@ -142,7 +142,7 @@ test('metering', async (t: TestContext) => {
     assert.deepEqual(answer.rejected, [{ index: 0, error: 'the session belongs to another gateway' }])
     assert.deepEqual([(await get(id)).state, (await get(id)).rx_bytes], ['active', 10])
   })
-  await t.test('intervals outside of 7 days back and 5 minutes ahead are refused', async () => {
+  await t.test('intervals more than 7 days ago or 5 minutes ahead are refused', async () => {
     const at = (ms: number) => new Date(Date.now() + ms).toISOString()
     const old = report([], { interval_start: at(-8 * 86_400_000), interval_end: at(-8 * 86_400_000) })
     await assert.rejects(client.metering({ body: old }), refused(422, /interval_start/))
@@ -156,7 +156,7 @@ test('metering', async (t: TestContext) => {
       body: report([], { interval_start: at(-6.9 * 86_400_000), interval_end: at(-6.9 * 86_400_000) }),
     })
   })
-  await t.test('packets and denials add up, the latest handshake and the last port hold', async () => {
+  await t.test('packets and denials are added up, and the latest handshake and port are kept', async () => {
     const id = newSession()
     const at = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString()
     const [older, newer] = [at(90), at(30)]
@@ -185,7 +185,7 @@ test('metering', async (t: TestContext) => {
     await client.metering({ body: report([sample(id, { rx_bytes: most })]) })
     assert.equal((await get(id)).rx_bytes, most)
   })
-  await t.test('ten thousand samples are one report', async () => {
+  await t.test('a report can have ten thousand samples', async () => {
     const before = (await admin.listSessions({ query: { state: 'ended' } })).items.length
     assert.ok(before > 0)
     const samples = Array.from({ length: 10_000 }, () => sample(newSession(), { state: 'ended' }))

@@ -7,7 +7,7 @@ import { createClock, startKit } from '../kit.ts'
 import { inbox, raise, startReceiver } from '../notices.ts'
 import { startSmtpListener } from '../smtp-listener.ts'
 
-test('mail goes to each recipient alone, and a name can not add to its headers', async (t) => {
+test('each recipient gets a mail alone, and a name cannot add headers', async (t) => {
   const smtp = await startSmtpListener(t)
   const kit = await startKit(t, { config: { smtpUrl: `smtp://127.0.0.1:${smtp.port}?from=vpn@control.example` } })
   const recipients = ['one@example.com', 'two@example.com']
@@ -48,7 +48,7 @@ test('mail goes to each recipient alone, and a name can not add to its headers',
   ])
 })
 
-test('a letter that was refused is sent again under the same Message-ID', async (t) => {
+test('a refused mail is sent again under the same Message-ID', async (t) => {
   const clock = createClock()
   let busy = true
   const smtp = await startSmtpListener(t, (to) => (busy && to === 'late@example.com' ? 451 : undefined))
@@ -70,7 +70,7 @@ test('a letter that was refused is sent again under the same Message-ID', async 
   assert.equal(smtp.letters[1]?.headers.get('message-id'), smtp.letters[0]?.headers.get('message-id'))
 })
 
-test('no mail leaves in the clear but on loopback', async (t) => {
+test('mail is sent unencrypted on loopback only', async (t) => {
   const smtp = await startSmtpListener(t)
   const letter = { id: 'x', recipient: 'a@example.com', subject: 'x', text: 'x', at: new Date() }
   // The same listener under a name that is not a known loopback name. It offers no STARTTLS.
@@ -85,7 +85,7 @@ test('no mail leaves in the clear but on loopback', async (t) => {
   assert.deepEqual(smtp.letters, [])
 })
 
-test('a test message says how each destination took it, and inner addresses stay closed', async (t) => {
+test('a test message reports the result of each destination, and inner addresses stay closed', async (t) => {
   const receiver = await startReceiver(t, 200)
   const smtp = await startSmtpListener(t, (to) => (to === 'unknown@example.com' ? 550 : undefined))
   const kit = await startKit(t, { config: { smtpUrl: `smtp://127.0.0.1:${smtp.port}` } })

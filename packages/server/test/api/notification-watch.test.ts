@@ -6,7 +6,7 @@ import { inbox, run } from '../notices.ts'
 import { listenedFor } from '../witnesses.ts'
 import { bearer, call, operation } from '../world.ts'
 
-test('a silent gateway is reported once, and closed by the system when it is back', async (t) => {
+test('a silent gateway is reported once, and the notification closes when it returns', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const pool = await kit.admin.createGatewayPool({ body: { name: 'eu', region: { code: 'eu' } } })

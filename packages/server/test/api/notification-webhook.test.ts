@@ -6,7 +6,7 @@ import { eventsOf } from '../events.ts'
 import { createClock, startKit } from '../kit.ts'
 import { enableWebhook, inbox, notice, opened, raise, startReceiver } from '../notices.ts'
 
-test('a webhook is signed as Standard Webhooks say, and sent again until it is taken', async (t) => {
+test('a webhook is signed by Standard Webhooks, and retried until it is accepted', async (t) => {
   const clock = createClock()
   const receiver = await startReceiver(t, 500, 302, 204)
   const kit = await startKit(t, { now: clock.now, config: opened })
@@ -43,7 +43,7 @@ test('a webhook is signed as Standard Webhooks say, and sent again until it is t
   assert.ok(stamps[1]! - stamps[0]! >= 5 && stamps[2]! - stamps[1]! >= 300)
 })
 
-test('after ten attempts a delivery is given up, for everyone to see', async (t) => {
+test('a delivery fails visibly after ten attempts', async (t) => {
   const clock = createClock()
   const receiver = await startReceiver(t, 503)
   const kit = await startKit(t, { now: clock.now, config: opened })
@@ -59,7 +59,7 @@ test('after ten attempts a delivery is given up, for everyone to see', async (t)
   assert.equal(delivery?.last_error, 'The receiver answered 503.')
 })
 
-test('a receiver that is gone turns its webhook off, and administrators are told', async (t) => {
+test('a receiver that answers 410 disables its webhook, and administrators are notified', async (t) => {
   const receiver = await startReceiver(t, 410)
   const kit = await startKit(t, { config: opened })
   await enableWebhook(kit, receiver.url)
@@ -83,7 +83,7 @@ test('a receiver that is gone turns its webhook off, and administrators are told
   assert.deepEqual([event?.actor.type, event?.changes], ['job', { 'webhook.enabled': [true, false] }])
 })
 
-test('the signing secret is shown when it is made and nowhere else', async (t) => {
+test('the signing secret is shown when it is created and nowhere else', async (t) => {
   const receiver = await startReceiver(t, 200)
   const kit = await startKit(t, { config: opened })
   const first = await enableWebhook(kit, receiver.url)

@@ -7,7 +7,7 @@ import { enableWebhook, inbox, notice, opened, raise, refusedWith, startReceiver
 import { until } from '../promptly.ts'
 import { send } from '../raw-http.ts'
 
-test('a notification exists if and only if the change that causes it does', async (t) => {
+test('a notification is committed exactly with its cause', async (t) => {
   const kit = await startKit(t)
   const undone = kit.db.inTenant(kit.tenant, async (tx) => {
     assert.ok(await kit.app.notifications.notify(tx, kit.tenant, notice({ title: 'never' })))
@@ -21,7 +21,7 @@ test('a notification exists if and only if the change that causes it does', asyn
   assert.deepEqual([one?.state, one?.acknowledged_at, one?.deliveries], ['open', null, []])
 })
 
-test('one cause has one open notification, however many see it', async (t) => {
+test('one cause has one open notification, of concurrent reports too', async (t) => {
   const kit = await startKit(t)
   const seen = await times(20, () => raise(kit, { dedupe_key: 'account.locked:bob' }))
   assert.equal(seen.filter((id) => id !== undefined).length, 1)
@@ -31,7 +31,7 @@ test('one cause has one open notification, however many see it', async (t) => {
   assert.ok(await raise(kit, { dedupe_key: 'account.locked:bob' }), 'after it was acknowledged it may happen again')
 })
 
-test('twenty acknowledgements at once are one, with one event', async (t) => {
+test('of twenty concurrent acknowledgements one changes the state, with one event', async (t) => {
   const kit = await startKit(t)
   await raise(kit)
   const [{ notification_id } = assert.fail()] = await inbox(kit)
@@ -48,7 +48,7 @@ test('twenty acknowledgements at once are one, with one event', async (t) => {
   assert.equal((await inbox(kit, { state: 'acknowledged' })).length, 1)
 })
 
-test('a locked account is in the inbox', async (t) => {
+test('a locked account is reported in the inbox', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2, lockout_seconds: 60 } })
@@ -61,7 +61,7 @@ test('a locked account is in the inbox', async (t) => {
   assert.deepEqual([locked?.kind, locked?.subject.name, more.length], ['account.locked', 'admin', 0])
 })
 
-test('the inbox is filtered and paged, and shows nothing of other tenants', async (t) => {
+test('the inbox is filtered and paged, within a tenant', async (t) => {
   const kit = await startKit(t)
   for (let i = 0; i < 5; i++) await raise(kit, { title: `warning ${i}` })
   await raise(kit, { title: 'urgent', severity: 'critical', kind: 'gateway.down' })
@@ -78,7 +78,7 @@ test('the inbox is filtered and paged, and shows nothing of other tenants', asyn
   await assert.rejects(stranger.acknowledgeNotification({ params: { notification_id } }), refusedWith(404, /no such/))
 })
 
-test('of two replicas only one sends', async (t) => {
+test('a delivery is sent by one of two replicas', async (t) => {
   const receiver = await startReceiver(t, 200)
   const kit = await startKit(t, { replicas: 2, config: opened })
   await enableWebhook(kit, receiver.url)
@@ -90,7 +90,7 @@ test('of two replicas only one sends', async (t) => {
   assert.equal(receiver.posted.length, 10)
 })
 
-test('what was claimed by a replica that ended is sent by another', async (t) => {
+test('a delivery claimed by a replica that ended is sent by another', async (t) => {
   const clock = createClock()
   const receiver = await startReceiver(t, 200)
   const kit = await startKit(t, { replicas: 2, now: clock.now, config: opened })
@@ -108,7 +108,7 @@ test('what was claimed by a replica that ended is sent by another', async (t) =>
   assert.equal(receiver.posted.length, 1)
 })
 
-test('settings that can not work are refused with the field', async (t) => {
+test('invalid settings are refused by field', async (t) => {
   const kit = await startKit(t)
   const put = (body: Parameters<typeof changeNotificationSettings>[1]) => changeNotificationSettings(kit.admin, body)
   await assert.rejects(

@@ -50,7 +50,7 @@ async function working(kit: Kit, { user_id, device_id, spc_id, session_id, admin
   ]
 }
 
-test('modules/offboarding: each way of stopping a person or a device ends certificates for good, and sessions', async (t) => {
+test('modules/offboarding: every way of stopping a user or a device ends certificates permanently, and sessions', async (t) => {
   const kit = await startKit(t, { config })
   const { admin } = kit
   // Runs of workflows wait until it enforces what they changed.

@@ -22,7 +22,7 @@ async function exported(client: Client, kind: Kind, limit = 3): Promise<Item[]> 
   }
 }
 
-test('an export gives each thing once, as its own list shows it, page by page', async (t) => {
+test('an export contains each object once, as in its own list, page by page', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   await populate(kit, admin)
@@ -66,7 +66,7 @@ test('an export gives each thing once, as its own list shows it, page by page', 
   }
 })
 
-test('an export holds what its caller may read, and no secret', async (t) => {
+test('an export contains what its caller may read, and no secret', async (t) => {
   const kit = await startKit(t)
   const { secret } = await withGateway(kit, 'one')
   const { secret: token } = await kit.admin.generateToken({ body: { name: 'one' } })
@@ -89,7 +89,7 @@ test('an export holds what its caller may read, and no secret', async (t) => {
   assert.ok(!theirs.includes('"one"'), 'of their own tenant only')
 })
 
-test('the command prints it line by line', async (t) => {
+test('the command prints the export line by line', async (t) => {
   const kit = await startKit(t)
   const { run } = await startCommand(t, kit)
   const { code, out } = await run('ops', 'export', '--kind', 'inventory')

@@ -8,7 +8,7 @@ import { type Bound, eachLimit, looser, over } from '../own-limits.ts'
 import { enrollFactor, makeUser, type Person, passwordOf, signInAs, trySignIn, untilNextStep } from '../people.ts'
 import { type Got, send } from '../raw-http.ts'
 
-test('nobody lifts a limit that binds them, by whatever route', async (t) => {
+test('a person cannot lift a limit on themselves, by any route', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3, max_failures_per_ip: 1000 } })
@@ -57,7 +57,7 @@ test('nobody lifts a limit that binds them, by whatever route', async (t) => {
   assert.equal((await person.post('/v1/admin/auth/step-up', { code: app.code() })).status, 200)
 })
 
-test('the own second factor goes with the password and a code, and with nothing less', async (t) => {
+test('the own second factor is removed with password and code, and with nothing less', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const user_id = await makeUser(kit, 'root', ['platform_admin'])
@@ -82,7 +82,7 @@ test('the own second factor goes with the password and a code, and with nothing 
   assert.equal((await trySignIn(kit, 'root')).status, 200)
 })
 
-test('an own account at a provider is linked with fresh proof of the person only', async (t) => {
+test('linking the own account at a provider needs fresh proof of the person', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const user_id = await makeUser(kit, 'desk', ['helpdesk'])
@@ -98,7 +98,7 @@ test('an own account at a provider is linked with fresh proof of the person only
   assert.equal((await link(await signInAs(kit, 'desk'))).status, 201)
 })
 
-test('settings that would bind their maker too, or contradict each other, are refused', async (t) => {
+test('settings that would bind their author, or contradict each other, are refused', async (t) => {
   const kit = await startKit(t)
   const person = await signInAs(kit, 'admin', { password: adminPassword })
   const put = async (named: object) => {
@@ -113,7 +113,7 @@ test('settings that would bind their maker too, or contradict each other, are re
   assert.equal((await put({ sessions: { idle_seconds: 300, absolute_seconds: 300 } })).status, 200)
 })
 
-test('what holds back its maker is loosened with fresh proof of them only, setting by setting', async (t) => {
+test('loosening a setting that binds its author needs fresh proof, for each setting', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const api = Object.fromEntries(Object.keys(looser.api).map((field) => [field, 100_000]))

@@ -15,21 +15,18 @@ test('passwords', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   await t.test(
-    'the own password changes with the current one; other sessions end, this one goes on under a new id',
+    'the own password changes with the current one; other sessions end, and this one continues under a new id',
     () => own(kit),
   )
-  await t.test('of two changes of one password at once, one wins and the other is told', () => twoAtOnce(kit))
-  await t.test('an administrator sets the password of whoever may not do more, and their sessions end', () =>
+  await t.test('of two concurrent changes of one password, one succeeds and the other is refused', () => twoAtOnce(kit))
+  await t.test('an administrator sets the password of a weaker user, and the sessions of that user end', () =>
     byAdministrator(kit),
   )
-  await t.test('a generated password opens one session, which does nothing before it has set its own', () =>
-    generated(kit),
-  )
-  await t.test('the current password can not be guessed from a session: the account locks', () => guessed(kit))
-  await t.test('a generated password that nobody used is over after a day', () => unused(kit, clock))
-  await t.test(
-    'which passwords are taken: by length, blocklist and context, as the tenant has set it, on every replica',
-    () => taken(kit, clock),
+  await t.test('a generated password opens one session, which must set a new one first', () => generated(kit))
+  await t.test('guessing the current password from a session locks the account', () => guessed(kit))
+  await t.test('an unused generated password expires after a day', () => unused(kit, clock))
+  await t.test("passwords are judged by length, blocklist and context by the tenant's settings, on every replica", () =>
+    taken(kit, clock),
   )
 })
 

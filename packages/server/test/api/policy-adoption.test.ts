@@ -8,7 +8,7 @@ import { enroll, publish, refused, rule, seqOf, withGateway } from '../gateways.
 import { createClock, runJob, startKit, times } from '../kit.ts'
 import { forget } from '../retention.ts'
 
-test('times of points lie densely at first, and end after 30 days', () => {
+test('sampling times are dense at first and end after 30 days', () => {
   const second = 1000
   assert.deepEqual(gridTimes(0, null, 25 * second), [0, 10_000, 20_000])
   assert.deepEqual(gridTimes(0, 20_000, 29 * second), [])
@@ -24,7 +24,7 @@ test('times of points lie densely at first, and end after 30 days', () => {
   assert.deepEqual(inParts, all.slice(0, inParts.length))
 })
 
-test('adoption of a version over time, and the fleet by version', async (t: TestContext) => {
+test('adoption of a policy version over time, and the fleet by version', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const { admin } = kit
@@ -52,7 +52,7 @@ test('adoption of a version over time, and the fleet by version', async (t: Test
       ...[p.gateways.applied, p.gateways.pending],
     ])
 
-  await t.test('points are written where something changed, once, though the job comes later', async () => {
+  await t.test('a point is stored once for each change, even if the job runs late', async () => {
     goTo(15)
     await apply(devices[0]!)
     goTo(35)
@@ -77,7 +77,7 @@ test('adoption of a version over time, and the fleet by version', async (t: Test
     assert.deepEqual((await pointsIn()).slice(3), [[140, 3, 1, 1, 0]])
   })
 
-  await t.test('how long it took until so many had it', async () => {
+  await t.test('adoption shows the times to 50, 90 and 99 percent', async () => {
     const half = await adoption()
     assert.deepEqual(half.devices, { time_to_50: 40, time_to_90: null, time_to_99: null })
     assert.deepEqual(half.gateways, { time_to_50: 40, time_to_90: 40, time_to_99: 40 })
@@ -98,7 +98,7 @@ test('adoption of a version over time, and the fleet by version', async (t: Test
     await assert.rejects(stranger.getPolicyAdoption({ params: { bundle_id } }), refused(404))
   })
 
-  await t.test('devices by platform and version, now and day by day', async () => {
+  await t.test('devices are counted by platform and version, now and per day', async () => {
     await kit.db.inTenant(kit.tenant, async (tx) => {
       await sql`update devices set client_version = '2.0.0', os_version = '14.1', platform = 'macos'
         where tenant_id = ${kit.tenant} and name = 'd0'`.execute(tx)
@@ -151,7 +151,7 @@ test('adoption of a version over time, and the fleet by version', async (t: Test
     assert.equal(left.rowCount, 1)
   })
 
-  await t.test('of more versions than are listed the others are counted', async () => {
+  await t.test('versions beyond the listed ones are counted together', async () => {
     const tenant = await kit.newTenant()
     await withClient(kit.databaseUrl, (owner) =>
       owner.query(

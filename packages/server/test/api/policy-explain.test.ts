@@ -4,7 +4,7 @@ import type { PolicyConditions } from '@holdfast/contract/policy-document'
 import { enroll } from '../gateways.ts'
 import { startKit } from '../kit.ts'
 
-test('explain names the rules that would have allowed, the nearest first, with what each lacks and a sentence', async (t: TestContext) => {
+test('explain lists the rules that would have allowed, nearest first, with the missing conditions', async (t: TestContext) => {
   const kit = await startKit(t)
   const { admin } = kit
   const { user } = await admin.changeUser({ body: { operation: 'create', user: { username: 'sam' } } })

@@ -7,24 +7,21 @@ import { createClock, type Kit, startKit, times } from '../kit.ts'
 import { assertionOf, disk, publishChecks, reasonsOf, relied } from '../posture.ts'
 import { bearer, call, deviceCaller, enrollRaw, operation } from '../world.ts'
 
-test('what is said of a device', async (t) => {
+test('content of an assertion', async (t) => {
   const kit = await startKit(t)
-  await t.test('a device is vouched for by what it reported; the token names checks, and never what they ask for', () =>
-    vouched(kit),
-  )
-  await t.test('a nonce is 8 to 64 bytes in their one spelling, and comes back as it was given', () => byNonce(kit))
-  await t.test('an assertion opens no door, and no credential vouches for a device', () => noCredential(kit))
+  await t.test('an assertion is made from the report, and names checks without their conditions', () => vouched(kit))
+  await t.test('a nonce is 8 to 64 bytes in canonical base64url, and is returned unchanged', () => byNonce(kit))
+  await t.test('an assertion is no credential, and a credential no assertion', () => noCredential(kit))
 })
 
-test('how long it is said', async (t) => {
+test('lifetime of an assertion', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now, replicas: 2 })
-  await t.test('a stale report is never affirming, nor does what is affirmed outlive the hour of its report', () =>
+  await t.test('a stale report is never affirming, and an affirmation ends with the hour of its report', () =>
     stale(kit, clock),
   )
-  await t.test(
-    'who asks without a nonce shares an assertion for half of its life, until something else is to be said',
-    () => shared(kit, clock),
+  await t.test('an assertion without a nonce is shared for half of its life, until its content changes', () =>
+    shared(kit, clock),
   )
 })
 

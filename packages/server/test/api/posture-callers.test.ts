@@ -7,7 +7,7 @@ import { adminPassword, startKit } from '../kit.ts'
 import { assertionOf, publishChecks, reasonsOf, relied, report } from '../posture.ts'
 import { bearer, call, deviceCaller, enrollRaw, operation } from '../world.ts'
 
-test('a device asks about itself: tenant, user and device are those of its credential, and still hold', async (t) => {
+test('a device asks about itself, with the current tenant, user and device of its credential', async (t) => {
   const kit = await startKit(t)
   const make = async (username: string) =>
     (await kit.admin.changeUser({ body: { operation: 'create', user: { username } } })).user.user_id
@@ -43,7 +43,7 @@ test('a device asks about itself: tenant, user and device are those of its crede
   assert.equal((await relied(kit, String(answer.json.assertion), null)).userId, ben)
 })
 
-test("an administrator names a device; another tenant's is the same 404 as one that nobody has", async (t) => {
+test('an administrator names a device; one of another tenant is the same 404 as an unknown one', async (t) => {
   const kit = await startKit(t)
   const laptop = await enroll(kit, 'laptop')
   const foreign = await kit.newTenant()
@@ -81,7 +81,7 @@ test("an administrator names a device; another tenant's is the same 404 as one t
   assert.equal((await ask(() => ({ cookie }), `?device_id=${laptop.id}`)).status, 200)
 })
 
-test('whoever is shut out is never vouched for, whatever was reported', async (t) => {
+test('a device that is shut out is never affirmed, whatever it reported', async (t) => {
   const kit = await startKit(t)
   await publishChecks(kit)
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'anna' } } })

@@ -5,7 +5,7 @@ import { enroll, refused } from '../gateways.ts'
 import { createClock, runJob, startKit } from '../kit.ts'
 import { checking, disk, publishChecks } from '../posture.ts'
 
-test('an administrator sees what each check asked for and found; the device what failed and what to do', async (t) => {
+test('an administrator sees condition and facts of each check; the device its failed checks and remediation', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const laptop = await enroll(kit, 'laptop', { now: clock.now })
@@ -74,7 +74,7 @@ test('an administrator sees what each check asked for and found; the device what
   await assert.rejects((await kit.as('helpdesk')).getDevicePosture({ params }), refused(403))
 })
 
-test('why a device may or may not is said of its last report, though nobody was told of it', async (t) => {
+test('explain uses the last report, even if the device was not notified of its result', async (t) => {
   const kit = await startKit(t)
   const laptop = await enroll(kit, 'laptop')
   await publishChecks(kit, { edr: { expression: 'edr.score >= 50' } })
@@ -85,7 +85,7 @@ test('why a device may or may not is said of its last report, though nobody was 
   assert.deepEqual([policy_decision, posture[0]?.actual], ['allow', { 'edr.score': 80 }])
 })
 
-test('devices are found by the verdict of their last report; who never reported is unknown', async (t) => {
+test('devices are found by the verdict of their last report, and without a report as unknown', async (t) => {
   const kit = await startKit(t)
   await publishChecks(kit)
   for (const [name, facts] of [
@@ -109,7 +109,7 @@ test('devices are found by the verdict of their last report; who never reported 
   assert.equal(matched, 1)
 })
 
-test('all readings of the verdict agree: after a report, a publish, in time and on revocation', async (t) => {
+test('all views of a verdict agree after a report, a publish, an expiry and a revocation', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const ids: string[] = []
@@ -192,7 +192,7 @@ test('all readings of the verdict agree: after a report, a publish, in time and 
   await expect({ compliant: 1, unknown: 2 }, 'of a revoked device', ['overview'])
 })
 
-test('a check that no report could answer is refused where it stands', async (t) => {
+test('a check that no report can satisfy is refused by position', async (t) => {
   const kit = await startKit(t)
   const policy = checking({
     typed: { expression: 'disk.encrypted == "yes"' },

@@ -51,7 +51,7 @@ async function rowsOf(kit: Kit): Promise<{ changes: number; variants: number; ev
 test('posture reports on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
 
-  await t.test('a policy that asks more of the same fact judges by the last report, on every replica', async () => {
+  await t.test('a stricter policy on a reported fact is judged by the last report, on every replica', async () => {
     const laptop = await enroll(kit, 'laptop')
     const say = (edr: number) => laptop.client.reportPosture({ body: { facts: { 'edr.score': edr } } })
     const expect = async (rules: string[], why: string) => {
@@ -81,7 +81,7 @@ test('posture reports on two replicas', async (t) => {
     await expect(['plain'], 'of a fact that no check read meanwhile')
   })
 
-  await t.test('a posture report that changes no verdict changes no digest and writes no policy row', async (t) => {
+  await t.test('a report that changes no verdict changes no digest and writes no policy row', async (t) => {
     const laptop = await enroll(kit, 'laptop')
     const { secret } = await withGateway(kit)
     const gateway = kit.clientFor(secret, kit.replicas[1])
@@ -140,7 +140,7 @@ test('posture reports on two replicas', async (t) => {
     }
   })
 
-  await t.test('reports and policies that come at once on two replicas end with what the last two say', async () => {
+  await t.test('concurrent reports and policies on two replicas end in the state of the last of both', async () => {
     const laptop = await enroll(kit, 'laptop')
     const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
     const devices = kit.replicas.map((replica) => laptop.at(replica))
@@ -162,7 +162,7 @@ test('posture reports on two replicas', async (t) => {
     assert.deepEqual(wrong, [])
   })
 
-  await t.test('of twenty reports at once on two replicas the last one stays, and is what both go by', async () => {
+  await t.test('of twenty concurrent reports on two replicas the last one is stored and used by both', async () => {
     const laptop = await enroll(kit, 'laptop')
     await publishChecks(kit, { edr: score(50) })
     const devices = kit.replicas.map((replica) => laptop.at(replica))
@@ -181,7 +181,7 @@ test('posture reports on two replicas', async (t) => {
     assert.deepEqual(await rulesEverywhere(kit, laptop), [rules, rules])
   })
 
-  await t.test('no policy comes into force between the judgement of a report and its commit', async () => {
+  await t.test('no policy takes effect between the judgement of a report and its commit', async () => {
     const laptop = await enroll(kit, 'laptop')
     await publishChecks(kit, { edr: score(50) })
     await laptop.client.reportPosture({ body: { facts: { 'edr.score': 80 } } })
@@ -213,12 +213,12 @@ test('posture reports on two replicas', async (t) => {
   })
 })
 
-test('posture reports as time goes by', async (t) => {
+test('posture reports over time', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
 
   await t.test(
-    'what gateways know to end is moved before the last half of it is over, and an earlier end at once',
+    'the end of a variant at gateways is extended at half of its time, and an earlier end is sent at once',
     async () => {
       const wireguard_public_key = Buffer.alloc(32, 1).toString('base64')
       const laptop = await enroll(kit, 'laptop', { now: clock.now, wireguard_public_key })
@@ -256,7 +256,7 @@ test('posture reports as time goes by', async (t) => {
     },
   )
 
-  await t.test('the first report of a device is not replaced by one that was made before it', async () => {
+  await t.test('the first report of a device is not replaced by an earlier one', async () => {
     const laptop = await enroll(kit, 'laptop', { now: clock.now })
     // Both find no row, and store theirs one after the other.
     const held = await holdTable(kit, 'device_postures')
@@ -272,7 +272,7 @@ test('posture reports as time goes by', async (t) => {
     assert.deepEqual(facts, { 'custom.n': 2 })
   })
 
-  await t.test('who comes under a canary without a report is judged by it as told', async () => {
+  await t.test('a device that joins a canary is judged by its last report', async () => {
     const user_id = await makeUser(kit, 'anna')
     const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'early' } } })
     const laptop = await enroll(kit, 'laptop', { user_id, now: clock.now })

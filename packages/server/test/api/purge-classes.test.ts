@@ -137,7 +137,7 @@ const expected = (kept: readonly Kind[]) =>
   [...over.flatMap((month) => kept.map((kind) => `${month} ${kind}`)), ...young.flatMap(allOf)].sort()
 const allOf = (month: string) => kinds.map((kind) => `${month} ${kind}`)
 
-test('of each class exactly what is over and not held goes, whatever lies at the same place of another month', async (t) => {
+test('a purge deletes exactly the expired rows of each class that are not held', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   for (const moment of ['2020-02-10', '2020-04-10']) await owner.query('call ensure_partitions($1)', [moment])

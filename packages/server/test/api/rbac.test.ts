@@ -14,18 +14,23 @@ const has = (role: Role, permission: string) => (roles[role] as readonly string[
 const mayHandOut = (own: Role, other: Role) =>
   own === 'platform_admin' || (other !== 'platform_admin' && roles[other].every((p) => has(own, p)))
 
-test('who may do what, and who may say so', async (t) => {
+test('roles and grants', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('a role is granted and revoked once, and counts on every replica at once', () => countsAtOnce(kit))
-  await t.test('roles say what they may, and grants who holds them, by page and filter', () => whoHolds(kit))
-  await t.test('nobody grants or revokes beyond what they hold, and every attempt is on record', () => within(kit))
-  await t.test('whom one may not touch, one neither promotes nor demotes; a user of another tenant is not there', () =>
+  await t.test('a role is granted and revoked once, and takes effect on every replica at once', () => countsAtOnce(kit))
+  await t.test('roles list their permissions, and grants their holders, by page and filter', () => whoHolds(kit))
+  await t.test(
+    'a caller can grant and revoke only roles within its own permissions, and every attempt is recorded',
+    () => within(kit),
+  )
+  await t.test('a caller cannot change roles of a stronger user; a user of another tenant is not found', () =>
     untouched(kit),
   )
-  await t.test('a grant warns of others who set the sign-in of the user', () => warnsOfSetters(kit))
-  await t.test('an own session can not make itself stronger', () => ownSession(kit))
-  await t.test('of twenty removals of two last administrators at once, one administrator stays', () => lastOfTwo(kit))
-  await t.test('the last administrator goes when another one is there, and a suspended one counts for nothing', () =>
+  await t.test('a grant warns about other callers who set the sign-in of the user', () => warnsOfSetters(kit))
+  await t.test('a session cannot raise its own permissions', () => ownSession(kit))
+  await t.test('of twenty concurrent removals of the last two administrators, one administrator stays', () =>
+    lastOfTwo(kit),
+  )
+  await t.test('the last administrator can be removed when another exists, and a suspended one does not count', () =>
     lastGoes(kit),
   )
 })

@@ -30,7 +30,7 @@ test('bytes of a session by resource', async (t) => {
   const get = async (session_id: string) => (await admin.getSession({ params: { session_id } })).resources
   await publish(['wiki', 'git', 'constructor'])
 
-  await t.test('what each report says is added up, also of one session in several samples', async () => {
+  await t.test('the bytes of all reports are added up, also over several samples of a session', async () => {
     const id = newSession()
     const first = [resource('wiki', [5, 1]), resource('git', [2, 0]), resource('wiki', [1, 1])]
     await send(sample(id, first), sample(id, [resource('git', [0, 20])]))
@@ -41,7 +41,7 @@ test('bytes of a session by resource', async (t) => {
     assert.deepEqual([listed[0]?.session_id, Object.hasOwn(listed[0] ?? {}, 'resources')], [id, false])
   })
 
-  await t.test('twenty sends of one report at once count once, twenty different ones all', async () => {
+  await t.test('twenty concurrent sends of one report count once, and twenty different ones all count', async () => {
     const id = newSession()
     const body = report([sample(id, [resource('wiki', [7, 3])])])
     const answers = await times(20, () => client.metering({ body }))
@@ -51,7 +51,7 @@ test('bytes of a session by resource', async (t) => {
     assert.deepEqual(await get(id), [resource('git', [0, 40]), resource('wiki', [27, 3])])
   })
 
-  await t.test('a name that the policy does not have is told, and the rest of the sample counts', async () => {
+  await t.test('an unknown resource name is reported, and the rest of the sample counts', async () => {
     const id = newSession()
     const elsewhere = await kit.as('tenant_admin', await kit.newTenant())
     await elsewhere.publishPolicy({
@@ -76,7 +76,7 @@ test('bytes of a session by resource', async (t) => {
   })
 
   await t.test(
-    'a session goes on with what the policy has lost meanwhile, and another does not begin with it',
+    'a session keeps resources that the policy lost since, and a new session does not get them',
     async () => {
       const [old, young] = [newSession(), newSession()]
       await send(sample(old, [resource('git', [1, 0])], { state: 'ended' }))
@@ -87,7 +87,7 @@ test('bytes of a session by resource', async (t) => {
     },
   )
 
-  await t.test('a session has 64 of them at most, and sums stay exact', async () => {
+  await t.test('a session has at most 64 resources, and sums stay exact', async () => {
     const names = Array.from({ length: 70 }, (_, i) => `r-${i}`)
     await publish(names)
     const id = newSession()

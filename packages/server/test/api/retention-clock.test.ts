@@ -5,7 +5,7 @@ import { withConnection } from '../../src/db/connection.ts'
 import { startKit, times } from '../kit.ts'
 import { connectOwner, forget } from '../retention.ts'
 
-test('what waits for a week after a restore waits no shorter since a clock is off, and never for more than a month', async (t) => {
+test('the week of waiting after a restore is not shortened by a wrong clock, and never exceeds a month', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await withConnection(kit.databaseUrl, async (connection) => {
@@ -29,7 +29,7 @@ test('what waits for a week after a restore waits no shorter since a clock is of
   assert.equal(await daysAfter(`now() - interval '11 minutes'`), 30)
 })
 
-test('that the clock is not trusted is told once, and closed once it is', async (t) => {
+test('an untrusted clock is notified once, and the notification closes when it is trusted', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const owner = await connectOwner(kit)
   const notices = async () =>

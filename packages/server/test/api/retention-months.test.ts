@@ -32,7 +32,7 @@ async function startAtMarch(t: TestContext, ...moments: string[]) {
 const monthsOf = (table: string) => `relname ~ '^${table}_20' and relkind = 'r'`
 const drop = `select drop_partitions('telemetry_events') as value`
 
-test('what is over of a class that lies by months is what goes with them, and the next purge is when one is over', async (t) => {
+test('data in monthly partitions counts as expired with its month, and the next purge is at the end of one', async (t) => {
   const { kit, left } = await startAtMarch(t, '2020-02-10', '2020-03-05')
   const before = await statusOf(kit.admin, 'telemetry')
   assert.equal(before.over, 1, 'March is not over')
@@ -44,7 +44,7 @@ test('what is over of a class that lies by months is what goes with them, and th
   assert.deepEqual([after.over, after.next_purge], [0, new Date(over + 600_000).toISOString()])
 })
 
-test('out of a month that a hold keeps goes what nobody holds, and no more than that is said to have gone', async (t) => {
+test('in a month kept by a hold only rows outside the hold are deleted and counted', async (t) => {
   const { kit, owner, left } = await startAtMarch(t, '2020-02-10', '2020-03-05')
   const other = await kit.newTenant()
   await owner.query(
@@ -57,7 +57,7 @@ test('out of a month that a hold keeps goes what nobody holds, and no more than 
   assert.equal((await statusOf(kit.admin, 'telemetry')).last_purge?.up_to, '2020-03-01T00:00:00.000Z')
 })
 
-test('months go one by one, and a table that somebody reads for long keeps those of no other', async (t) => {
+test('months are dropped one by one, and a long reader of one table blocks no other', async (t) => {
   const { kit, owner, left } = await startAtMarch(t, '2020-01-10', '2020-02-10', '2020-04-10')
   assert.deepEqual([await ask(owner, drop), await left()], [1, 3], 'December, of which there is nothing')
   assert.deepEqual([await ask(owner, drop), await left()], [1, 2])
@@ -71,7 +71,7 @@ test('months go one by one, and a table that somebody reads for long keeps those
   assert.ok((await count(owner, 'pg_class', monthsOf('vpn_sessions'))) < sessions, 'the next time')
 })
 
-test('of a month that is dropped and a hold that is placed, whatever comes second knows of the first', async (t) => {
+test('of a dropped month and a new hold, the second one sees the first', async (t) => {
   const { kit, owner, left } = await startAtMarch(t, '2020-01-10', '2020-02-10')
   const dropping = await connectOwner(kit)
   assert.equal(await ask(dropping, drop), 1, 'December, of which there is nothing')

@@ -16,7 +16,7 @@ const rows = {
     values ($1, '', '', ${long}, 1, '', ${long})`,
 }
 
-test('what has no class goes by a trusted time only, and what tells of somebody not while a hold keeps all', async (t) => {
+test('data without a retention class is purged by trusted time only, and personal data not during a hold', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await owner.query('set session_replication_role = replica')

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { runJob, startKit } from '../kit.ts'
 import { enrollRaw, populate } from '../world.ts'
 
-test('what is over is forgotten after its time, and what is still referred to stays', async (t) => {
+test('expired data is deleted, and referenced data stays', async (t) => {
   const kit = await startKit(t)
   await populate(kit, kit.admin)
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
@@ -49,7 +49,7 @@ test('what is over is forgotten after its time, and what is still referred to st
   await owner.end()
 })
 
-test("the address of a revoked device is another one's after a day, and not before", async (t) => {
+test('the address of a revoked device is reused after a day, not before', async (t) => {
   const kit = await startKit(t)
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()

@@ -35,7 +35,7 @@ test('saved views', async (t) => {
   const [ada, bob] = [await signIn('ada', 'viewer'), await signIn('bob', 'viewer')]
   const [helper, chief] = [await signIn('helper', 'helpdesk'), await signIn('chief', 'tenant_admin')]
 
-  await t.test('an own view is seen, changed and deleted by its person alone', async () => {
+  await t.test('a private view is visible to its owner only', async () => {
     const made = await create(ada, windows)
     assert.deepEqual(made.owner, { user_id: ada.user_id, username: 'ada' })
     assert.equal(made.shared, false)
@@ -61,7 +61,7 @@ test('saved views', async (t) => {
   })
 
   await t.test(
-    'a shared view is seen by whoever reads the list, and changed by its owner or with settings:write',
+    'a shared view is visible to readers of its list, and changed by its owner or with settings:write',
     async () => {
       const made = await create(ada, {
         ...windows,
@@ -96,7 +96,7 @@ test('saved views', async (t) => {
     },
   )
 
-  await t.test('an API key and a visitor have no views of their own', async () => {
+  await t.test('an API key and a visiting platform administrator have no private views', async () => {
     const shared = await create(ada, { ...windows, name: 'of all', shared: true })
     await create(ada, { ...windows, name: 'of ada' })
     const viewer = await kit.as('viewer')
@@ -131,7 +131,7 @@ test('saved views', async (t) => {
     for (const name of await names(ada)) assert.ok(['of all', 'of ada'].includes(name))
   })
 
-  await t.test('of twenty at once with one name one is made, and limits hold', async () => {
+  await t.test('of twenty concurrent views with one name one is created, and the limits apply', async () => {
     const on = (i: number) => kit.replicas[i % 2]!
     const same = await times(20, (i) => bob.request({ method: 'POST', path, json: windows }, on(i)))
     assert.deepEqual(same.map((got) => got.status).toSorted(), [201, ...Array(19).fill(422)])
@@ -162,7 +162,7 @@ test('saved views', async (t) => {
     assert.deepEqual([page.items.length, page.next_cursor], [200, null])
   })
 
-  await t.test('names and values are those of the list', async () => {
+  await t.test('fields and values of a view must be those of its list', async () => {
     const refuses = async (list: ViewList, query: object, what: RegExp) => {
       const got = await chief.post(path, { list, name: 'wrong', query })
       assert.equal(got.status, 422, got.text)
@@ -195,7 +195,7 @@ test('saved views', async (t) => {
     for (const list of viewListNames) assert.ok(contract[viewLists[list]].query.properties, list)
   })
 
-  await t.test('a user who is suspended sees nothing, and one who is deleted leaves the shared views', async () => {
+  await t.test('a suspended user sees no views, and the shared views of a deleted user stay', async () => {
     const gone = await signIn('gone', 'viewer')
     await create(gone, { ...windows, list: 'sessions', query: {}, name: 'private' })
     await kit.db.inTenant(kit.tenant, (tx) =>

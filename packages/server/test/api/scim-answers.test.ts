@@ -6,7 +6,7 @@ import { type Kit, startKit } from '../kit.ts'
 import { provision, pushed, resources, says, scimGroup, scimUser } from '../scim.ts'
 import { bearer, call } from '../world.ts'
 
-test('what is shown is what is asked for', async (t) => {
+test('requested and excluded attributes', async (t) => {
   const kit = await startKit(t)
   const { scim, key } = await provision(kit)
   const [id] = await pushed(scim, ['one'])
@@ -68,7 +68,7 @@ test('what is shown is what is asked for', async (t) => {
   })
   const foreign = `?tenant_id=${encodeId('tenant', await kit.newTenant())}`
   says(await call(kit, { method: 'GET', path: '/v1/scim/v2/Users' }, bearer(strong), undefined, foreign), 403)
-  await t.test('every attribute path of the schemas can be asked for and left out, in every read', () => byPaths(kit))
+  await t.test('every attribute path of the schemas can be requested and excluded, in every read', () => byPaths(kit))
 })
 
 type Shown = Record<string, unknown>
@@ -142,7 +142,7 @@ async function byPaths(kit: Kit): Promise<void> {
   assert.ok(walked > 80, `${walked} paths`)
 }
 
-test('what can not be taken is refused in the words of SCIM, and nothing of it is done', async (t) => {
+test('invalid input gets a SCIM error and changes nothing', async (t) => {
   const kit = await startKit(t)
   const { scim } = await provision(kit)
   const [id] = await pushed(scim, ['one'])

@@ -7,7 +7,7 @@ import { config, pull, sourceOf, startKeycloak } from '../pulls.ts'
 import { many, provision, pushed, type Scim, scimGroup, scimUser } from '../scim.ts'
 
 /** Requests that identity providers send in practice, and that deployments have refused. */
-test('what identity providers send in the field', async (t) => {
+test('requests of identity providers in production', async (t) => {
   const kit = await startKit(t, { config })
   const { scim } = await provision(kit)
   const add = (scim: Scim, group: string, ids: readonly string[]) =>
@@ -15,32 +15,29 @@ test('what identity providers send in the field', async (t) => {
   const remove = (scim: Scim, group: string, ids: readonly string[]) =>
     scim.patch(`Groups/${group}`, [{ op: 'Remove', path: 'members', value: ids.map((value) => ({ value })) }])
 
-  await t.test(
-    'people come and go all day: only those count who are gone and were there at the beginning',
-    async () => {
-      const ids = await pushed(scim, many(8))
-      const group = async (name: string, members: readonly string[]) =>
-        String((await scim.post('Groups', scimGroup(name, members))).json.id)
-      const one = await group('one at a time', [])
-      for (const id of ids)
-        for (const move of [add, remove]) assert.equal((await move(scim, one, [id])).status, 204, 'a group of one')
-      const eight = await group('eight', ids.slice(0, 6))
-      for (let n = 0; n < 6; n++) {
-        assert.equal((await remove(scim, eight, ids.slice(0, 3))).status, 204, 'the same three')
-        assert.equal((await add(scim, eight, ids.slice(0, 3))).status, 204)
-      }
-      for (let n = 0; n < 3; n++) {
-        assert.equal((await add(scim, eight, ids.slice(6))).status, 204)
-        assert.equal((await remove(scim, eight, ids.slice(6))).status, 204, 'they came within the hour')
-      }
-      assert.equal((await remove(scim, eight, ids.slice(0, 3))).status, 204)
-      const fourth = await remove(scim, eight, [String(ids[3])])
-      assert.equal(fourth.status, 403, 'of six who were there four would be gone')
-      assert.match(fourth.text, /would lose 4 of 6 members/)
-    },
-  )
+  await t.test('the removal limit counts users who existed at the start of the hour, not each change', async () => {
+    const ids = await pushed(scim, many(8))
+    const group = async (name: string, members: readonly string[]) =>
+      String((await scim.post('Groups', scimGroup(name, members))).json.id)
+    const one = await group('one at a time', [])
+    for (const id of ids)
+      for (const move of [add, remove]) assert.equal((await move(scim, one, [id])).status, 204, 'a group of one')
+    const eight = await group('eight', ids.slice(0, 6))
+    for (let n = 0; n < 6; n++) {
+      assert.equal((await remove(scim, eight, ids.slice(0, 3))).status, 204, 'the same three')
+      assert.equal((await add(scim, eight, ids.slice(0, 3))).status, 204)
+    }
+    for (let n = 0; n < 3; n++) {
+      assert.equal((await add(scim, eight, ids.slice(6))).status, 204)
+      assert.equal((await remove(scim, eight, ids.slice(6))).status, 204, 'they came within the hour')
+    }
+    assert.equal((await remove(scim, eight, ids.slice(0, 3))).status, 204)
+    const fourth = await remove(scim, eight, [String(ids[3])])
+    assert.equal(fourth.status, 403, 'of six who were there four would be gone')
+    assert.match(fourth.text, /would lose 4 of 6 members/)
+  })
 
-  await t.test('one user who is suspended six times is one user', async () => {
+  await t.test('a user suspended six times counts once', async () => {
     const other = await provision(kit, 'small')
     const [id = ''] = await pushed(other.scim, ['back-and-forth'])
     for (let n = 0; n < 7; n++)
@@ -48,7 +45,7 @@ test('what identity providers send in the field', async (t) => {
         assert.equal((await other.scim.patch(`Users/${id}`, [{ op: 'Replace', path: 'active', value }])).status, 200)
   })
 
-  await t.test('parameters of a URL that SCIM does not know are read past', async () => {
+  await t.test('unknown URL parameters are ignored', async () => {
     const made = await scim.post('Users?aadOptscim062020=true', scimUser('flagged'))
     assert.equal(made.status, 201, made.text)
     const filter = encodeURIComponent('userName eq "flagged"')
@@ -58,7 +55,7 @@ test('what identity providers send in the field', async (t) => {
     await assert.rejects(kit.admin.listUsers({ query: { unknown: 'x' } as object }), { status: 400 })
   })
 
-  await t.test('two accounts of a person have one mail address, by every way; nothing signs in by it', async () => {
+  await t.test('two accounts can share a mail address by every way, and it is no name for signing in', async () => {
     const mail = 'jane@example.com'
     const emails = [{ type: 'work', primary: true, value: mail }]
     const jane = await scim.post('Users', scimUser(mail, { emails }))
@@ -88,7 +85,7 @@ test('what identity providers send in the field', async (t) => {
     assert.equal((await validate('shared@example.com')).valid, false)
   })
 
-  await t.test('names of directories have up to 256 characters, by SCIM, snapshot and pull alike', async () => {
+  await t.test('directory names have up to 256 characters, by SCIM, snapshot and pull', async () => {
     const keycloak = await startKeycloak(kit)
     const source = await sourceOf(kit.admin, keycloak, { provider: 'pulled' })
     const long = (start: string, n = 256) => start.padEnd(n, 'x')

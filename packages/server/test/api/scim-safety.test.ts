@@ -11,12 +11,12 @@ import { call, enrollRaw, operation, type Raw } from '../world.ts'
 const off = [{ op: 'Replace', path: 'active', value: 'False' }]
 const suspend = (scim: Scim, id: string | undefined) => scim.patch(`Users/${id}`, off)
 const runIn = ({ json }: Raw) => /run_\w+/.exec(String(json.detail))?.[0] ?? ''
-test('a directory on two replicas, whose clock runs on from part to part', async (t) => {
+test('a SCIM directory on two replicas', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const fill = await fillerOf(kit, clock.now)
 
-  await t.test('of twenty who push the same user or group at once, on two replicas, one makes it', async () => {
+  await t.test('of twenty concurrent creations of one user or group on two replicas, one succeeds', async () => {
     const { key } = await provision(kit)
     const [here, there] = kit.replicas.map((r) =>
       scimWith({ publicUrl: kit.publicUrl, dispatcher: r.dispatcher }, key),
@@ -37,33 +37,39 @@ test('a directory on two replicas, whose clock runs on from part to part', async
     assert.equal((await kit.admin.listDirectoryRuns()).items[0]?.counts.users.created, 7, 'each is counted')
   })
 
-  await t.test('who is suspended is out on every replica within a second, and who comes back is let in', async () => {
-    const { scim } = await provision(kit, 'corp')
-    await kit.admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } } })
-    const [, there] = kit.replicas as [Replica, Replica]
-    const [id = '', other = ''] = await pushed(scim, ['kate', 'liam'])
-    const onThere = { publicUrl: kit.publicUrl, dispatcher: there.dispatcher }
-    const enroll = async (user_id: string) => {
-      const { secret } = await kit.admin.generateToken({ body: { user_id } })
-      const device = await enrollRaw(onThere, secret)
-      return () => call(onThere, operation('policyDigest'), device.caller)
-    }
-    const [poll, others] = [await enroll(id), await enroll(other)]
-    assert.deepEqual([(await poll()).status, (await others()).status], [200, 200])
-    assert.equal((await suspend(scim, id)).json.active, false)
-    await untilStatus(poll, 401)
-    assert.equal((await scim.patch(`Users/${id}`, [{ op: 'replace', path: 'active', value: true }])).json.active, true)
-    await untilStatus(poll, 200)
-    assert.equal((await scim.delete(`Users/${other}`)).status, 204)
-    await untilStatus(others, 401)
-    // The externalId and the name identify the same user, who has nothing of the former access.
-    const back = await scim.post('Users', scimUser('liam'))
-    assert.deepEqual([back.status, back.json.id, back.json.active], [201, other, true])
-    assert.equal((await others()).status, 401)
-  })
+  await t.test(
+    'a suspended user is refused on every replica within a second, and a reactivated one accepted',
+    async () => {
+      const { scim } = await provision(kit, 'corp')
+      await kit.admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } } })
+      const [, there] = kit.replicas as [Replica, Replica]
+      const [id = '', other = ''] = await pushed(scim, ['kate', 'liam'])
+      const onThere = { publicUrl: kit.publicUrl, dispatcher: there.dispatcher }
+      const enroll = async (user_id: string) => {
+        const { secret } = await kit.admin.generateToken({ body: { user_id } })
+        const device = await enrollRaw(onThere, secret)
+        return () => call(onThere, operation('policyDigest'), device.caller)
+      }
+      const [poll, others] = [await enroll(id), await enroll(other)]
+      assert.deepEqual([(await poll()).status, (await others()).status], [200, 200])
+      assert.equal((await suspend(scim, id)).json.active, false)
+      await untilStatus(poll, 401)
+      assert.equal(
+        (await scim.patch(`Users/${id}`, [{ op: 'replace', path: 'active', value: true }])).json.active,
+        true,
+      )
+      await untilStatus(poll, 200)
+      assert.equal((await scim.delete(`Users/${other}`)).status, 204)
+      await untilStatus(others, 401)
+      // The externalId and the name identify the same user, who has nothing of the former access.
+      const back = await scim.post('Users', scimUser('liam'))
+      assert.deepEqual([back.status, back.json.id, back.json.active], [201, other, true])
+      assert.equal((await others()).status, 401)
+    },
+  )
 
   await t.test(
-    'of twenty removals at once on two replicas no more are made than may be, until somebody confirms',
+    'of twenty concurrent removals on two replicas only as many as allowed succeed, until confirmed',
     async () => {
       const { key, scim } = await provision(kit, 'large')
       const both = kit.replicas.map((r) => scimWith({ publicUrl: kit.publicUrl, dispatcher: r.dispatcher }, key))
@@ -167,7 +173,7 @@ test('a directory on two replicas, whose clock runs on from part to part', async
     },
   )
 
-  await t.test('a directory that is filled is bounded by what it has come to a day later', async () => {
+  await t.test('the limit of a new directory follows its size after a day', async () => {
     const { scim } = await provision(kit, 'filled')
     const ids = await fill(scim, 'filled', 10, 'here')
     await fill(scim, 'filled', 71)
@@ -192,11 +198,11 @@ test('a directory on two replicas, whose clock runs on from part to part', async
   })
 })
 
-test('a directory beside others, and beside what is of none', async (t) => {
+test('a SCIM directory beside other directories and local users', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
 
-  await t.test('a directory has one source', async () => {
+  await t.test('a directory has one kind of source', async () => {
     const { scim } = await provision(kit)
     await pushed(scim, ['jane'])
     const push = (provider: string) =>
@@ -217,7 +223,7 @@ test('a directory beside others, and beside what is of none', async (t) => {
   })
 
   await t.test(
-    'a directory takes away no local user, no last administrator, no stronger one, and no name that somebody has',
+    'SCIM cannot take over a local user, remove the last administrator, change a stronger user, or use a taken name',
     async () => {
       const { admin } = kit
       const { scim } = await provision(kit, 'main')

@@ -84,11 +84,11 @@ const filters = fc.letrec<{ filter: string }>((tie) => ({
   ),
 })).filter
 
-test('what is searched for', async (t) => {
+test('SCIM search', async (t) => {
   const kit = await startKit(t)
-  await t.test('a filter finds on PostgreSQL whom RFC 7644 says, whatever it is', () => byFilters(kit))
-  await t.test('groups and times are searched too', () => groupsAndTimes(kit))
-  await t.test('a search by POST finds what a list does, and of everything users and then groups', () => byPost(kit))
+  await t.test('a filter finds exactly the users that RFC 7644 defines, on PostgreSQL', () => byFilters(kit))
+  await t.test('filters apply to groups and times', () => groupsAndTimes(kit))
+  await t.test('a search by POST returns the same as a list, and without a type users before groups', () => byPost(kit))
 })
 
 async function byFilters(kit: Kit): Promise<void> {

@@ -6,7 +6,7 @@ import { startKit } from '../kit.ts'
 import { provision, pushed, resources, says, scimUser } from '../scim.ts'
 
 const enterprise = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
-test('what Entra ID sends, from the test of its connection to a deleted group', async (t) => {
+test('the requests of Entra ID work, from the connection test to the deletion of a group', async (t) => {
   const kit = await startKit(t)
   const { scim, key_id } = await provision(kit)
   const nobody = await scim.filtered('Users', `userName eq "${randomUUID()}"`)
@@ -165,7 +165,7 @@ test('what Entra ID sends, from the test of its connection to a deleted group', 
   assert.deepEqual([status?.provider, status?.source, status?.last_run?.run_id], ['entra', 'scim', run_id])
 })
 
-test('what Okta sends: the checks of its suite, provisioning, and import by pages', async (t) => {
+test('the requests of Okta work: its test suite, provisioning, and import by pages', async (t) => {
   const kit = await startKit(t)
   const { scim } = await provision(kit, 'okta')
   const okta = scimUser('seed', { locale: 'en-US', groups: [], password: '1mz050nq', nickName: 'x' })

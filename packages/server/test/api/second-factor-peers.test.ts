@@ -4,7 +4,7 @@ import { enroll, open, publish, rule, withGateway } from '../gateways.ts'
 import { createClock, startKit } from '../kit.ts'
 import { enrollFactor, makeUser, signInAs, untilNextStep } from '../people.ts'
 
-test('gateways are told when the user of a device last proved a second factor', async (t) => {
+test("gateways get the time of the last second factor of a device's user", async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const user_id = await makeUser(kit, 'anna')

@@ -6,7 +6,7 @@ import { startKit } from '../kit.ts'
 /** More with HOLDFAST_RACE_ROUNDS. */
 const rounds = Number(process.env.HOLDFAST_RACE_ROUNDS ?? 200)
 
-test('a tenant keeps an administrator, whatever is done to two people at once, many times', async (t) => {
+test('a tenant keeps an administrator through many rounds of concurrent changes of two', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { without, refused } = await raceForAdministrators(kit, rounds)
   t.diagnostic(`${rounds} rounds, ${refused} refusals, ${without} without an administrator`)

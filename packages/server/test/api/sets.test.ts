@@ -14,13 +14,13 @@ const twenty = async (kit: Kit, work: (client: Client, i: number) => Promise<boo
   return done.filter((d) => d.status === 'fulfilled' && d.value).length
 }
 
-test('what is judged over several at once', async (t) => {
+test('rules about sets', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { replicas: 2, now: clock.now })
-  await t.test('what there is once, there is once, of twenty who want it at once on two replicas', () =>
+  await t.test('a thing that may exist once exists once, after twenty concurrent attempts on two replicas', () =>
     ofTwenty(kit, clock),
   )
-  await t.test('a tenant keeps an administrator, whatever is done to two people at once', async () => {
+  await t.test('a tenant keeps an administrator through concurrent changes of two', async () => {
     assert.equal((await raceForAdministrators(kit, 12)).without, 0)
   })
 })

@@ -7,10 +7,10 @@ import { until } from '../promptly.ts'
 import { arrive, eventsIn, numbersIn, oneTo, opened, type Received, startHttp, toWebhook, untilCame } from '../siem.ts'
 import { deliveryOf, isAllSent, streamOf, withStream } from '../siem-delivery.ts'
 
-test('events of tenants of one deployment of two replicas are sent once more', async (t) => {
+test('repeated delivery of events, on two replicas', async (t) => {
   const deployment = await startKit(t, { replicas: 2, config: opened })
 
-  await t.test('a replay goes on from a place or a time', async () => {
+  await t.test('a replay starts at a sequence number or a time', async () => {
     const kit = await tenantOf(deployment)
     const taken: Received[] = []
     const ids: string[] = []
@@ -42,7 +42,7 @@ test('events of tenants of one deployment of two replicas are sent once more', a
       )
   })
 
-  await t.test('a replay by time begins before any number of events that were committed late', async () => {
+  await t.test('a replay by time includes events that were committed late', async () => {
     const kit = await tenantOf(deployment)
     const taken: Received[] = []
     const sink = await startHttp(kit, (request, response) => {
@@ -79,126 +79,120 @@ test('events of tenants of one deployment of two replicas are sent once more', a
     assert.deepEqual(numbersIn(taken), oneTo(1006), 'in order, from the first event of the time on')
   })
 
-  await t.test(
-    'dead letters that can not be sent again hold up nothing: neither what is new nor each other',
-    async () => {
-      const kit = await tenantOf(deployment)
-      const taken: Received[] = []
-      const came = () => numbersIn(taken).toSorted((a, b) => a - b)
-      let status = (n: number): number => (n <= 4 ? 413 : 200)
-      const sink = await startHttp(kit, (request, response) => {
-        const events = eventsIn(request)
-        const answer = Math.max(...numbersIn(events).map(status), 200)
-        if (answer === 200) taken.push(...events)
-        response.writeHead(answer).end()
-      })
-      const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
-      const { connector_id } = connector
-      const params = { connector_id }
-      const letters = async () => (await kit.admin.listSiemDeadLetters({ params })).items
-      // Each event is large enough to be a batch by itself.
-      await arrive(kit, 4, 1, () => 'x'.repeat(120 * 1024))
-      await until(async () => (await letters()).length === 4, 'four dead letters')
-      const told = async () => (await kit.admin.listNotifications({ query: { state: 'open' } })).items
-      assert.deepEqual(
-        (await told()).map((n) => [n.kind, n.title]),
-        [['siem.dead_letters', 'Audit events are dead letters of soc']],
-      )
+  await t.test('dead letters that cannot be sent again block neither new events nor each other', async () => {
+    const kit = await tenantOf(deployment)
+    const taken: Received[] = []
+    const came = () => numbersIn(taken).toSorted((a, b) => a - b)
+    let status = (n: number): number => (n <= 4 ? 413 : 200)
+    const sink = await startHttp(kit, (request, response) => {
+      const events = eventsIn(request)
+      const answer = Math.max(...numbersIn(events).map(status), 200)
+      if (answer === 200) taken.push(...events)
+      response.writeHead(answer).end()
+    })
+    const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
+    const { connector_id } = connector
+    const params = { connector_id }
+    const letters = async () => (await kit.admin.listSiemDeadLetters({ params })).items
+    // Each event is large enough to be a batch by itself.
+    await arrive(kit, 4, 1, () => 'x'.repeat(120 * 1024))
+    await until(async () => (await letters()).length === 4, 'four dead letters')
+    const told = async () => (await kit.admin.listNotifications({ query: { state: 'open' } })).items
+    assert.deepEqual(
+      (await told()).map((n) => [n.kind, n.title]),
+      [['siem.dead_letters', 'Audit events are dead letters of soc']],
+    )
 
-      // One is refused by a firewall, and one makes the receiver fail.
-      status = (n) => ({ 1: 500, 3: 403 })[n] ?? 200
-      await kit.admin.replaySiemConnector({ params, body: { dead_letters: 'all' } })
-      const stream = () => streamOf(kit, connector_id)
-      await until(async () => (await stream()).replay_failures > 1, 'it to be tried again')
-      await arrive(kit, 1, 5)
-      await until(() => came().includes(5), 'what is new')
-      const { state, problem, failures } = await stream()
-      assert.deepEqual([state, problem, failures], ['flowing', null, 0])
-      // Its own patience, without the wait.
-      await until(async () => {
-        await withStream(kit, connector_id, { replay_due_at: new Date(0) })
-        return (await letters()).length === 2 && (await letters()).every((d) => !d.replaying)
-      }, 'what can be sent, and what can not')
-      assert.deepEqual(
-        (await letters()).map((d) => d.reason),
-        ['The receiver answered 500.', 'The receiver answered 403.'],
-      )
-      assert.equal(taken.filter((e) => /^n[24]x/.test(String(e.operation))).length, 2, 'each was sent once')
-      assert.equal((await told()).length, 1, 'told once')
+    // One is refused by a firewall, and one makes the receiver fail.
+    status = (n) => ({ 1: 500, 3: 403 })[n] ?? 200
+    await kit.admin.replaySiemConnector({ params, body: { dead_letters: 'all' } })
+    const stream = () => streamOf(kit, connector_id)
+    await until(async () => (await stream()).replay_failures > 1, 'it to be tried again')
+    await arrive(kit, 1, 5)
+    await until(() => came().includes(5), 'what is new')
+    const { state, problem, failures } = await stream()
+    assert.deepEqual([state, problem, failures], ['flowing', null, 0])
+    // Its own patience, without the wait.
+    await until(async () => {
+      await withStream(kit, connector_id, { replay_due_at: new Date(0) })
+      return (await letters()).length === 2 && (await letters()).every((d) => !d.replaying)
+    }, 'what can be sent, and what can not')
+    assert.deepEqual(
+      (await letters()).map((d) => d.reason),
+      ['The receiver answered 500.', 'The receiver answered 403.'],
+    )
+    assert.equal(taken.filter((e) => /^n[24]x/.test(String(e.operation))).length, 2, 'each was sent once')
+    assert.equal((await told()).length, 1, 'told once')
 
-      // A receiver that accepts nothing is retried: the events stay in the replay.
-      status = () => 503
-      await kit.admin.replaySiemConnector({ params, body: { dead_letters: 'all' } })
-      await until(async () => (await stream()).replay_failures > 1, 'it to be waited for')
-      assert.ok((await letters()).every((d) => d.replaying))
-      status = () => 200
-      await until(async () => (await letters()).length === 0, 'all of them')
-      await until(async () => (await told()).length === 0, 'what was told to be taken back')
+    // A receiver that accepts nothing is retried: the events stay in the replay.
+    status = () => 503
+    await kit.admin.replaySiemConnector({ params, body: { dead_letters: 'all' } })
+    await until(async () => (await stream()).replay_failures > 1, 'it to be waited for')
+    assert.ok((await letters()).every((d) => d.replaying))
+    status = () => 200
+    await until(async () => (await letters()).length === 0, 'all of them')
+    await until(async () => (await told()).length === 0, 'what was told to be taken back')
 
-      // A replay from a sequence number on replaces the waiting one.
-      status = (n) => (n === 6 ? 413 : 200)
-      await arrive(kit, 1, 6)
-      await until(async () => (await letters()).length === 1, 'one more')
-      assert.equal((await told()).length, 1, 'told anew')
-      status = () => 503
-      await kit.admin.replaySiemConnector({ params, body: { dead_letters: 'all' } })
-      await kit.admin.replaySiemConnector({ params, body: { from: new Date(Date.now() + 3600_000).toISOString() } })
-      assert.deepEqual([(await letters()).map((d) => d.replaying)], [[false]])
-    },
-  )
+    // A replay from a sequence number on replaces the waiting one.
+    status = (n) => (n === 6 ? 413 : 200)
+    await arrive(kit, 1, 6)
+    await until(async () => (await letters()).length === 1, 'one more')
+    assert.equal((await told()).length, 1, 'told anew')
+    status = () => 503
+    await kit.admin.replaySiemConnector({ params, body: { dead_letters: 'all' } })
+    await kit.admin.replaySiemConnector({ params, body: { from: new Date(Date.now() + 3600_000).toISOString() } })
+    assert.deepEqual([(await letters()).map((d) => d.replaying)], [[false]])
+  })
 
-  await t.test(
-    'what comes to be delivered is no dead letter, and what only an export was refused is never lost',
-    async () => {
-      const kit = await tenantOf(deployment)
-      let isRefusing = false
-      const sink = await startHttp(kit, (request, response) => {
-        const isBad = isRefusing && numbersIn(eventsIn(request)).some((n) => n <= 2)
-        response.writeHead(isBad ? 422 : 200).end()
-      })
-      const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
-      const { connector_id } = connector
-      const params = { connector_id }
-      const letters = async () => (await kit.admin.listSiemDeadLetters({ params })).items
-      const now = () => deliveryOf(kit, connector_id)
-      const exported = async () => {
-        const query = { connector_id, from: new Date(Date.now() - 3600_000).toISOString() }
-        const { export_id } = await kit.admin.exportAuditToWebhook({ query })
-        const state = () => kit.admin.getAuditWebhookExport({ params: { export_id } })
-        await until(async () => (await state()).status === 'finished', 'the export')
-      }
-      await arrive(kit, 3)
-      await until(async () => (await streamOf(kit, connector_id)).delivered > 3 && (await isAllSent(kit)), 'all of it')
-      isRefusing = true
-      await exported()
-      assert.equal((await letters()).length, 2)
-      assert.equal((await now()).dead_letters, 2)
-      // One dead letter expires. It does not count as lost, since its event had been delivered.
-      await kit.db.inTenant(kit.tenant, (tx) =>
-        tx
-          .updateTable('siem_dead_letters')
-          .set({ failed_at: new Date(0) })
-          .where('tenant_id', '=', kit.tenant)
-          .where('seq', '=', sql<number>`(select min(seq) from siem_dead_letters where tenant_id = ${kit.tenant})`)
-          .execute(),
-      )
-      await runJob(kit.app, 'forget_what_is_over')
-      assert.deepEqual([(await now()).dead_letters, (await now()).lost], [1, 0])
-      // Another export is delivered completely.
-      isRefusing = false
-      await exported()
-      assert.deepEqual([await letters(), (await now()).dead_letters], [[], 0])
+  await t.test('a delivered dead letter is removed, and an event refused during an export only is kept', async () => {
+    const kit = await tenantOf(deployment)
+    let isRefusing = false
+    const sink = await startHttp(kit, (request, response) => {
+      const isBad = isRefusing && numbersIn(eventsIn(request)).some((n) => n <= 2)
+      response.writeHead(isBad ? 422 : 200).end()
+    })
+    const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
+    const { connector_id } = connector
+    const params = { connector_id }
+    const letters = async () => (await kit.admin.listSiemDeadLetters({ params })).items
+    const now = () => deliveryOf(kit, connector_id)
+    const exported = async () => {
+      const query = { connector_id, from: new Date(Date.now() - 3600_000).toISOString() }
+      const { export_id } = await kit.admin.exportAuditToWebhook({ query })
+      const state = () => kit.admin.getAuditWebhookExport({ params: { export_id } })
+      await until(async () => (await state()).status === 'finished', 'the export')
+    }
+    await arrive(kit, 3)
+    await until(async () => (await streamOf(kit, connector_id)).delivered > 3 && (await isAllSent(kit)), 'all of it')
+    isRefusing = true
+    await exported()
+    assert.equal((await letters()).length, 2)
+    assert.equal((await now()).dead_letters, 2)
+    // One dead letter expires. It does not count as lost, since its event had been delivered.
+    await kit.db.inTenant(kit.tenant, (tx) =>
+      tx
+        .updateTable('siem_dead_letters')
+        .set({ failed_at: new Date(0) })
+        .where('tenant_id', '=', kit.tenant)
+        .where('seq', '=', sql<number>`(select min(seq) from siem_dead_letters where tenant_id = ${kit.tenant})`)
+        .execute(),
+    )
+    await runJob(kit.app, 'forget_what_is_over')
+    assert.deepEqual([(await now()).dead_letters, (await now()).lost], [1, 0])
+    // Another export is delivered completely.
+    isRefusing = false
+    await exported()
+    assert.deepEqual([await letters(), (await now()).dead_letters], [[], 0])
 
-      // A full list of dead letters does not block events that are accepted.
-      await withStream(kit, connector_id, { dead: 10_000 })
-      for (const n of [4, 5]) {
-        await arrive(kit, 1, n)
-        await until(() => numbersIn(sink.requests.flatMap(eventsIn)).includes(n), 'one more')
-      }
-    },
-  )
+    // A full list of dead letters does not block events that are accepted.
+    await withStream(kit, connector_id, { dead: 10_000 })
+    for (const n of [4, 5]) {
+      await arrive(kit, 1, n)
+      await until(() => numbersIn(sink.requests.flatMap(eventsIn)).includes(n), 'one more')
+    }
+  })
 
-  await t.test('an export sends the events of a time once more: twenty who ask at once begin one', async () => {
+  await t.test('an export sends the events of a period again, and twenty concurrent requests start one', async () => {
     const kit = await tenantOf(deployment)
     const taken: Received[] = []
     const ids: string[] = []

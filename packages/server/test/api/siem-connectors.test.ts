@@ -18,7 +18,7 @@ import {
 } from '../siem.ts'
 import { call } from '../world.ts'
 
-test('a credential is never shown, and is not sent to another origin, nor by another certificate', async (t) => {
+test('a credential is never shown, and not sent to another origin or under another certificate', async (t) => {
   const kit = await startKit(t, { config: opened })
   const sink = await startHttp(kit, (_, response) => response.end('{}'))
   const credential = 'token-that-nobody-reads'
@@ -50,7 +50,7 @@ test('a credential is never shown, and is not sent to another origin, nor by ano
   for (const text of [credential, path, 'another"']) assert.ok(!everything.includes(text), text)
 })
 
-test('what could not be sent is refused by field: inner addresses, fields of another kind, no credential', async (t) => {
+test('settings that cannot work are refused by field: inner addresses, foreign fields, no credential', async (t) => {
   const kit = await startKit(t)
   const create = (body: Parameters<typeof kit.admin.createSiemConnector>[0]['body']) =>
     kit.admin.createSiemConnector({ body: { enabled: false, ...body } })
@@ -70,7 +70,7 @@ test('what could not be sent is refused by field: inner addresses, fields of ano
   assert.deepEqual(Object.keys(connectors), ['syslog_tls', 'syslog_tcp', 'webhook', 'splunk_hec', 'opensearch'])
 })
 
-test('an export is begun from this site only, and not by HEAD', async (t) => {
+test('an export is started from this site only, and not by HEAD', async (t) => {
   const kit = await startKit(t, { config: opened })
   const sink = await startHttp(kit, (_, response) => response.end())
   const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
@@ -93,7 +93,7 @@ test('an export is begun from this site only, and not by HEAD', async (t) => {
   assert.equal((await count()).length, 2)
 })
 
-test('a connector that is disabled or deleted sends nothing; what retention took meanwhile is counted as lost', async (t) => {
+test('a disabled or deleted connector sends nothing, and events purged meanwhile count as lost', async (t) => {
   const kit = await startKit(t, { config: opened })
   const taken: Received[] = []
   const sink = await startHttp(kit, (request, response) => {

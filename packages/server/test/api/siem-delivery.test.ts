@@ -29,11 +29,11 @@ const requireOrder = (events: readonly Received[]) => {
   assert.equal(first.at(-1)! - first[0]!, first.length - 1, 'no place is left out')
 }
 
-test('events of tenants of one deployment of two replicas are forwarded', async (t) => {
+test('delivery of events, on two replicas', async (t) => {
   const deployment = await startKit(t, { replicas: 2, config: opened })
 
   await t.test(
-    'syslog: a receiver that resets in the middle or closes early is sent everything, in order, on two replicas',
+    'syslog: a receiver that resets or closes early gets all events in order, from two replicas',
     async () => {
       const kit = await tenantOf(deployment)
       const sink = await startSyslog(kit, {
@@ -62,39 +62,36 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
     },
   )
 
-  await t.test(
-    'a replica that dies while it sends is replaced by another, which sends what nobody confirmed',
-    async () => {
-      const kit = await tenantOf(deployment)
-      let stalled = 0
-      const sink = await startSyslog(kit, {
-        // The first connection is accepted but never read, as with a holder that hangs.
-        meddle: (_, nth) => nth === 0 && ++stalled > 0,
-      })
-      const { connector } = await kit.admin.createSiemConnector({ body: toSyslog(sink.port) })
-      await arrive(kit, 50)
-      await until(() => stalled === 1, 'the first attempt')
-      // As if the holder had been killed: its lease expires without a final state.
-      await kit.db.acrossTenants((tx) =>
-        tx
-          .updateTable('siem_streams')
-          .set({ leased_until: new Date(0) })
-          .execute(),
-      )
-      await untilCame(sink.events, 50)
-      assert.deepEqual(numbersIn(sink.events()), oneTo(50))
-      const before = (await deliveryOf(kit, connector.connector_id)).delivered_seq
-      // The first holder times out. It neither moves the delivered sequence number back nor delivers anything twice.
-      await arrive(kit, 10, 51)
-      await untilCame(sink.events, 60)
-      const hasMoved = async () => (await deliveryOf(kit, connector.connector_id)).delivered_seq > before
-      await until(hasMoved, 'the place to move')
-      requireOrder(sink.events())
-    },
-  )
+  await t.test('a replica that dies while sending is replaced by another, which sends unconfirmed events', async () => {
+    const kit = await tenantOf(deployment)
+    let stalled = 0
+    const sink = await startSyslog(kit, {
+      // The first connection is accepted but never read, as with a holder that hangs.
+      meddle: (_, nth) => nth === 0 && ++stalled > 0,
+    })
+    const { connector } = await kit.admin.createSiemConnector({ body: toSyslog(sink.port) })
+    await arrive(kit, 50)
+    await until(() => stalled === 1, 'the first attempt')
+    // As if the holder had been killed: its lease expires without a final state.
+    await kit.db.acrossTenants((tx) =>
+      tx
+        .updateTable('siem_streams')
+        .set({ leased_until: new Date(0) })
+        .execute(),
+    )
+    await untilCame(sink.events, 50)
+    assert.deepEqual(numbersIn(sink.events()), oneTo(50))
+    const before = (await deliveryOf(kit, connector.connector_id)).delivered_seq
+    // The first holder times out. It neither moves the delivered sequence number back nor delivers anything twice.
+    await arrive(kit, 10, 51)
+    await untilCame(sink.events, 60)
+    const hasMoved = async () => (await deliveryOf(kit, connector.connector_id)).delivered_seq > before
+    await until(hasMoved, 'the place to move')
+    requireOrder(sink.events())
+  })
 
   await t.test(
-    'a webhook is verified by its own library; what it answers with 413 is halved until one event is a dead letter',
+    'a webhook verifies with the library, and a batch answered with 413 is halved down to one dead letter',
     async () => {
       const kit = await tenantOf(deployment)
       const taken: Received[] = []
@@ -154,7 +151,7 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
   )
 
   await t.test(
-    'a receiver that is busy is tried again; one that refuses the credential is parked until a test goes well',
+    'a busy receiver is retried, and one that refuses the credential is parked until a test succeeds',
     async () => {
       const kit = await tenantOf(deployment)
       const answers = [503, 429]
@@ -204,7 +201,7 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
     },
   )
 
-  await t.test('a receiver that refuses everything loses nothing: it is parked', async () => {
+  await t.test('a receiver that refuses everything is parked, and no event is lost', async () => {
     const kit = await tenantOf(deployment)
     let status = 400
     const taken: Received[] = []

@@ -57,7 +57,7 @@ const toIndex = (url: string): Body => ({
   credential: 'pass word',
 })
 
-test('OpenSearch: of a bulk that is stored in part only what is missing is sent again, and what is refused is a dead letter', async (t) => {
+test('OpenSearch: after a partial bulk only missing events are sent again, and refused ones are dead letters', async (t) => {
   const kit = await startKit(t, { config: opened })
   const number = (e: Received) => numbersIn([e])[0] ?? 0
   let busy = 2
@@ -94,7 +94,7 @@ test('OpenSearch: of a bulk that is stored in part only what is missing is sent 
   assert.ok(delivered >= 99)
 })
 
-test('OpenSearch: an index that stays too busy is asked later, with everything, and stores nothing twice', async (t) => {
+test('OpenSearch: an index that stays busy gets the whole batch later, and stores nothing twice', async (t) => {
   const kit = await startKit(t, { config: opened })
   let refusals = 5
   const index = createIndex((event) =>
@@ -112,7 +112,7 @@ test('OpenSearch: an index that stays too busy is asked later, with everything, 
   assert.ok(failed >= 1 || problem?.includes('primary shard is not active'))
 })
 
-test('Splunk: the token and the channel are sent, and what is acknowledged later is waited for', async (t) => {
+test('Splunk: token and channel are sent, and later acknowledgements are awaited', async (t) => {
   const kit = await startKit(t, { config: opened })
   const taken: Received[] = []
   const waiting = new Map<number, Received[]>()

@@ -12,7 +12,7 @@ import { isAllSent } from '../siem-delivery.ts'
 test('many receivers of one replica', async (t) => {
   const deployment = await startKit(t, { config: opened })
 
-  await t.test('a tenant has its share of what is sent at once, and receivers that are slow have half', async () => {
+  await t.test('a tenant has its share of concurrent deliveries, and slow receivers have half of them', async () => {
     let isHanging = false
     const hanging: ServerResponse[] = []
     const sink = await startHttp(deployment, (_, response) => {
@@ -58,7 +58,7 @@ test('many receivers of one replica', async (t) => {
     for (const kit of others) await until(() => isAllSent(kit), 'those who were slow')
   })
 
-  await t.test('a tenant that is to be deleted is forwarded until it is', async () => {
+  await t.test('events of a tenant are forwarded until it is deleted', async () => {
     const kit = await tenantOf(deployment)
     const taken: Received[] = []
     const sink = await startHttp(kit, (request, response) => {

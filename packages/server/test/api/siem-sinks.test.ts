@@ -19,72 +19,69 @@ const verifies = (secret: string, { body, headers }: Request): boolean => {
   }
 }
 
-test('what goes to receivers over HTTP', async (t) => {
+test('messages of each kind of receiver', async (t) => {
   const deployment = await startKit(t, { config: opened })
 
-  await t.test(
-    'a message of syslog has a byte order mark where it is asked for, and is ASCII where it has none',
-    async () => {
-      const kit = await tenantOf(deployment)
-      const sink = await startSyslog(kit)
-      let made = 0
-      const textOf = async (
-        more: Partial<Parameters<typeof toSyslog>[1]>,
-        inStore?: (id: string) => Promise<unknown>,
-      ) => {
-        // The name is in the connector's own creation event, which the test sends.
-        const { connector } = await kit.admin.createSiemConnector({
-          body: toSyslog(sink.port, { enabled: false, ...more, name: `soc ${made++} Zoë 東京 🗝` }),
-        })
-        const params = { connector_id: connector.connector_id }
-        await inStore?.(connector.connector_id)
-        const { bom } = await kit.admin.getSiemConnector({ params })
-        assert.equal((await kit.admin.testSiemConnector({ params })).ok, true)
-        const text = sink.frames.at(-1)!.replace(/^.*?"\] /s, '')
-        return { connector, params, bom, text, isAscii: /^[\0-\x7f]*$/.test(text), hasMark: text.startsWith('\ufeff') }
-      }
-      /** Stores the connector as an earlier version did. */
-      const withoutBom = (connector_id: string) =>
-        kit.db.inTenant(kit.tenant, async (tx) => {
-          const of = tx.selectFrom('siem_connectors').where('tenant_id', '=', kit.tenant)
-          const { destination } = await of
-            .select('destination')
-            .where('connector_id', '=', idOf('siem_connector', connector_id))
-            .executeTakeFirstOrThrow()
-          const { bom: _, ...before } = destination
-          await tx
-            .updateTable('siem_connectors')
-            .set({ destination: JSON.stringify(before) })
-            .where('tenant_id', '=', kit.tenant)
-            .where('connector_id', '=', idOf('siem_connector', connector_id))
-            .execute()
-        })
-      const usual = await textOf({})
-      assert.deepEqual([usual.bom, usual.isAscii, usual.hasMark], [false, true, false])
-      assert.match(JSON.stringify(JSON.parse(usual.text)), /soc 0 Zoë 東京 🗝/)
-      const asked = await textOf({ bom: true })
-      assert.deepEqual([asked.bom, asked.isAscii, asked.hasMark], [true, false, true])
-      assert.match(asked.text, /Zoë 東京 🗝/)
-      const cef = await textOf({ format: 'cef' })
-      assert.deepEqual([cef.bom, cef.hasMark], [true, true])
-      const bare = await textOf({ format: 'cef', bom: false })
-      assert.deepEqual([bare.bom, bare.isAscii, bare.hasMark], [false, false, false])
-      // An older connector keeps its behaviour, also when a client that does not know the field updates it.
-      const older = await textOf({}, withoutBom)
-      assert.deepEqual([older.bom, older.hasMark], [true, true])
-      const { delivery: _, bom: _bom, ...known } = await kit.admin.getSiemConnector({ params: older.params })
-      assert.equal((await kit.admin.updateSiemConnector({ params: older.params, body: known })).bom, true)
-      const changed = await changeSiemConnector(kit.admin, { params: older.params }, { bom: false })
-      assert.equal(changed.bom, false)
-      assert.equal((await changeSiemConnector(kit.admin, { params: older.params }, { bom: null })).bom, false)
-      await assert.rejects(
-        kit.admin.createSiemConnector({ body: toWebhook('http://127.0.0.1:9999', { bom: true }) }),
-        /bom/,
-      )
-    },
-  )
+  await t.test('a syslog message has a byte order mark on request, and is ASCII otherwise', async () => {
+    const kit = await tenantOf(deployment)
+    const sink = await startSyslog(kit)
+    let made = 0
+    const textOf = async (
+      more: Partial<Parameters<typeof toSyslog>[1]>,
+      inStore?: (id: string) => Promise<unknown>,
+    ) => {
+      // The name is in the connector's own creation event, which the test sends.
+      const { connector } = await kit.admin.createSiemConnector({
+        body: toSyslog(sink.port, { enabled: false, ...more, name: `soc ${made++} Zoë 東京 🗝` }),
+      })
+      const params = { connector_id: connector.connector_id }
+      await inStore?.(connector.connector_id)
+      const { bom } = await kit.admin.getSiemConnector({ params })
+      assert.equal((await kit.admin.testSiemConnector({ params })).ok, true)
+      const text = sink.frames.at(-1)!.replace(/^.*?"\] /s, '')
+      return { connector, params, bom, text, isAscii: /^[\0-\x7f]*$/.test(text), hasMark: text.startsWith('\ufeff') }
+    }
+    /** Stores the connector as an earlier version did. */
+    const withoutBom = (connector_id: string) =>
+      kit.db.inTenant(kit.tenant, async (tx) => {
+        const of = tx.selectFrom('siem_connectors').where('tenant_id', '=', kit.tenant)
+        const { destination } = await of
+          .select('destination')
+          .where('connector_id', '=', idOf('siem_connector', connector_id))
+          .executeTakeFirstOrThrow()
+        const { bom: _, ...before } = destination
+        await tx
+          .updateTable('siem_connectors')
+          .set({ destination: JSON.stringify(before) })
+          .where('tenant_id', '=', kit.tenant)
+          .where('connector_id', '=', idOf('siem_connector', connector_id))
+          .execute()
+      })
+    const usual = await textOf({})
+    assert.deepEqual([usual.bom, usual.isAscii, usual.hasMark], [false, true, false])
+    assert.match(JSON.stringify(JSON.parse(usual.text)), /soc 0 Zoë 東京 🗝/)
+    const asked = await textOf({ bom: true })
+    assert.deepEqual([asked.bom, asked.isAscii, asked.hasMark], [true, false, true])
+    assert.match(asked.text, /Zoë 東京 🗝/)
+    const cef = await textOf({ format: 'cef' })
+    assert.deepEqual([cef.bom, cef.hasMark], [true, true])
+    const bare = await textOf({ format: 'cef', bom: false })
+    assert.deepEqual([bare.bom, bare.isAscii, bare.hasMark], [false, false, false])
+    // An older connector keeps its behaviour, also when a client that does not know the field updates it.
+    const older = await textOf({}, withoutBom)
+    assert.deepEqual([older.bom, older.hasMark], [true, true])
+    const { delivery: _, bom: _bom, ...known } = await kit.admin.getSiemConnector({ params: older.params })
+    assert.equal((await kit.admin.updateSiemConnector({ params: older.params, body: known })).bom, true)
+    const changed = await changeSiemConnector(kit.admin, { params: older.params }, { bom: false })
+    assert.equal(changed.bom, false)
+    assert.equal((await changeSiemConnector(kit.admin, { params: older.params }, { bom: null })).bom, false)
+    await assert.rejects(
+      kit.admin.createSiemConnector({ body: toWebhook('http://127.0.0.1:9999', { bom: true }) }),
+      /bom/,
+    )
+  })
 
-  await t.test('a secret that is replaced signs beside the new one for a day, or until it is ended', async () => {
+  await t.test('a replaced secret signs beside the new one for a day, or until it is ended', async () => {
     const kit = await tenantOf(deployment)
     const sink = await startHttp(kit, (_, response) => response.end())
     const { connector, secret } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })

@@ -31,10 +31,10 @@ async function waitingFor(kit: Kit, count: number, answer: Answer, padding?: () 
 }
 const sizeOf = (request: Request) => eventsIn(request).length
 
-test('receivers that are slow, or ask for patience', { concurrency: true }, async (t) => {
+test('slow and busy receivers', { concurrency: true }, async (t) => {
   const deployment = await startKit(t, { config: opened })
 
-  const small = t.test('a batch that is not taken is halved over turns until it is', async () => {
+  const small = t.test('a refused batch is halved over turns until it is accepted', async () => {
     const kit = await tenantOf(deployment)
     const taken: Received[] = []
     const sink = await waitingFor(kit, 400, (request, response) => {
@@ -50,7 +50,7 @@ test('receivers that are slow, or ask for patience', { concurrency: true }, asyn
   })
 
   const refusing = t.test(
-    'who refuses a batch for longer than a turn fails, and the next turn tries half',
+    'a receiver that refuses a batch for longer than a turn fails, and the next turn sends half',
     async () => {
       const kit = await tenantOf(deployment)
       const sink = await waitingFor(kit, 100, async (_, response) => {
@@ -69,24 +69,27 @@ test('receivers that are slow, or ask for patience', { concurrency: true }, asyn
     },
   )
 
-  const anew = t.test('who takes something after many failures is tried again soon when it fails anew', async () => {
-    const kit = await tenantOf(deployment)
-    let [asked, isUp] = [0, false]
-    // Each event is a batch, and every other attempt fails.
-    const sink = await waitingFor(
-      kit,
-      3,
-      (_, response) => response.writeHead(!isUp || asked++ % 2 ? 503 : 200).end(),
-      () => 'x'.repeat(120 * 1024),
-    )
-    await sink.on()
-    await until(async () => (await deliveryOf(kit, sink.connector_id)).state === 'retrying', 'a failure')
-    isUp = true
-    await withStream(kit, sink.connector_id, { failures: 20, due_at: new Date(0), lease: null, leased_until: null })
-    await until(() => asked >= 5, 'the third event')
-  })
+  const anew = t.test(
+    'a receiver that accepts something after many failures is retried soon after a new failure',
+    async () => {
+      const kit = await tenantOf(deployment)
+      let [asked, isUp] = [0, false]
+      // Each event is a batch, and every other attempt fails.
+      const sink = await waitingFor(
+        kit,
+        3,
+        (_, response) => response.writeHead(!isUp || asked++ % 2 ? 503 : 200).end(),
+        () => 'x'.repeat(120 * 1024),
+      )
+      await sink.on()
+      await until(async () => (await deliveryOf(kit, sink.connector_id)).state === 'retrying', 'a failure')
+      isUp = true
+      await withStream(kit, sink.connector_id, { failures: 20, due_at: new Date(0), lease: null, leased_until: null })
+      await until(() => asked >= 5, 'the third event')
+    },
+  )
 
-  const patience = t.test('Retry-After is honoured, and a redirect is parked', async () => {
+  const patience = t.test('Retry-After is honoured, and a redirect parks the connector', async () => {
     const kit = await tenantOf(deployment)
     const answers: [number, Record<string, string>][] = [[503, { 'retry-after': '120' }]]
     const sink = await startHttp(kit, (_, response) => {
@@ -104,7 +107,7 @@ test('receivers that are slow, or ask for patience', { concurrency: true }, asyn
     assert.equal((await deliveryOf(kit, connector_id)).problem, 'The receiver answered 302.')
   })
 
-  const moved = t.test('what is on its way when the URL is changed goes to the new one', async () => {
+  const moved = t.test('events under way during a change of the URL go to the new one', async () => {
     const kit = await tenantOf(deployment)
     const held = Promise.withResolvers<void>()
     t.after(() => held.resolve())

@@ -9,16 +9,15 @@ import { makeUser, trySignIn } from '../people.ts'
 import { send } from '../raw-http.ts'
 import { answeringBoth, requestIn, type SamlWorld, startSaml } from '../saml.ts'
 
-test('people sign in by SAML', async (t) => {
+test('sign-in by SAML', async (t) => {
   const world = await startSaml(t, { replicas: 2 })
-  await t.test('a person whose account is linked signs in by SAML, and the record says how', () => linked(world))
-  await t.test('of twenty who post the same response, on two replicas, one is signed in', () => twenty(world))
-  await t.test('whatever does not prove who it is, is one and the same page; why is in the audit event alone', () =>
+  await t.test('a person with a linked account signs in, and the event says by which provider', () => linked(world))
+  await t.test('of twenty concurrent posts of one response on two replicas, one starts a session', () => twenty(world))
+  await t.test('every invalid response gets the same page, and only the audit event has the reason', () =>
     unproven(world),
   )
-  await t.test(
-    'attributes of Entra ID make a user in the groups that they name; groups that are elsewhere are refused',
-    () => byAttributes(world),
+  await t.test('attributes of Entra ID create a user in the named groups, and an overage of groups is refused', () =>
+    byAttributes(world),
   )
 })
 

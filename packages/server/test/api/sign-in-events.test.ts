@@ -6,7 +6,7 @@ import { createClock, runJob, startKit } from '../kit.ts'
 import { makeUser } from '../people.ts'
 import { accountOf, signIn } from '../sign-in.ts'
 
-test('every event of the specification carries exactly its fields', async (t) => {
+test('every event of a sign-in has exactly the fields of the specification', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2 } })

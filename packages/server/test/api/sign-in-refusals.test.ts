@@ -9,7 +9,7 @@ import { startFederated } from '../federation.ts'
 import { createClock } from '../kit.ts'
 import { enrollFactor, makeUser, passwordOf, trySignIn, untilNextStep } from '../people.ts'
 
-test('every way in which a sign-in with a password ends without a session is on record, with its reason and the name', async (t) => {
+test('every refused password sign-in is recorded with its reason and name', async (t) => {
   const clock = createClock(untilNextStep())
   const { kit, signIn } = await startFederated(t, {
     people: { anna: { name: 'anna' } },
@@ -86,7 +86,7 @@ test('every way in which a sign-in with a password ends without a session is on 
   assert.deepEqual([counted?.failure_reason, counted?.details?.refused], ['challenge_expired', 5])
 })
 
-test('an answer counts for the browser, the provider and the moment it was meant for, and once', async (t) => {
+test('an answer of a provider works once, in its browser, for its provider and in its time', async (t) => {
   const clock = createClock()
   const { kit, provider, set, wayBack } = await startFederated(t, {
     people: { anna: { name: 'anna' } },

@@ -5,7 +5,7 @@ import { startKit } from '../kit.ts'
 import { opened } from '../notices.ts'
 import { startHostileProvider } from '../providers/hostile-provider.ts'
 
-test('a provider whose ID token has no profile is asked for it, and refuses whom it can not be asked about', async (t) => {
+test('a profile missing in the ID token is read from UserInfo, and the sign-in refused if that fails', async (t) => {
   const kit = await startKit(t, { config: opened })
   const reasons = async (limit: number) =>
     (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit } })).items.map(

@@ -10,7 +10,7 @@ import { makeUser } from '../people.ts'
 import { cookieOf, createBrowser, type Sent, send } from '../raw-http.ts'
 import { accountOf, right, signIn } from '../sign-in.ts'
 
-test('signing in gives a session that knows who it is, and signing out ends it', async (t) => {
+test('signing in starts a session of the user, and signing out ends it', async (t) => {
   const kit = await startKit(t)
   const signedIn = await signIn(kit.url)
   assert.equal(signedIn.status, 200)
@@ -48,7 +48,7 @@ test('signing in gives a session that knows who it is, and signing out ends it',
   assert.equal((await signIn(kit.url, { ...right, username: 'ad min' })).status, 401)
 })
 
-test('the sign-in page works without a script and says one sentence when it fails', async (t) => {
+test('the sign-in page works without a script, and shows one sentence on failure', async (t) => {
   const { url, publicUrl } = await startKit(t)
   const page = await send(url, { path: '/admin/login?next=/admin/devices' })
   assert.equal(page.status, 200)
@@ -79,7 +79,7 @@ test('the sign-in page works without a script and says one sentence when it fail
   assert.equal((await submit(right, {})).status, 303)
 })
 
-test('a browser that has not signed in is led to the sign-in page; everything else under /admin is 401', async (t) => {
+test('a browser without a session gets the sign-in page; everything else under /admin is 401', async (t) => {
   const { url, publicUrl, adminKey } = await startKit(t)
   const away = await send(url, { path: '/admin' })
   assert.equal(away.status, 303)
@@ -97,7 +97,7 @@ test('a browser that has not signed in is led to the sign-in page; everything el
   assert.equal((await browser.get('/admin')).status, 303)
 })
 
-test('whatever is wrong with a sign-in, the answer is the same', async (t) => {
+test('every refused sign-in gets the same answer', async (t) => {
   const kit = await startKit(t)
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2 } })
   const suspended = await makeUser(kit, 'suspended')
@@ -134,7 +134,7 @@ test('whatever is wrong with a sign-in, the answer is the same', async (t) => {
     assert.ok(reasons.includes(reason), reason)
 })
 
-test('a page of another site can not use the cookie', async (t) => {
+test('a page of another site cannot use the cookie', async (t) => {
   const kit = await startKit(t)
   const cookie = cookieOf(await signIn(kit.url))
   const attempt = (headers: Record<string, string>) => {
@@ -149,7 +149,7 @@ test('a page of another site can not use the cookie', async (t) => {
   assert.equal((await attempt({ origin: kit.publicUrl, authorization: `Bearer ${kit.adminKey}` })).status, 401)
 })
 
-test('people of another tenant sign in with its name in front', async (t) => {
+test('a user of another tenant signs in with the tenant name as prefix', async (t) => {
   const kit = await startKit(t)
   const tenant = await kit.newTenant('acme')
   const user = { username: 'admin', password: 'password of acme', roles: ['tenant_admin'] as const }
@@ -166,7 +166,7 @@ test('people of another tenant sign in with its name in front', async (t) => {
   assert.equal((await eventsOf(kit, 'login.succeeded')).length, 0)
 })
 
-test('the loopback names of a default installation are one place, and no other address is', async (t) => {
+test('the loopback names of a default installation share one origin, and other addresses do not', async (t) => {
   const alias = 'http://localhost:8080'
   const config = {
     publicUrl: 'http://127.0.0.1:8080',
@@ -229,7 +229,7 @@ test('the loopback names of a default installation are one place, and no other a
   }
 })
 
-test('where a public URL is set, every other address is told of it', async (t) => {
+test('with a public URL, requests to any other address are told the public URL', async (t) => {
   const kit = await startKit(t)
   const said = `http://holdfast.test: this server's public URL is set by HOLDFAST_PUBLIC_URL, and you used http://localhost:8080.`
   const headers = { origin: 'http://localhost:8080' }

@@ -5,7 +5,7 @@ import { startFederated, whoIs } from '../federation.ts'
 import { makeUser, signInAs, untilStatus } from '../people.ts'
 import { cookieOf, send } from '../raw-http.ts'
 
-test('the own session ends first; then a browser is told where the one with the provider ends', async (t) => {
+test('signing out ends the own session first, and then leads to the logout of the provider', async (t) => {
   const { kit, params, provider, real, set, signIn } = await startFederated(t, {
     people: { anna: { name: 'anna' } },
     settings: { provisioning: 'create' },

@@ -40,7 +40,7 @@ const dry: Readonly<Record<string, Stop>> = {
   'offboard_user, dry': workflow({}, true),
 }
 
-test('the platform stops the only administrator of a tenant in every way, and the tenant in none', async (t) => {
+test('the platform can stop the only administrator of a tenant in every way, and the tenant in none', async (t) => {
   const kit = await startKit(t)
   const tenant = await kit.newTenant('acme')
   const query = { tenant_id: encodeId('tenant', tenant) }
@@ -90,17 +90,17 @@ test('the platform stops the only administrator of a tenant in every way, and th
       // The next one is the only administrator again.
       await kit.admin.revokeRole({ body: { user_id, role: 'tenant_admin' }, query }).catch(() => {})
     })
-  await t.test('a playbook ends the keys that the user has or made; a new password does where asked', () =>
+  await t.test('a playbook ends the keys that the user has or created; a new password does on request', () =>
     keysEnd(kit),
   )
-  await t.test('a playbook ends the enrollment tokens that the user or a key of the user made', () =>
+  await t.test('a playbook ends the enrollment tokens that the user, or a key of the user, created', () =>
     tokensEnd(kit, query),
   )
   await t.test(
-    'recovery ends the keys and enrollment tokens that the emergency account has or made, in every tenant',
+    'recovery ends the keys and enrollment tokens that the emergency account has or created, in every tenant',
     () => recoveryEndsKeys(kit, query),
   )
-  await t.test('the last platform administrator stays, and the answer says how to go on', () => lastOfAll(kit))
+  await t.test('the last platform administrator stays, and the error says how to proceed', () => lastOfAll(kit))
 })
 
 async function keysEnd(kit: Kit): Promise<void> {

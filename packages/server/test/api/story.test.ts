@@ -5,7 +5,7 @@ import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
 import { promptly, until } from '../promptly.ts'
 
-test('the whole story through the SDK: enroll, publish, apply, connect, meter, revoke, and all of it on record', async (t) => {
+test('an SDK client enrolls, applies a policy, connects, is metered and revoked, and the audit log has all of it', async (t) => {
   const kit = await startKit(t)
   const { admin, dispatcher, publicUrl: baseUrl } = kit
   const stop = new AbortController()
@@ -126,7 +126,7 @@ test('the whole story through the SDK: enroll, publish, apply, connect, meter, r
   await pulling
 })
 
-test('at a stop held requests are answered and running ones finish', async (t) => {
+test('on shutdown held requests are answered and running ones finish', async (t) => {
   const kit = await startKit(t)
   const { secret: token } = await kit.admin.generateToken({ body: {} })
   const device = await enrollDevice({

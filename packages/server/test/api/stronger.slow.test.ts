@@ -1,6 +1,6 @@
 import { test } from 'node:test'
 import { takeWays } from '../stronger.ts'
 
-test('no role makes its holder stronger by any way, or lets them act as anyone who is', { timeout: 120_000 }, (t) =>
+test('no role lets its holder gain permissions in any way, or act as a stronger user', { timeout: 120_000 }, (t) =>
   takeWays(t),
 )

@@ -2,4 +2,4 @@ import { test } from 'node:test'
 import { takeWays } from '../stronger.ts'
 
 // All ways of all pairs of roles: stronger.slow.test.ts.
-test('no role makes its holder stronger, or lets them act as someone who is', (t) => takeWays(t, 4))
+test('no role lets its holder gain permissions, or act as a stronger user', (t) => takeWays(t, 4))

@@ -13,7 +13,7 @@ import { call, enrollRaw, operation } from '../world.ts'
 const devicesOfUser = 50
 const gatewayCount = 3
 
-test('a suspended user with 50 devices on 3 gateways is out everywhere at once, and comes back', async (t) => {
+test('suspending a user with 50 devices on 3 gateways takes effect everywhere at once, and reactivation restores all', async (t) => {
   const kit = await startKit(t)
   const { admin, publicUrl: baseUrl, dispatcher } = kit
   const { user } = await admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
@@ -90,7 +90,7 @@ test('a suspended user with 50 devices on 3 gateways is out everywhere at once, 
   assert.deepEqual(await statuses(), new Set([200]))
 })
 
-test('a suspended user is stopped everywhere at once, devices and connections too, and comes back whole', async (t) => {
+test('a suspended user loses sessions, devices and connections at once, and gets them back when reactivated', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin, publicUrl: baseUrl } = kit
   const user_id = await makeUser(kit, 'ana', ['viewer'])
@@ -174,7 +174,7 @@ test('a suspended user is stopped everywhere at once, devices and connections to
   await assert.rejects(devices[2]!.pollDigest(), 'what was revoked stays revoked')
 })
 
-test('every way that ends VPN sessions names them in one event, with its cause', async (t) => {
+test('every way that ends VPN sessions records them in one event with its cause', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const { client, gateway } = await withGateway(kit)

@@ -27,7 +27,7 @@ test('telemetry', async (t: TestContext) => {
     ).length
   const deviceNow = () => kit.admin.getDevice({ params: { device_id: device.id } })
 
-  await t.test('an event counts once, within a request and across requests, on every replica', async () => {
+  await t.test('an event counts once, within a request and across requests and replicas', async () => {
     const e = event('e1')
     const events = [e, e, event('e2')]
     const first = await device.client.telemetry({ body: { events } })
@@ -54,7 +54,7 @@ test('telemetry', async (t: TestContext) => {
     const neighbour = await enroll(kit, 'tablet')
     assert.equal((await neighbour.client.telemetry({ body: { events } })).accepted, 2, 'ids are of one device')
   })
-  await t.test('a session is one of the own, that its gateway has reported', async () => {
+  await t.test('a session must belong to the device and have been reported by its gateway', async () => {
     const { client: gateway } = await withGateway(kit)
     const other = await enroll(kit, 'laptop of another')
     const [own, foreign, early] = [newSession(), newSession(), newSession()]
@@ -83,7 +83,7 @@ test('telemetry', async (t: TestContext) => {
     assert.equal((await device.client.telemetry({ body: { events: [applied] } })).accepted, 0)
     assert.notEqual((await deviceNow()).policy.applied_digest, digest, 'what is rejected says nothing')
   })
-  await t.test('twenty who say the same at once, on two replicas, put one connection in question once', async () => {
+  await t.test('twenty concurrent equal claims on two replicas put one connection in question', async () => {
     const liar = await enroll(kit, 'liar')
     const session_id = newSession()
     await times(20, (i) =>
@@ -104,7 +104,7 @@ test('telemetry', async (t: TestContext) => {
       ).length
     assert.deepEqual([await rows('device_claims'), await rows('connections_in_question')], [1, 1])
   })
-  await t.test('times out of bounds and foreign ids are rejected by index', async () => {
+  await t.test('times out of range and foreign ids are rejected by index', async () => {
     const at = (ms: number) => new Date(Date.now() + ms).toISOString()
     const answer = await device.client.telemetry({
       body: {
@@ -119,7 +119,7 @@ test('telemetry', async (t: TestContext) => {
     })
     assert.deepEqual([answer.accepted, answer.rejected.map((r) => r.index)], [1, [0, 2, 3, 4]])
   })
-  await t.test('what it says of the applied policy reaches the device, the newest word last', async () => {
+  await t.test('the applied policy in an event is stored at the device, the latest by time', async () => {
     const digest = (c: string) => `sha256:${c.repeat(64)}`
     const applied = (id: string, c: string, ms: number) =>
       event(id, { kind: 'policy_applied', policy_digest: digest(c), at: new Date(Date.now() + ms).toISOString() })
@@ -132,7 +132,7 @@ test('telemetry', async (t: TestContext) => {
     assert.equal((await deviceNow()).policy.applied_digest, digest('e'))
     assert.ok((await deviceNow()).last_seen_at)
   })
-  await t.test('of a device whose clock is off, either way, and that says so the times are put right', async () => {
+  await t.test('the times of a device with a wrong clock are corrected by its sent_at', async () => {
     const { client: gateway } = await withGateway(kit, 'clock')
     for (const minutes of [-10, 10]) {
       const off = await enroll(kit, `off by ${minutes}`)

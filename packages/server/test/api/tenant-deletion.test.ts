@@ -8,7 +8,7 @@ import { ask, connectOwner, count } from '../retention.ts'
 import { refusedWith } from '../sign-in.ts'
 import { janesPassword, makeTenant } from '../tenants.ts'
 
-test('a tenant is deleted after its delay, taken back until then; nothing of it is left but its tombstone and record', async (t) => {
+test('a tenant is deleted after its delay, can be restored until then, and leaves only its tombstone and audit log', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const { tenant, client, id } = await makeTenant(kit, 'acme')
@@ -79,7 +79,7 @@ test('a tenant is deleted after its delay, taken back until then; nothing of it 
   ])
 })
 
-test('a clock that leapt deletes no tenant and erases none until it is trusted again', async (t) => {
+test('a clock that jumped deletes and erases no tenant until it is trusted again', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const owner = await connectOwner(kit)

@@ -9,16 +9,19 @@ import { count, refusedWith } from '../sign-in.ts'
 import { acme, janesPassword, makeTenant } from '../tenants.ts'
 import { challengeFrom } from '../world.ts'
 
-test('tenants are made, renamed and suspended', async (t) => {
+test('lifecycle of tenants', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('a tenant is created with its administrator, its keys, and a record in both tenants', () => made(kit))
-  await t.test('of twenty who create one tenant at once, on two replicas, one does', () => once(kit))
-  await t.test('a tenant is renamed, and nobody takes it for what it was called', () => renamed(kit))
-  await t.test('the tenant of the deployment stays, and nobody shuts out their own', () => stays(kit))
-  await t.test('a key of another tenant stops with the tenant of the administrator who made it', () => ofPartner(kit))
-  await t.test(
-    'whoever is of a suspended tenant is refused, by every credential and on every replica, until it is reactivated',
-    () => suspended(kit),
+  await t.test('a tenant is created with its administrator and keys, and recorded in both tenants', () => made(kit))
+  await t.test('of twenty concurrent creations of one tenant on two replicas, one succeeds', () => once(kit))
+  await t.test('a renamed tenant is not found by its old name', () => renamed(kit))
+  await t.test('the tenant of the deployment cannot be stopped, and callers cannot stop their own tenant', () =>
+    stays(kit),
+  )
+  await t.test('an API key for another tenant ends with the tenant of the administrator who created it', () =>
+    ofPartner(kit),
+  )
+  await t.test('every credential of a suspended tenant is refused on every replica until it is reactivated', () =>
+    suspended(kit),
   )
 })
 

@@ -8,7 +8,7 @@ import { makeUser, signInAs } from '../people.ts'
 import { send } from '../raw-http.ts'
 import { call, enrollRaw, operation } from '../world.ts'
 
-test('a caller that asks too often is on record: the first 429 of a minute at once, the others with their count', async (t) => {
+test('a throttled caller is recorded: the first 429 of a minute at once, the others with their count', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token, 'laptop')

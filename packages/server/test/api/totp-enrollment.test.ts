@@ -17,15 +17,16 @@ import {
 } from '../people.ts'
 
 type Clock = ReturnType<typeof createClock>
-test('a second factor is enrolled', async (t) => {
+test('enrollment of a second factor', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { replicas: 2, now: clock.now })
-  await t.test('an enrollment waits ten minutes, and starting again replaces it', () => inTime(kit, clock))
-  await t.test('an administrator enrolls for someone and disables, within what they may; the sessions end', () =>
-    forSomeone(kit, clock),
+  await t.test('an enrollment expires after ten minutes, and a new one replaces it', () => inTime(kit, clock))
+  await t.test(
+    'an administrator enrolls and removes the factor of a weaker user, and the sessions of that user end',
+    () => forSomeone(kit, clock),
   )
-  await t.test('the first administrator can have a second factor too', () => firstOne(kit, clock))
-  await t.test('a role that requires a second factor opens nothing but its enrollment', () => required(kit, clock))
+  await t.test('the first administrator can enroll a second factor', () => firstOne(kit, clock))
+  await t.test('a session of a role that requires a second factor can only enroll one', () => required(kit, clock))
 })
 
 async function inTime(kit: Kit, clock: Clock): Promise<void> {

@@ -7,7 +7,7 @@ import { enroll, publish, refused, rule, withGateway } from '../gateways.ts'
 import { startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
 
-test('an issuing CA is compromised: another one issues, and the root lists it', async (t) => {
+test('a compromised issuing CA is replaced, and its root lists it as revoked', async (t) => {
   const kit = await startKit(t)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
@@ -35,7 +35,7 @@ test('an issuing CA is compromised: another one issues, and the root lists it', 
   }
 })
 
-test('an old root is compromised: what hangs on it ends, and the new root lists what it certified of it', async (t) => {
+test('a compromised old root ends its certificates, and the new root revokes its cross certificates', async (t) => {
   const kit = await startKit(t)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')

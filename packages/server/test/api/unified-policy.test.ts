@@ -30,7 +30,7 @@ test('unified policy', async (t: TestContext) => {
   const change = (operation: 'suspend' | 'reactivate' | 'revoke', i: number) =>
     admin.changeDevice({ body: { operation, device_id: ids[i]! } })
 
-  await t.test('a snapshot holds the peers of the own pool with what they may reach', async () => {
+  await t.test('a snapshot contains the peers of the own pool with their allowed targets', async () => {
     await gatewayA.pull()
     await gatewayB.pull()
     assert.deepEqual(peersOf(gatewayA), [ids[0], ids[1]].sort())
@@ -46,7 +46,7 @@ test('unified policy', async (t: TestContext) => {
     const life = (gatewayA.state!.expiresAt.getTime() - Date.now()) / 60_000
     assert.ok(life > 14 && life <= 15)
   })
-  await t.test('a gateway refuses what is for another one', async () => {
+  await t.test('a policy names its gateway, tenant and pool', async () => {
     const { policy } = await b.client.unifiedPolicy({})
     const payload = JSON.parse(Buffer.from(policy.split('.')[1]!, 'base64url').toString())
     assert.deepEqual(
@@ -54,7 +54,7 @@ test('unified policy', async (t: TestContext) => {
       [b.gateway.gateway_id, encodeId('tenant', kit.tenant), b.pool.pool_id],
     )
   })
-  await t.test('a delta names what was touched, each device once, and revocations first', async () => {
+  await t.test('a delta lists each changed device once, and revocations first', async () => {
     await change('suspend', 0)
     await change('reactivate', 0)
     await change('suspend', 1)
@@ -74,14 +74,14 @@ test('unified policy', async (t: TestContext) => {
     assert.deepEqual(peersOf(gatewayA), [ids[0], ids[1]].sort())
     assert.equal(await gatewayA.pull(), null)
   })
-  await t.test('a publish touches the devices whose variant it changed, and no other', async () => {
+  await t.test('a publish sends exactly the devices with a changed variant', async () => {
     await gatewayA.pull()
     await publish(kit, [forA('t0'), forA('t2'), rule('b', { tags: ['t1', 't2'] }, ['B'])])
     const delta = await gatewayA.pull()
     assert.deepEqual([delta?.kind, delta?.peers, delta?.removedPeers], ['delta', [ids[2]], [ids[1]]])
     assert.deepEqual(peersOf(gatewayA), [ids[0], ids[2]].sort())
   })
-  await t.test('terminated sessions and the sessions of suspended devices are cut', async () => {
+  await t.test('terminated sessions and sessions of suspended devices are revoked', async () => {
     await gatewayA.pull()
     const sessions = [newSession(), newSession()]
     const samples = sessions.map((session_id, i) => ({
@@ -103,7 +103,7 @@ test('unified policy', async (t: TestContext) => {
     await fresh.pull()
     assert.ok(sessions.every((s) => fresh.state?.revokedSessions.has(s)))
   })
-  await t.test('suspending a user revokes its devices, and a change of its groups moves them', async () => {
+  await t.test('suspending a user revokes their devices, and a change of groups moves them', async () => {
     const changeUser = (body: object) => admin.changeUser({ body: body as { operation: 'create' } })
     const { user } = await changeUser({ operation: 'create', user: { username: 'ada' } })
     const { group } = await admin.changeGroup({ body: { operation: 'create', group: { name: 'engineers' } } })
@@ -133,7 +133,7 @@ test('unified policy', async (t: TestContext) => {
     await gatewayA.pull()
     assert.deepEqual(peersOf(gatewayA), [ids[0], ids[2]].sort())
   })
-  await t.test('a since that the log does not reach, or that never was, is answered by a snapshot', async () => {
+  await t.test('a since outside of the change log is answered with a snapshot', async () => {
     assert.equal((await a.client.unifiedPolicy({ query: { since: 1_000_000 } })).kind, 'snapshot')
     const { seq } = await a.client.unifiedPolicy({})
     await changeSomethingElse(kit)
@@ -143,7 +143,7 @@ test('unified policy', async (t: TestContext) => {
     assert.equal((await a.client.unifiedPolicy({ query: { since: seq - 1 } })).kind, 'snapshot')
     assert.equal((await a.client.unifiedPolicy({ query: { since: seq } })).kind, 'delta')
   })
-  await t.test('a held request is answered as soon as something concerns its gateway, on any replica', async () => {
+  await t.test('a held request is answered after any change for its gateway, on any replica', async () => {
     for (const replica of kit.replicas) {
       const client = kit.clientFor(a.secret, replica)
       await kit.heard()
@@ -164,7 +164,7 @@ test('unified policy', async (t: TestContext) => {
       assert.equal(replica.app.gateways.waiting(), 0)
     }
   })
-  await t.test('at the end of the wait an empty delta renews the end of what is held', async () => {
+  await t.test('at the end of a wait an empty delta extends the policy', async () => {
     const { seq } = await a.client.unifiedPolicy({})
     const startedAt = performance.now()
     const held = a.client.unifiedPolicy({ query: { since: seq } }, { wait: 1 })
@@ -174,7 +174,7 @@ test('unified policy', async (t: TestContext) => {
     assert.deepEqual([answer.kind, answer.base_seq], ['delta', seq])
     assert.ok(answer.seq > seq)
   })
-  await t.test('whatever happens, and on whichever replica, deltas lead to what a snapshot says', async () => {
+  await t.test('deltas end in the state of a snapshot, for any changes on any replica', async () => {
     const extra = await times(8, (i) => enroll(kit, `extra ${i}`, { tags: [`t${i % 3}`] }))
     const stop = new AbortController()
     const puller = open(kit, a)
@@ -212,7 +212,7 @@ test('unified policy', async (t: TestContext) => {
     for (const [id, peer] of fresh.state!.peers) assert.deepEqual(puller.state?.peers.get(id), peer)
     assert.deepEqual([...puller.state!.variants.keys()].sort(), [...fresh.state!.variants.keys()].sort())
   })
-  await t.test('a client that goes is let go, and a deleted gateway is answered 401 at once', async () => {
+  await t.test('a disconnected client frees its place, and a deleted gateway gets 401 at once', async () => {
     const { seq } = await b.client.unifiedPolicy({})
     const gone = new AbortController()
     const held = b.client.unifiedPolicy({ query: { since: seq } }, { wait: 20, signal: gone.signal })
@@ -227,7 +227,7 @@ test('unified policy', async (t: TestContext) => {
     await admin.deleteGateway({ params: { gateway_id: b.gateway.gateway_id } })
     await assert.rejects(again, refused(401))
   })
-  await t.test("a device's bundle, for its gateway", async () => {
+  await t.test('a gateway reads the bundle of a device', async () => {
     const bundle = (device_id: string) => a.client.gatewayPolicyBundle({ query: { device_id } })
     const digest = (await devices[0]!.client.policyDigest()).digest
     assert.equal((await bundle(ids[0]!)).digest, digest)

@@ -16,7 +16,7 @@ function exchange(url: string, bytes: string): Promise<string> {
   return promise
 }
 
-test('what is no HTTP is answered in the shape of every error, with a request id', async (t) => {
+test('malformed HTTP is answered with the usual error shape and a request id', async (t) => {
   const kit = await startKit(t)
   const host = 'Host: holdfast.test\r\n'
   const cases: Record<string, string> = {
@@ -49,7 +49,7 @@ test('what is no HTTP is answered in the shape of every error, with a request id
   }
 })
 
-test('of a path of SCIM or of a back channel it is answered as those say errors', async (t) => {
+test('malformed HTTP on SCIM and back-channel paths is answered in their error format', async (t) => {
   const kit = await startKit(t)
   const ask = async (start: string) => {
     const [head = '', body = ''] = (await exchange(kit.url, start)).split('\r\n\r\n')
@@ -69,7 +69,7 @@ test('of a path of SCIM or of a back channel it is answered as those say errors'
   assert.equal(body.error, 'invalid_request')
 })
 
-test('a GET with a body of any type, and a query that can not be decoded, are 400', async (t) => {
+test('a GET with a body of any type, and an undecodable query, are 400', async (t) => {
   const kit = await startKit(t)
   const world = await createWorld(kit)
   for (const [name, caller] of [
@@ -90,7 +90,7 @@ test('a GET with a body of any type, and a query that can not be decoded, are 40
   assert.equal((await call(kit, operation('listUsers'), world.callers.api_key, undefined, '?q=%C3%A9+a')).status, 200)
 })
 
-test('a policy document of nearly 1 MiB can be sent; a body beyond what stands around it can not', async (t) => {
+test('a policy document of nearly 1 MiB is accepted, and a larger body is refused', async (t) => {
   const kit = await startKit(t)
   const rule = (i: number) => ({
     id: `r${i}`,

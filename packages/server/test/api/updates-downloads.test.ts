@@ -30,22 +30,23 @@ const blobFile = async (kit: Kit, content: Buffer) => {
   return assert.fail('it is not in the store')
 }
 
-test('packages are downloaded', async (t) => {
+test('downloads of packages', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test(
-    'a device gets what reaches it and nothing else: no draft, no other channel, no halted one, none of another tenant',
-    () => whatReaches(kit),
+  await t.test('a device gets only published releases of its channel and tenant: no draft, no halted release', () =>
+    whatReaches(kit),
   )
-  await t.test('a device checks for an update and downloads it; what breaks off is gone on with', () => inTwoGoes(kit))
-  await t.test('a package that is not what was signed is refused and thrown away, wherever it was changed', () =>
+  await t.test('a device checks for an update and downloads it, and resumes an interrupted download', () =>
+    inTwoGoes(kit),
+  )
+  await t.test('a package that differs from its signature is refused and deleted, wherever it was changed', () =>
     changed(kit),
   )
   await t.test(
-    'Range, If-Range, If-None-Match, HEAD: one part or the whole, under one tag; many parts are the whole',
+    'Range, If-Range, If-None-Match and HEAD give one part or the whole, under one tag; several parts give the whole',
     () => byRanges(kit),
   )
   await t.test(
-    'a name that leads somewhere else is no package: ../, its encodings, NUL, absolute paths, UNC, a link in the store',
+    'a file name that leads elsewhere is not found: ../, its encodings, NUL, absolute paths, UNC, a link in the store',
     () => elsewhere(kit),
   )
 })

@@ -8,14 +8,16 @@ import { changeTo, deviceOn, linux, offered, pieces, randomContent, release, upl
 
 const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
 
-test('a rollout, and a download, of many', async (t) => {
+test('rollout and downloads at scale', async (t) => {
   const kit = await startKit(t, { pace: { graceMs: 2000, bytesPerSecond: 5_000_000 } })
   // Three in a hundred are six standard deviations here: no run falls outside by chance.
   await t.test(
-    'ten thousand devices: the share is what was said within three in a hundred, and more of it only adds',
+    'of ten thousand devices the set share within three percent gets the release, and a higher share only adds devices',
     () => shares(kit),
   )
-  await t.test('a taker that reads nothing is cut, and its file is let go; many at once are served', () => slowly(kit))
+  await t.test('a client that does not read is cut and its file closed, and many concurrent downloads are served', () =>
+    slowly(kit),
+  )
 })
 
 async function shares(kit: Kit): Promise<void> {

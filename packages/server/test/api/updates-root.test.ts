@@ -39,7 +39,7 @@ async function ceremony(t: TestContext, kit: Kit) {
   }
 }
 
-test('the root goes from the control plane to three keepers, two of whom sign, and on to others; tuf-js comes along', async (t) => {
+test('root keys move from the control plane to three holders with a threshold of two, and on; tuf-js follows', async (t) => {
   const kit = await startKit(t)
   const { keygen, next, sign, publish, file } = await ceremony(t, kit)
   await release(kit, '1.1.0')
@@ -75,7 +75,7 @@ test('the root goes from the control plane to three keepers, two of whom sign, a
   assert.equal((await audited(kit, 'update_root.replaced')).length, 2)
 })
 
-test('a root is judged whole: its number, its keys, its end, and who signs the other roles', async (t) => {
+test('a root is judged completely: version, keys, expiry and signers of the other roles', async (t) => {
   const kit = await startKit(t)
   const { keygen, next, sign, read } = await ceremony(t, kit)
   await keygen('anna')
@@ -114,7 +114,7 @@ test('a root is judged whole: its number, its keys, its end, and who signs the o
   assert.equal((await kit.admin.tufStatus()).root.signed.version, 2)
 })
 
-test('keepers are told when a next root is due: when a key was replaced, and before theirs ends; until then nothing unbelievable is given out', async (t) => {
+test('holders are notified when a new root is due, by a replaced key or an expiry, and nothing unverifiable is served until then', async (t) => {
   let offset = 0
   const kit = await startKit(t, { now: () => new Date(Date.now() + offset) })
   const { keygen, next, sign, publish } = await ceremony(t, kit)
@@ -151,7 +151,7 @@ test('keepers are told when a next root is due: when a key was replaced, and bef
   assert.match((await notices())[0]!.detail, /expires at/)
 })
 
-test('an administrator releases with the command: create, upload, publish, widen, pause, halt', async (t) => {
+test('the command creates, uploads, publishes, widens, pauses and halts a release', async (t) => {
   const kit = await startKit(t)
   const { ok, run, file } = await ceremony(t, kit)
   const bytes = Buffer.alloc(3_000_000, 'client')

@@ -39,7 +39,7 @@ async function startBucket(t: TestContext) {
   }
 }
 
-test('a bucket keeps packages as a folder does: uploads, downloads, parts of them, removal', async (t) => {
+test('a bucket stores packages like a folder: uploads, downloads, ranges, removal', async (t) => {
   const bucket = await startBucket(t)
   let ahead = 0
   const now = () => new Date(Date.now() + ahead)
@@ -63,7 +63,7 @@ test('a bucket keeps packages as a folder does: uploads, downloads, parts of the
   assert.deepEqual(await bucket.objects(), [])
 })
 
-test('a bucket that is away fails an upload with 500 and leaves no package', async (t) => {
+test('an unreachable bucket fails an upload with 500 and leaves no package', async (t) => {
   const bucket = await startBucket(t)
   const kit = await startKit(t, bucket)
   await bucket.close()
@@ -95,7 +95,7 @@ test('a deleted tenant leaves nothing in the store', async (t) => {
   )
 })
 
-test('no room left is a 500 that says so, and leaves nothing half done', async (t) => {
+test('a full disk is a 500 with the reason, and leaves no partial file', async (t) => {
   const dir = await folder(t)
   const incoming = createIncoming(dir)
   async function* endless() {
@@ -109,7 +109,7 @@ test('no room left is a 500 that says so, and leaves nothing half done', async (
   assert.deepEqual(await readdir(join(dir, 'incoming')), [])
 })
 
-test('a store that can not be written fails the upload alone: everything else goes on', async (t) => {
+test('an unwritable store fails the upload, and everything else works', async (t) => {
   const kit = await startKit(t)
   const device = await deviceOn(kit, 'laptop')
   const { release_id } = await kit.admin.createRelease({ body: { version: '1.0.0', channel: 'stable' } })
@@ -123,7 +123,7 @@ test('a store that can not be written fails the upload alone: everything else go
   assert.equal((await upload(kit.admin, release_id, contentOf('x'))).changed, true)
 })
 
-test('a folder of packages that can not be read stops no start', async (t) => {
+test('an unreadable package folder does not prevent the start', async (t) => {
   const file = join(await folder(t), 'no folder')
   await writeFile(file, '')
   const kit = await startKit(t, { packages: { dir: file } })

@@ -21,15 +21,15 @@ const metadataOf = (kit: Kit, role: string) =>
       .execute(),
   )
 
-test('what is published, on two replicas', async (t) => {
+test('TUF metadata, on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('tuf-js updates with the credential of a device, and follows what is published and halted', () =>
+  await t.test('tuf-js updates with the credential of a device, and follows published and halted releases', () =>
     byDevice(kit),
   )
   const tenant = await kit.newTenant()
   const adminKey = await kit.keyFor('tenant_admin', tenant)
   await t.test(
-    'of many who publish and read at once every version is given out once and says no less than the one before',
+    'with concurrent publishers and readers, each metadata version is served once and lists at least as much as the one before',
     () => byMany({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) }),
   )
 })
@@ -99,13 +99,13 @@ async function byMany(kit: Kit): Promise<void> {
   assert.deepEqual(await client.get('1.0.5/linux/x64/client.tar.gz'), contentOf('1.0.5'))
 }
 
-test('what stands between a client and the repository, and what the repository has', async (t) => {
+test('TUF under attack', async (t) => {
   const kit = await startKit(t)
-  await t.test('tuf-js refuses what was changed on the way: each role, a package, and metadata of other times', () =>
+  await t.test('tuf-js refuses altered metadata of each role, an altered package, and older or mixed metadata', () =>
     byChanged(kit),
   )
-  await t.test('metadata by exact names: what was never given out is not there', () => byExactNames(kit))
-  await t.test('a key that is replaced is followed by a new root, by which clients come along', () => byNewRoot(kit))
+  await t.test('metadata that were never issued are not found by name', () => byExactNames(kit))
+  await t.test('a replaced key leads to a new root, and clients follow', () => byNewRoot(kit))
 })
 
 async function byChanged(kit: Kit): Promise<void> {
@@ -182,7 +182,7 @@ async function byNewRoot(kit: Kit): Promise<void> {
   assert.equal(due, null)
 }
 
-test('tuf-js refuses an expired timestamp; while the server runs none expires', async (t) => {
+test('tuf-js refuses an expired timestamp; a running server renews it in time', async (t) => {
   let offset = -1.5 * day
   const kit = await startKit(t, { now: () => new Date(Date.now() + offset) })
   await release(kit, '1.1.0')

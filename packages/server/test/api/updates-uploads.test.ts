@@ -29,7 +29,7 @@ const until = async (isSo: () => Promise<boolean>) => {
 }
 const reprDigest = (hex: string) => `sha-256=:${Buffer.from(hex, 'hex').toString('base64')}:`
 
-test('packages are uploaded', async (t) => {
+test('uploads of packages', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   /** Each part in a tenant of its own. */
   const part = (what: string, work: (kit: Kit) => Promise<void>) =>
@@ -38,18 +38,15 @@ test('packages are uploaded', async (t) => {
       const adminKey = await kit.keyFor('tenant_admin', tenant)
       await work({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) })
     })
-  await part('names that lead somewhere else are no file names', byName)
-  await part('who may not upload is told so before a byte is read', notRead)
+  await part('a file name that leads elsewhere is refused', byName)
+  await part('a caller without the permission is refused before a byte is read', notRead)
+  await part('a package is stored as sent, and refused if it differs from its announced SHA-256', arrives)
   await part(
-    'a package arrives as it was sent; its SHA-256 may go in front, and what differs from it is refused',
-    arrives,
+    'twenty concurrent uploads of one content on two replicas give twenty packages and one stored file',
+    ofTwenty,
   )
-  await part('of twenty uploads of one content at once, on two replicas, all are packages and one is stored', ofTwenty)
-  await part(
-    'an upload under an Idempotency-Key is made once, and its repetition is answered without being read',
-    byKey,
-  )
-  await part('what a killed process left is removed by the job, once nobody can be writing it', swept)
+  await part('an upload under an Idempotency-Key is made once, and a repetition is answered without being read', byKey)
+  await part('the sweep removes files of a killed process, once no upload can be writing them', swept)
 })
 
 async function byName(kit: Kit): Promise<void> {
@@ -166,7 +163,7 @@ async function swept(kit: Kit): Promise<void> {
   assert.equal((await contents(kit)).length, 1, 'what is a package stays')
 }
 
-test('what is larger than it may be is refused, with or without its length, and leaves nothing', async (t) => {
+test('an oversized upload is refused with and without its length, and leaves nothing', async (t) => {
   const small = await startKit(t, { packages: { largest: mib, largestOfTenant: 2 * mib } })
   const release_id = await newDraft(small)
   const bytes = randomContent(mib + 1)
@@ -179,7 +176,7 @@ test('what is larger than it may be is refused, with or without its length, and 
   assert.deepEqual([await incoming(small), (await contents(small)).length], [[], 2])
 })
 
-test('an upload that breaks off leaves nothing; one that comes a byte at a time is given up', async (t) => {
+test('an interrupted upload leaves nothing, and one below the minimum rate is cut', async (t) => {
   const kit = await startKit(t, { pace: { graceMs: 500, bytesPerSecond: 1024 } })
   const release_id = await newDraft(kit)
   const path = `/v1/admin/updates/releases/${release_id}/packages?platform=linux&arch=x64&filename=a`
@@ -208,7 +205,7 @@ test('an upload that breaks off leaves nothing; one that comes a byte at a time 
   assert.deepEqual(await blobsOf(kit), [])
 })
 
-test('what no release refers to goes after a day, unless it is uploaded again', async (t) => {
+test('an unreferenced content is deleted after a day, unless it is uploaded again', async (t) => {
   let ahead = 0
   const kit = await startKit(t, { now: () => new Date(Date.now() + ahead) })
   const kept = await draft(kit, '1.0.0')
@@ -233,7 +230,7 @@ test('what no release refers to goes after a day, unless it is uploaded again', 
   }
 })
 
-test('a content that a package takes up while the job looks for what nobody uses stays', async (t) => {
+test('a content that is referenced during the sweep stays', async (t) => {
   let ahead = 0
   const kit = await startKit(t, { now: () => new Date(Date.now() + ahead) })
   const { params } = await draft(kit, '1.0.0')

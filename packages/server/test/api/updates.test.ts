@@ -13,11 +13,11 @@ async function newTenantOf(kit: Kit): Promise<Kit> {
   return { ...kit, tenant, admin: await kit.as('tenant_admin', tenant) }
 }
 
-test('the releases of a deployment on two replicas', async (t) => {
+test('releases on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
 
   await t.test(
-    'the life of a release: a draft is offered to nobody, a published one at once on every replica, a halted one never again',
+    'a draft is not offered, a published release is offered on every replica, and a halted one never again',
     async () => {
       const device = await deviceOn(kit, 'laptop')
       const other = kit.clientFor(kit.adminKey, kit.replicas[1]!)
@@ -70,26 +70,29 @@ test('the releases of a deployment on two replicas', async (t) => {
     },
   )
 
-  await t.test('of twenty who publish, halt or create one version at once, on two replicas, one does', async () => {
-    const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
-    const { release_id } = await draft(kit, '1.0.0')
-    for (const body of [{ operation: 'publish' }, { operation: 'halt', reason: 'r' }] as const) {
-      const done = await times(20, (i) => changeTo(clients[i % 2]!, release_id, body))
-      assert.equal(done.filter((d) => d.changed).length, 1, body.operation)
-    }
-    const made = await Promise.allSettled(
-      Array.from({ length: 20 }, (_, i) =>
-        clients[i % 2]!.createRelease({ body: { version: '2.0.0', channel: 'stable' } }),
-      ),
-    )
-    assert.equal(made.filter((m) => m.status === 'fulfilled').length, 1)
-  })
+  await t.test(
+    'of twenty concurrent publishes, halts or creations of one version on two replicas, one succeeds',
+    async () => {
+      const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+      const { release_id } = await draft(kit, '1.0.0')
+      for (const body of [{ operation: 'publish' }, { operation: 'halt', reason: 'r' }] as const) {
+        const done = await times(20, (i) => changeTo(clients[i % 2]!, release_id, body))
+        assert.equal(done.filter((d) => d.changed).length, 1, body.operation)
+      }
+      const made = await Promise.allSettled(
+        Array.from({ length: 20 }, (_, i) =>
+          clients[i % 2]!.createRelease({ body: { version: '2.0.0', channel: 'stable' } }),
+        ),
+      )
+      assert.equal(made.filter((m) => m.status === 'fulfilled').length, 1)
+    },
+  )
 })
 
-test('what a release may become, and to whom it is offered', async (t) => {
+test('changes of a release, and the devices to which it is offered', async (t) => {
   const kit = await startKit(t)
 
-  await t.test('what is published stays as it is; a draft can be changed and goes without a trace', async () => {
+  await t.test('a published release cannot be changed; a draft can, and is deleted without trace', async () => {
     const first = await draft(kit, '4.0.0', { channel: 'canary' })
     const shown = await kit.admin.getRelease(first.params)
     const edited = await kit.admin.updateRelease({ ...first.params, body: { ...shown, mandatory: true, notes: 'a' } })
@@ -117,7 +120,7 @@ test('what a release may become, and to whom it is offered', async (t) => {
     assert.equal((await kit.admin.listReleases({ query: { status: 'draft' } })).items.length, 1)
   })
 
-  await t.test('releases of a tenant are its own', async () => {
+  await t.test('a release of another tenant is not found', async () => {
     const { release_id, package: made, params } = await release(kit, '5.0.0')
     const foreign = await kit.as('tenant_admin', await kit.newTenant())
     await assert.rejects(foreign.getRelease(params), refused(404))
@@ -126,7 +129,7 @@ test('what a release may become, and to whom it is offered', async (t) => {
     assert.deepEqual((await foreign.listReleases()).items, [])
   })
 
-  await t.test('a manifest is signed, held by its tag, and the same for all to whom the same is said', async () => {
+  await t.test('a manifest is signed, has an ETag, and is equal for devices with equal answers', async () => {
     const [one, two] = [await deviceOn(kit, 'one'), await deviceOn(kit, 'two')]
     await release(kit, '6.2.0', { mandatory: true, severity: 'high', notes_url: 'https://example.com/6.2.0' })
     const query = { platform: 'linux', arch: 'x64', version: '1.0.0' } as const
@@ -154,7 +157,7 @@ test('what a release may become, and to whom it is offered', async (t) => {
   })
 
   await t.test(
-    'who is up to date, on another platform, or may not come from so far is offered nothing, and never a downgrade',
+    'a device that is current, on another platform, or below the minimum version is offered nothing, and never a downgrade',
     async () => {
       const own = await newTenantOf(kit)
       const device = await deviceOn(own, 'laptop')
@@ -179,7 +182,7 @@ test('what a release may become, and to whom it is offered', async (t) => {
   )
 
   await t.test(
-    'a device is offered what its channel has: stable that of stable, canary both, and nobody asks for more than they are entitled to',
+    'a stable device is offered stable releases, a canary device both, and no device can ask for more',
     async () => {
       const own = await newTenantOf(kit)
       const [stable, canary] = [await deviceOn(own, 'careful', 'stable'), await deviceOn(own, 'brave', 'canary')]
@@ -196,7 +199,7 @@ test('what a release may become, and to whom it is offered', async (t) => {
     },
   )
 
-  await t.test('what a question leaves out is what the device gave; what nobody knows is named', async () => {
+  await t.test('missing parameters are taken from the device, and a parameter missing there too is named', async () => {
     const own = await newTenantOf(kit)
     const { admin } = own
     const device = await deviceOn(own, 'laptop')

@@ -14,7 +14,7 @@ const hourMs = 3_600_000
 const usageOf = (kit: Kit, query: { from?: string; to?: string; step?: 'hour' | 'day' } = {}) =>
   kit.admin.getUsage({ params: { tenant_id: encodeId('tenant', kit.tenant) }, query })
 
-test('metering reports that are replayed, reordered and late: usage is equal to the byte', async (t) => {
+test('usage is exact to the byte after replayed, reordered and late reports', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const devices = await times(2, (i) => enrollRaw(kit, token, `d${i}`))
@@ -76,10 +76,10 @@ test('metering reports that are replayed, reordered and late: usage is equal to 
   }
 })
 
-test('usage of tenants of one deployment', async (t) => {
+test('usage of a tenant', async (t) => {
   const kit = await startKit(t)
 
-  await t.test('a span is bounded, and what is wrong with it is said', async () => {
+  await t.test('the span of usage is limited, with the reason in the error', async () => {
     const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
     await assert.rejects(usageOf(kit, { from: at(1), to: at(0) }), refusedWith(422, /must lie before to/))
     await assert.rejects(usageOf(kit, { from: at(-40), step: 'hour' }), refusedWith(422, /31 days before to/))
@@ -89,7 +89,7 @@ test('usage of tenants of one deployment', async (t) => {
     assert.equal((await usageOf(kit, { from: at(-399) })).series.length, 400)
   })
 
-  await t.test('what is refused is not counted', async () => {
+  await t.test('rejected samples are not counted', async () => {
     const { client } = await withGateway(kit)
     const at = new Date().toISOString()
     const answer = await client.metering({
@@ -114,7 +114,7 @@ test('usage of tenants of one deployment', async (t) => {
     assert.equal((await usageOf(kit)).totals.rx_bytes, 0)
   })
 
-  await t.test('how many there were: the most within each step, and what it was where nothing moved', async () => {
+  await t.test('peaks are the maximum within each step, and the previous value without changes', async () => {
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const devices = await times(4, (i) => enrollRaw(kit, token, `d${i}`))
     await kit.admin.changeDevices({ body: { operation: 'revoke', device_ids: devices.slice(1).map((d) => d.id) } })
@@ -131,7 +131,7 @@ test('usage of tenants of one deployment', async (t) => {
     )
   })
 
-  await t.test('at the rate of the last days a limit is reached at a stated time', async () => {
+  await t.test('the forecast gives the time at which a limit is reached at the recent rate', async () => {
     const tenant = await kit.newTenant()
     const there = { ...kit, tenant }
     const tenant_id = encodeId('tenant', there.tenant)
@@ -170,7 +170,7 @@ test('usage of tenants of one deployment', async (t) => {
   })
 })
 
-test('a tenant erases nothing of what it is limited and billed by: that goes by the deployment, month by month', async (t) => {
+test('the retention of usage is set by the deployment, not by the tenant, and applies per month', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   const hours = [9, 399, 401].map((days) => `now() - interval '${days} days'`)

@@ -62,7 +62,7 @@ const scimOf = async (kit: Kit) => {
 const used = async (kit: Kit, metric: string) =>
   (await kit.app.tenancy.usageNow(kit.tenant)).find((u) => u.metric === metric)?.used
 
-test('what a deleted user has ends in the same transaction, whichever way the deletion comes', async (t) => {
+test('a deletion ends everything of the user in one transaction, by every way of deleting', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   for (const [name, { make, remove }] of Object.entries(ways))
@@ -93,8 +93,8 @@ test('what a deleted user has ends in the same transaction, whichever way the de
             reason: 'the user was deleted',
           })
     })
-  await t.test('a device comes to no user who is being deleted', () => race(kit, clock.now))
-  await t.test('an upgrade revokes the devices of users who were deleted before', () => upgrade(kit, clock.now))
+  await t.test('a device cannot be given to a user under deletion', () => race(kit, clock.now))
+  await t.test('an upgrade revokes the devices of users deleted before', () => upgrade(kit, clock.now))
 })
 
 async function race(kit: Kit, now: () => Date): Promise<void> {

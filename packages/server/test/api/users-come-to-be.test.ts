@@ -33,7 +33,7 @@ const people = {
 /** Ends with the status and text of a refusal; `made` if a user has the name now. */
 type Outcome = string
 
-test('users come to be, are renamed, leave and come back', async (t) => {
+test('creation, renaming, removal and return of users', async (t) => {
   const { kit, provider, signIn, reasons } = await startFederated(t, { people, settings: { provisioning: 'create' } })
   const keycloak = await startKeycloak(kit)
   const { scim } = await provision(kit, 'entra')
@@ -100,7 +100,7 @@ test('users come to be, are renamed, leave and come back', async (t) => {
     },
   }
 
-  await t.test('nobody comes by the name of the emergency account, or by one of another tenant', async () => {
+  await t.test('no user can get the name of the emergency account, or of another tenant', async () => {
     const made: string[] = []
     for (const [way, come] of Object.entries(ways))
       for (const [place, name] of refusedNames.entries()) {
@@ -118,7 +118,7 @@ test('users come to be, are renamed, leave and come back', async (t) => {
     assert.deepEqual(named.rows, [])
   })
 
-  await t.test('a name is judged by one function, which only the deployment itself goes round', () => {
+  await t.test('names are judged by one function, which only the deployment itself bypasses', () => {
     const root = join(import.meta.dirname, '../../src')
     const users = globSync('**/*.ts', { cwd: root }).filter((file) =>
       /\bcanonicalUsername\(/.test(readFileSync(join(root, file), 'utf8')),
@@ -133,102 +133,93 @@ test('users come to be, are renamed, leave and come back', async (t) => {
     ])
   })
 
-  await t.test('an account that has such a name already keeps it, until it is given another one', async () => {
+  await t.test('an existing account with a reserved name keeps it until it is renamed', async () => {
     const user_id = await makeUser(kit, 'break-glass', ['tenant_admin'])
     assert.equal(await local({ username: 'Break-Glass', display_name: 'Kept' }, user_id), 'made')
   })
 
-  await t.test(
-    'SCIM: whom a directory deletes keeps nothing; another name under the same id is another user',
-    async () => {
-      for (const [way, name] of [
-        ['same', 'robin'],
-        ['other', 'sam'],
-      ] as const) {
-        const given = { ...scimUser(name), externalId: `id-${way}` }
-        const user_id = String((await scim.post('Users', given)).json.id)
-        const had = await give(kit, provider, user_id)
-        assert.equal((await leftOf(kit, had)).links, 1)
-        assert.equal((await scim.delete(`Users/${user_id}`)).status, 204)
-        const back = await scim.post('Users', { ...given, ...(way === 'other' && { userName: 'mallory' }) })
-        assert.equal(back.status, 201, back.text)
-        const id = String(back.json.id)
-        assert.equal(id === user_id, way === 'same', 'the id of the answer says which')
-        assert.deepEqual((await scim.get(`Users/${id}`)).json.groups ?? [], [])
-        if (way === 'same') assert.deepEqual(await leftOf(kit, had), nothingLeft)
-        else {
-          await assert.rejects(kit.admin.getUser({ params: { user_id } }), { status: 404 })
-          const { roles, group_ids } = await kit.admin.getUser({ params: { user_id: id } })
-          assert.deepEqual([roles, group_ids], [[], []])
-          assert.deepEqual(await worksOf(kit, had), nothingWorks)
-        }
-        const told = (await eventsOf(kit, 'user.changed')).filter((e) => e.user_id === id).map((e) => e.details)
-        const isTold = told.some((d) => (way === 'same' ? d?.returned === true : d?.replaces === user_id))
-        assert.ok(isTold, JSON.stringify(told))
-      }
-    },
-  )
-
-  await t.test(
-    'a snapshot or a pull: an id that was gone and comes back under another name is another user',
-    async () => {
-      const named = async (name: string) =>
-        (await kit.admin.listUsers({ query: { q: name, limit: 10 } })).items.find((u) => u.username === name)
-      const keycloakId = keycloak.addUser('vera')
-      const directories = {
-        snapshot: (name: string | undefined) =>
-          push(
-            kit.admin,
-            snapshotOf(name === undefined ? [others] : [others, { externalId: 'recycled', userName: name }]),
-          ),
-        pull: async (name: string | undefined) => {
-          if (name === undefined) keycloak.users.delete(keycloakId)
-          else keycloak.addUser(name, { id: keycloakId })
-          return pull(kit.admin, source.source_id)
-        },
-      }
-      keycloak.addUser('pulled-anchor')
-      for (const [kind, sync] of Object.entries(directories)) {
-        const [first, second] = [`first-${kind}`, `second-${kind}`]
-        await sync(first)
-        const before = await named(first)
-        assert.ok(before, kind)
-        const had = await give(kit, provider, before.user_id)
-        await sync(undefined)
-        assert.equal((await kit.admin.getUser({ params: { user_id: before.user_id } })).status, 'suspended')
-        // An unreadable name can't be matched to the same person.
-        await sync(`x/${second}`)
-        assert.equal((await kit.admin.getUser({ params: { user_id: before.user_id } })).status, 'suspended', kind)
-        await sync(second)
-        const after = await named(second)
-        assert.ok(after && after.user_id !== before.user_id, kind)
-        assert.deepEqual([after.roles, after.group_ids], [[], []])
-        await assert.rejects(kit.admin.getUser({ params: { user_id: before.user_id } }), { status: 404 })
+  await t.test('SCIM: a deleted user keeps nothing, and the same id with another name is a new user', async () => {
+    for (const [way, name] of [
+      ['same', 'robin'],
+      ['other', 'sam'],
+    ] as const) {
+      const given = { ...scimUser(name), externalId: `id-${way}` }
+      const user_id = String((await scim.post('Users', given)).json.id)
+      const had = await give(kit, provider, user_id)
+      assert.equal((await leftOf(kit, had)).links, 1)
+      assert.equal((await scim.delete(`Users/${user_id}`)).status, 204)
+      const back = await scim.post('Users', { ...given, ...(way === 'other' && { userName: 'mallory' }) })
+      assert.equal(back.status, 201, back.text)
+      const id = String(back.json.id)
+      assert.equal(id === user_id, way === 'same', 'the id of the answer says which')
+      assert.deepEqual((await scim.get(`Users/${id}`)).json.groups ?? [], [])
+      if (way === 'same') assert.deepEqual(await leftOf(kit, had), nothingLeft)
+      else {
+        await assert.rejects(kit.admin.getUser({ params: { user_id } }), { status: 404 })
+        const { roles, group_ids } = await kit.admin.getUser({ params: { user_id: id } })
+        assert.deepEqual([roles, group_ids], [[], []])
         assert.deepEqual(await worksOf(kit, had), nothingWorks)
       }
-    },
-  )
+      const told = (await eventsOf(kit, 'user.changed')).filter((e) => e.user_id === id).map((e) => e.details)
+      const isTold = told.some((d) => (way === 'same' ? d?.returned === true : d?.replaces === user_id))
+      assert.ok(isTold, JSON.stringify(told))
+    }
+  })
 
-  await t.test(
-    'whoever is deleted here leaves nothing to the next one of the name, or of the account there',
-    async () => {
-      const { browser } = await signIn('anna')
-      assert.equal(await whoIs(kit, browser.cookies.get('holdfast_session')), 'anna')
-      const [anna] = (await kit.admin.listUsers({ query: { source: 'sso' } })).items
-      assert.ok(anna)
-      const had = await give(kit, provider, anna.user_id)
-      await kit.admin.changeUser({ body: { operation: 'delete', user_id: anna.user_id } })
-      // The link stays but is refused: a user deleted by an administrator does not return by signing in.
-      assert.equal((await signIn('anna')).answer.status, 401)
-      assert.deepEqual(await reasons(1), ['oidc:not_admitted'])
-      const { user: next } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'anna' } } })
-      assert.ok(next.user_id !== anna.user_id)
-      assert.deepEqual([next.roles, next.group_ids], [[], []])
+  await t.test('snapshot and pull: a removed id that returns with another name is a new user', async () => {
+    const named = async (name: string) =>
+      (await kit.admin.listUsers({ query: { q: name, limit: 10 } })).items.find((u) => u.username === name)
+    const keycloakId = keycloak.addUser('vera')
+    const directories = {
+      snapshot: (name: string | undefined) =>
+        push(
+          kit.admin,
+          snapshotOf(name === undefined ? [others] : [others, { externalId: 'recycled', userName: name }]),
+        ),
+      pull: async (name: string | undefined) => {
+        if (name === undefined) keycloak.users.delete(keycloakId)
+        else keycloak.addUser(name, { id: keycloakId })
+        return pull(kit.admin, source.source_id)
+      },
+    }
+    keycloak.addUser('pulled-anchor')
+    for (const [kind, sync] of Object.entries(directories)) {
+      const [first, second] = [`first-${kind}`, `second-${kind}`]
+      await sync(first)
+      const before = await named(first)
+      assert.ok(before, kind)
+      const had = await give(kit, provider, before.user_id)
+      await sync(undefined)
+      assert.equal((await kit.admin.getUser({ params: { user_id: before.user_id } })).status, 'suspended')
+      // An unreadable name can't be matched to the same person.
+      await sync(`x/${second}`)
+      assert.equal((await kit.admin.getUser({ params: { user_id: before.user_id } })).status, 'suspended', kind)
+      await sync(second)
+      const after = await named(second)
+      assert.ok(after && after.user_id !== before.user_id, kind)
+      assert.deepEqual([after.roles, after.group_ids], [[], []])
+      await assert.rejects(kit.admin.getUser({ params: { user_id: before.user_id } }), { status: 404 })
       assert.deepEqual(await worksOf(kit, had), nothingWorks)
-    },
-  )
+    }
+  })
 
-  await t.test('recovery of an account that somebody prepared ends all that it has, and says so', async () => {
+  await t.test('a deleted user leaves nothing to a later user of the same name or provider account', async () => {
+    const { browser } = await signIn('anna')
+    assert.equal(await whoIs(kit, browser.cookies.get('holdfast_session')), 'anna')
+    const [anna] = (await kit.admin.listUsers({ query: { source: 'sso' } })).items
+    assert.ok(anna)
+    const had = await give(kit, provider, anna.user_id)
+    await kit.admin.changeUser({ body: { operation: 'delete', user_id: anna.user_id } })
+    // The link stays but is refused: a user deleted by an administrator does not return by signing in.
+    assert.equal((await signIn('anna')).answer.status, 401)
+    assert.deepEqual(await reasons(1), ['oidc:not_admitted'])
+    const { user: next } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'anna' } } })
+    assert.ok(next.user_id !== anna.user_id)
+    assert.deepEqual([next.roles, next.group_ids], [[], []])
+    assert.deepEqual(await worksOf(kit, had), nothingWorks)
+  })
+
+  await t.test('recovery of a prepared emergency account ends everything that it has, and reports it', async () => {
     const { user_id } = (await kit.admin.listUsers({ query: { q: 'break-glass' } })).items[0]!
     const attacker = await signInAs(kit, 'break-glass')
     const begun = await attacker.post('/v1/admin/users/totp/enroll', { current_password: passwordOf('break-glass') })
@@ -274,7 +265,7 @@ test('users come to be, are renamed, leave and come back', async (t) => {
     assert.deepEqual([(await leftOf(kit, own)).links, warned.length], [1, 1])
   })
 
-  await t.test('recovery works where an account of a directory has the name', async () => {
+  await t.test('recovery works although a directory account has the name', async () => {
     await kit.db.inTenant(kit.tenant, (tx) =>
       sql`update users set username = 'mine' where tenant_id = ${kit.tenant} and username = 'break-glass'`.execute(tx),
     )

@@ -7,7 +7,7 @@ import { startKit, times } from '../kit.ts'
 import { makeUser } from '../people.ts'
 import { count, refusedWith } from '../sign-in.ts'
 
-test('a user lives through create, update, suspend, reactivate and delete, each once', async (t) => {
+test('a user is created, updated, suspended, reactivated and deleted, each once', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const { group } = await admin.changeGroup({ body: { operation: 'create', group: { name: 'Staff' } } })
@@ -57,7 +57,7 @@ test('a user lives through create, update, suspend, reactivate and delete, each 
   })
 })
 
-test('what is wrong with a user or a group is named', async (t) => {
+test('an invalid user or group is refused by field', async (t) => {
   const { admin, newTenant, as } = await startKit(t)
   const other = await as('tenant_admin', await newTenant())
   const { user: foreign } = await other.changeUser({ body: { operation: 'create', user: { username: 'eve' } } })
@@ -121,7 +121,7 @@ test('of two last administrators who remove each other, one stays', async (t) =>
   await assert.rejects(lastOne, refusedWith(422, /last active platform_admin/))
 })
 
-test('nobody touches a user who may do more', async (t) => {
+test('a user with more permissions than the caller cannot be changed', async (t) => {
   const kit = await startKit(t)
   await makeUser(kit, 'second', ['platform_admin'])
   const tenantAdmin = await kit.as('tenant_admin')

@@ -13,15 +13,13 @@ import { anotherKey, idpOf, providersFor, type Schema, setOne, settable, setting
 
 type Given = Parameters<typeof changeIdentityProvider>[2]
 
-test('a change of what vouches for people is a change of those people', async (t) => {
+test('a change of a provider counts as a change of its users', async (t) => {
   const theirs = Object.assign(await startSamlIdp(t), { keys: [anotherKey] })
   const world = await startSaml(t, { settings: { provisioning: 'none' } })
-  await t.test('a key that a weaker administrator sets opens no session of a stronger person', () =>
-    attack(world, theirs),
-  )
-  await t.test('of a link and a change at once the change sees the link, or comes first', () => race(world))
-  await t.test('each setting is judged, or narrows, or is a name', () => eachSetting(world.kit))
-  await t.test('each role, by each way a provider comes to be or changes', () => eachRole(world))
+  await t.test('a key set by a weaker administrator opens no session of a stronger person', () => attack(world, theirs))
+  await t.test('a concurrent link is seen by the change of its provider, or comes after it', () => race(world))
+  await t.test('each provider setting is judged, narrows access, or is a name', () => eachSetting(world.kit))
+  await t.test('each role is checked for each way to create or change a provider', () => eachRole(world))
 })
 
 const link = (kit: Kit, provider_id: string, user_id: string, subject: string) =>

@@ -46,7 +46,7 @@ test('VPN sessions', async (t: TestContext) => {
     assert.deepEqual((await admin.listSessions({ query: { user_id: exampleId('user') } })).items, [])
     assert.deepEqual((await admin.listSessions({ query: { state: 'ended' } })).items, [])
   })
-  await t.test('terminating by id says what it matched, stays, and is recorded once', async () => {
+  await t.test('terminating by id reports the matches, stays in effect, and is recorded once', async () => {
     const [id] = await start(0)
     const body = { operation: 'terminate' as const, session_ids: [id!, newSession(), 'vse_x'], reason: 'lost laptop' }
     const { block_until, ...counts } = await admin.terminateSessions({ body })
@@ -64,7 +64,7 @@ test('VPN sessions', async (t: TestContext) => {
     const { session_ids, reason } = events[0] as { session_ids?: string[]; reason?: string }
     assert.deepEqual([session_ids, reason], [[id], 'lost laptop'])
   })
-  await t.test('terminating by filter, which must name something', async () => {
+  await t.test('terminating by filter needs at least one filter', async () => {
     const terminate = (body: object) =>
       admin.terminateSessions({ body: { operation: 'terminate', block_seconds: 0, ...body } })
     await start(1, 2)
@@ -81,7 +81,7 @@ test('VPN sessions', async (t: TestContext) => {
     for (const block_seconds of [-1, 3601, 1.5])
       await assert.rejects(terminate({ session_ids: [], block_seconds }), refused(422, /block_seconds/))
   })
-  await t.test('another tenant has no such session', async () => {
+  await t.test('a session of another tenant is not found', async () => {
     const [id] = await start(2)
     const other = await kit.as('tenant_admin', await kit.newTenant())
     await assert.rejects(other.getSession({ params: { session_id: id! } }), refused(404))
@@ -89,7 +89,7 @@ test('VPN sessions', async (t: TestContext) => {
     assert.deepEqual(await other.terminateSessions({ body }), { matched: 0, terminated: 0, block_until: null })
     assert.equal((await admin.getSession({ params: { session_id: id! } })).state, 'active')
   })
-  await t.test('suspending a device ends its sessions, and none opens while it is suspended', async () => {
+  await t.test('suspending a device ends its sessions, and none opens during the suspension', async () => {
     const [id] = await start(1)
     await admin.changeDevice({ body: { operation: 'suspend', device_id: devices[1]!.id } })
     const session = await admin.getSession({ params: { session_id: id! } })
@@ -98,7 +98,7 @@ test('VPN sessions', async (t: TestContext) => {
     const refusedOne = await admin.getSession({ params: { session_id: late! } })
     assert.deepEqual([refusedOne.state, refusedOne.end_reason], ['ended', 'suspended'])
   })
-  await t.test('a session that nobody reports any more ends by itself', async () => {
+  await t.test('a session without further reports ends by itself', async () => {
     const [id] = await start(2)
     await listenedFor(kit, 3600)
     assert.equal(await runJob(kit.app, 'end_silent_vpn_sessions'), 0)

@@ -6,7 +6,7 @@ import { startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
 import { lockDevice, withSlowGateway } from '../workflows.ts'
 
-test('a gateway is waited for as far as the run changed things, however much is changed meanwhile', async (t) => {
+test('a run waits for the gateways to confirm its own changes only, despite later ones', async (t) => {
   const kit = await startKit(t)
   const gateway = await withSlowGateway(kit)
   const [lost, other] = [await enroll(kit, 'lost'), await enroll(kit, 'other')]
@@ -26,7 +26,7 @@ test('a gateway is waited for as far as the run changed things, however much is 
   assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
 })
 
-test('a run that waits shows which gateways have confirmed, while it waits', async (t) => {
+test('a waiting run shows which gateways have confirmed', async (t) => {
   const kit = await startKit(t)
   const gateway = await withSlowGateway(kit)
   const second = await withGateway(kit, 'g2', 'other pool')

@@ -8,7 +8,7 @@ import { makeUser } from '../people.ts'
 import { until } from '../promptly.ts'
 import { drive, ended, leave, lockDevice, newRecipient, withSlowGateway } from '../workflows.ts'
 
-test('what a replica left is gone on with by one of two, and nothing is made twice', async (t) => {
+test('a run left by a replica is continued by one of two others, and no step is repeated', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   await publish(kit, [rule('first', { any: true })])
   await publish(kit, [rule('second', { any: true })])
@@ -23,7 +23,7 @@ test('what a replica left is gone on with by one of two, and nothing is made twi
   assert.equal((await audited(kit, 'workflow.finished')).length, 2, 'each end of it is on record')
 })
 
-test('a replica that stops lets a run go between two steps, and another goes on with it', async (t) => {
+test('a stopping replica releases a run between two steps, and another continues it', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { pool } = await withGateway(kit, 'g1', 'pool')
   for (const name of ['g2', 'g3'])
@@ -48,7 +48,7 @@ test('a replica that stops lets a run go between two steps, and another goes on 
   assert.equal((await ended(kit, run.workflow_run_id)).status, 'succeeded')
 })
 
-test('a replica whose clock is ten minutes ahead takes no run away from who carries it out', async (t) => {
+test('a replica whose clock is ten minutes ahead takes over no run', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const user_id = await makeUser(kit, 'ada')
@@ -69,7 +69,7 @@ test('a replica whose clock is ten minutes ahead takes no run away from who carr
   assert.deepEqual(new Set(run.steps.map((s) => s.attempts)), new Set([1]))
 })
 
-test('a suspension of devices that was found made is taken back of those that it suspended', async (t) => {
+test('undoing a resumed suspension restores only the devices that it suspended', async (t) => {
   const kit = await startKit(t)
   const [stale, off] = [await enroll(kit, 'stale'), await enroll(kit, 'off')]
   await kit.db.inTenant(kit.tenant, (tx) =>
@@ -95,7 +95,7 @@ test('a suspension of devices that was found made is taken back of those that it
   assert.deepEqual([await statusOf(stale.id), await statusOf(off.id)], ['active', 'suspended'])
 })
 
-test('what was made is found, with how to take it back', async (t) => {
+test('a repeated step finds its earlier effect, and how to undo it', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const device = await enroll(kit, 'laptop')
   const { run } = await kit.admin.runPlaybook({
@@ -115,7 +115,7 @@ test('what was made is found, with how to take it back', async (t) => {
   assert.deepEqual((await kit.admin.listLocks()).items, [])
 })
 
-test('nothing goes on in a tenant that was suspended', async (t) => {
+test('no run continues in a suspended tenant', async (t) => {
   const kit = await startKit(t)
   const tenant = await kit.newTenant('other')
   const secret = await kit.keyFor('tenant_admin', tenant)
@@ -135,7 +135,7 @@ test('nothing goes on in a tenant that was suspended', async (t) => {
   assert.deepEqual(await steps(), [{ error: 'whoever asked for it may do nothing any more' }])
 })
 
-test('of twenty who undo one run at once, on two replicas, one does', async (t) => {
+test('of twenty concurrent undos of one run on two replicas, one takes effect', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const device = await enroll(kit, 'laptop')
   const { run } = await kit.admin.runPlaybook({
@@ -153,7 +153,7 @@ test('of twenty who undo one run at once, on two replicas, one does', async (t) 
   )
 })
 
-test('twenty at once ask for the same: it is done once', async (t) => {
+test('of twenty concurrent equal runs one changes the device', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const device = await enroll(kit, 'laptop')
   const runs = await times(20, (i) =>
@@ -167,7 +167,7 @@ test('twenty at once ask for the same: it is done once', async (t) => {
   assert.equal((await kit.admin.listAuditEvents({ query: { kind: 'device.changed' } })).items.length, 1)
 })
 
-test('runs that wait for a gateway keep nobody from acting', async (t) => {
+test('runs that wait for a gateway do not block other runs', async (t) => {
   const kit = await startKit(t)
   const gateway = await withSlowGateway(kit)
   const devices = await times(6, (i) => enroll(kit, `device ${i}`))

@@ -7,7 +7,7 @@ import { makeUser } from '../people.ts'
 import { until } from '../promptly.ts'
 import { drive, ended, leave } from '../workflows.ts'
 
-test('what a step did is found on record and not done again, whatever became of it since', async (t) => {
+test('a recorded step is not repeated, even if its effect was undone since', async (t) => {
   const kit = await startKit(t)
   const device = await enroll(kit, 'laptop')
   const { run } = await kit.admin.runPlaybook({
@@ -22,7 +22,7 @@ test('what a step did is found on record and not done again, whatever became of 
   assert.deepEqual((await kit.admin.listLocks()).items, [], 'whoever released it is not overruled')
 })
 
-test('a promotion ends no canary but the one that it was planned for', async (t) => {
+test('a promotion ends only the canary for which it was planned', async (t) => {
   const kit = await startKit(t)
   const canary = (id: string) => {
     const policy = { schema: 'holdfast.policy/1', rules: [rule(id, { any: true })] }
@@ -44,7 +44,7 @@ test('a promotion ends no canary but the one that it was planned for', async (t)
   assert.match(done.steps[0]?.error ?? '', /canary version 4 is under way/)
 })
 
-test('a run goes on as whoever asked for it, and only with what they may do by then', async (t) => {
+test('a run continues as its requester, with the permissions of the requester at that time', async (t) => {
   const kit = await startKit(t)
   const { api_key, secret } = await kit.admin.createApiKey({ body: { name: 'automation', role: 'tenant_admin' } })
   const device = await enroll(kit, 'laptop')
@@ -68,7 +68,7 @@ test('a run goes on as whoever asked for it, and only with what they may do by t
   assert.deepEqual((await kit.admin.listLocks()).items, [])
 })
 
-test('a run that is called off ends with the step under way, and what it did can be taken back', async (t) => {
+test('a cancelled run ends after the current step, and its steps can be undone', async (t) => {
   const kit = await startKit(t)
   const user_id = await makeUser(kit, 'ada')
   const held = await holdTable(kit, 'locks')
@@ -96,7 +96,7 @@ test('a run that is called off ends with the step under way, and what it did can
   assert.deepEqual((await kit.admin.listLocks()).items, [])
 })
 
-test('what failed is tried again when somebody says so, and only that', async (t) => {
+test('a failed step is retried on request, and no other step', async (t) => {
   const kit = await startKit(t)
   const chief = await makeUser(kit, 'chief')
   await makeUser(kit, 'another', ['tenant_admin'])

@@ -9,7 +9,7 @@ import { leave, newRecipient } from '../workflows.ts'
 
 const meOf = (kit: Kit, secret: string) => kit.clientFor(secret).unifiedPolicy({ query: {} })
 
-test('gateways of a pool get new secrets that only whoever asked can read; the old ones work until then', async (t) => {
+test('gateways of a pool get new secrets that only the requester can read, and the old ones work until then', async (t) => {
   const kit = await startKit(t)
   const { pool, gateway, secret } = await withGateway(kit, 'g1', 'pool')
   const key = newRecipient()
@@ -58,7 +58,7 @@ test('gateways of a pool get new secrets that only whoever asked can read; the o
   await assert.rejects((await kit.as('security_admin')).runWorkflow({ body }), refused(403))
 })
 
-test('what is over is purged at once, by the rules of every hour, and by nobody who may not set them', async (t) => {
+test('prune_retention purges at once by the retention rules, and needs audit:write', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await owner.query(`set session_replication_role = replica;

@@ -12,19 +12,19 @@ const everybody = [rule('all', { any: true }, ['pool'])]
 
 test('workflows and playbooks', async (t) => {
   const kit = await startKit(t)
-  await t.test('lost_device: from the call to the word of the gateways', () => lostDevice(kit))
-  await t.test('what is asked for wrongly is refused by name', () => wrongly(kit))
-  await t.test('a second approver, who is somebody else', () => approved(kit))
-  await t.test('nobody runs through a workflow what they may not do themselves', () => allowed(kit))
+  await t.test('lost_device runs from the request to the confirmation by the gateways', () => lostDevice(kit))
+  await t.test('an invalid request is refused by name', () => wrongly(kit))
+  await t.test('an approval needs a second person', () => approved(kit))
+  await t.test('a workflow cannot do more than its requester', () => allowed(kit))
 })
 
-test('workflows whose time comes, and what they change', async (t) => {
+test('timed workflows and their changes', async (t) => {
   // The clock of a replica plays no role.
   const ahead = createClock(600_000)
   const kit = await startKit(t, { now: ahead.now })
-  await t.test('an undo takes back what can be, once, by itself when its time is over', () => undone(kit, ahead))
-  await t.test('what nobody approves is called off, and can not be approved any more', () => notApproved(kit))
-  await t.test('policy: promoted, and rolled back', () => policies(kit))
+  await t.test('an undo reverts what it can, once, and by itself at its time', () => undone(kit, ahead))
+  await t.test('a run without approval expires, and cannot be approved afterwards', () => notApproved(kit))
+  await t.test('policy workflows promote and roll back', () => policies(kit))
 })
 
 async function lostDevice(kit: Kit): Promise<void> {
