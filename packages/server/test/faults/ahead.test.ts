@@ -6,7 +6,7 @@ import { startKit } from '../kit.ts'
 import { promptly } from '../promptly.ts'
 import { createNetwork, type Network } from './proxy.ts'
 
-test('what was read from the database before it was heard of is told under no older number', async (t) => {
+test('data read ahead of the feed is never sent under an older sequence number', async (t) => {
   let network: Network | undefined
   const kit = await startKit(t, {
     replicas: 2,

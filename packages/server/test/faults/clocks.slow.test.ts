@@ -17,7 +17,7 @@ const publicUrl = 'http://holdfast.test'
 const tenMinutes = 600_000
 const second = 1000
 
-test('a replica whose clock is ten minutes ahead and one ten minutes behind store and judge by the database', async (t) => {
+test('replicas with clocks ten minutes ahead and behind store and judge by database time', async (t) => {
   const { database, start } = await startDeployment(t)
   const preload = `--import=${pathToFileURL(join(import.meta.dirname, 'wall-clock.ts')).href}`
   const [ahead, behind] = await Promise.all(

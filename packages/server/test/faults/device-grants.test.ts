@@ -29,7 +29,7 @@ async function startDisturbed(t: TestContext) {
   return { ...g, network: network!, question }
 }
 
-test('a replica that ends while it asks the provider: the other one asks after a minute, and nothing is lost', async (t) => {
+test('if a replica ends while it asks the provider, the other asks after a minute and nothing is lost', async (t) => {
   const g = await startDisturbed(t)
   const machine = await g.begun()
   const onSecond = { ...machine, on: g.second }
@@ -54,7 +54,7 @@ test('a replica that ends while it asks the provider: the other one asks after a
   assert.equal((await g.finish(onSecond)).status, 201)
 })
 
-test('a question that passed on to another replica: what the first hears too late changes nothing', async (t) => {
+test('a late answer to a replica that lost the question changes nothing', async (t) => {
   const g = await startDisturbed(t)
   const machine = await g.begun()
   g.clock.advance(5)
@@ -74,7 +74,7 @@ test('a question that passed on to another replica: what the first hears too lat
   assert.equal((await second).json.status, 'authorized')
 })
 
-test('a database that stalls while the provider answers is waited for: what it told once is not lost', async (t) => {
+test('the answer of a provider is kept while the database stalls', async (t) => {
   const g = await startDisturbed(t)
   const machine = await g.begun()
   g.clock.advance(5)

@@ -6,13 +6,13 @@ import { startKit, times } from '../kit.ts'
 import { bearer, type Caller, call, deviceCaller, operation } from '../world.ts'
 import { endAtEachStatement, withKey } from './claims.ts'
 
-test('a change under an Idempotency-Key is made once, wherever its replica ends', (t) =>
+test('a change under an Idempotency-Key is made once, interrupted at some of its statements', (t) =>
   endAtEachStatement(t, { from: 5, step: 15 }))
 
-test('who asks again under a key', async (t) => {
+test('repeated requests under one key', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
 
-  await t.test('twenty at once under one key make one change', async () => {
+  await t.test('twenty concurrent requests under one key make one change', async () => {
     const caller = withKey(bearer(kit.adminKey), 'same')
     const answers = await times(20, (i) =>
       call({ ...kit, ...kit.replicas[i % 2]! }, operation('changeUser'), caller, {
@@ -24,7 +24,7 @@ test('who asks again under a key', async (t) => {
     for (const a of answers) assert.ok(a.status === 201 || /still running/.test(a.text), a.text)
   })
 
-  await t.test('an answer with a credential goes to the key that proved itself, and to nobody else', async () => {
+  await t.test('an answer with a credential is repeated only to the key that proved itself', async () => {
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const enroll = operation('enroll')
     const body = { device: { name: 'laptop', platform: 'linux' } }

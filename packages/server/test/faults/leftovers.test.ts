@@ -13,14 +13,14 @@ import { everyEvent } from '../events.ts'
 import { startKit, times } from '../kit.ts'
 import { bearer, call, enrollRaw, operation, type RawDevice } from '../world.ts'
 
-test('small things that were wrong once', async (t) => {
+test('fixed faults stay fixed', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()
   const one = async <T>(text: string) => Object.values((await owner.query(text)).rows[0])[0] as T
 
   await t.test(
-    'renewing with the key of another device is refused, twenty at a time, and one wins a new one',
+    'a renewal with the key of another device is refused, of twenty at once, and one gets a new key',
     async () => {
       const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
       const devices = await times(10, (i) => enrollRaw(kit, token, `device ${i}`))
@@ -44,7 +44,7 @@ test('small things that were wrong once', async (t) => {
     },
   )
 
-  await t.test('an unknown route is answered once the use of the key is on record', async () => {
+  await t.test('an unknown route is answered after the use of the key is recorded', async () => {
     for (let i = 0; i < 10; i++) {
       const { status, headers } = await call(kit, { method: 'GET', path: `/v1/nowhere/${i}` }, bearer(kit.adminKey))
       assert.equal(status, 404)
@@ -56,7 +56,7 @@ test('small things that were wrong once', async (t) => {
     }
   })
 
-  await t.test('renaming a group touches no device', async () => {
+  await t.test('renaming a group changes no device', async () => {
     const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
     const { group } = await kit.admin.changeGroup({
       body: { operation: 'create', group: { name: 'before', members: [user.user_id] } },
@@ -99,7 +99,7 @@ test('small things that were wrong once', async (t) => {
   await owner.end()
 })
 
-test('twenty first starts at once have one master key, which is never there in part', async () => {
+test('twenty concurrent first starts share one master key, whose file is never incomplete', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-secrets-'))
   try {
     const config = parseConfig({ HOLDFAST_DATA_DIR: folder })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startDeployment } from './processes.ts'
 
-test('a process without the master key of its database says so in one sentence, and serves nothing', async (t) => {
+test('a process without the master key of its database ends with one sentence', async (t) => {
   const { launch, start, folder } = await startDeployment(t)
   const file = join(folder, 'another.key')
   writeFileSync(file, `${randomBytes(32).toString('base64')}\n`)

@@ -19,7 +19,7 @@ const read = async <T extends object>(url: string, question: string): Promise<T[
   }
 }
 
-test('of twenty starts at once, with different lines, each key has one version', async (t) => {
+test('of twenty concurrent starts with different lines, each key gets one version', async (t) => {
   const database = await createTestDatabase(schema)
   t.after(database.drop)
   const [shared, ...own] = Array.from({ length: 6 }, () => randomBytes(32))
@@ -41,7 +41,7 @@ test('of twenty starts at once, with different lines, each key has one version',
   for (const { current } of opened) assert.equal(current.version, rows.find((row) => row.key_id === first)!.version)
 })
 
-test('of twenty first starts at once, each with a key of its own, those with one key go on', async (t) => {
+test('of twenty concurrent first starts with two different keys, those with one key succeed', async (t) => {
   const database = await createTestDatabase(schema)
   t.after(database.drop)
   const keys = [deriveKeys([randomBytes(32)]), deriveKeys([randomBytes(32)])]
@@ -60,7 +60,7 @@ test('of twenty first starts at once, each with a key of its own, those with one
   await openPeppers(database.url, keys[winner]!)
 })
 
-test('what a version before rotation left is of the key that sealed it, whatever stands in the file now', async (t) => {
+test('data from before key rotation belongs to the key that sealed it, whatever the file has now', async (t) => {
   const kit = await startKit(t)
   for (const { stop } of kit.replicas) await stop()
   await read(

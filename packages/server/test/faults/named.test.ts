@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { startKit } from '../kit.ts'
 import { bearer, call, operation } from '../world.ts'
 
-test('a group and a pool that are deleted while a policy that names them is published: one of the two is refused', async (t) => {
+test('of publishing a policy and deleting its group or pool at the same time, one is refused', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const admin = bearer(kit.adminKey)
   const onSecond = { ...kit, ...kit.replicas[1]! }

@@ -28,19 +28,17 @@ function speak({ pkiUrl }: Pick<Kit, 'pkiUrl'>, say: (write: (text: string | Buf
 const head = (path: string, more: string) => `POST ${path} HTTP/1.1\r\nhost: pki\r\n${more}\r\n\r\n`
 
 /** All tests use one replica, each with few requests. */
-test('what a listener for anybody bears', async (t) => {
+test('load on the open PKI listener', async (t) => {
   const { kit, issue } = await startPki(t)
   const issued = await issue()
   // The slow client mostly waits, so that other tests run at the same time.
-  const slow = t.test('who is slow holds a connection for seconds only', () => slowly(kit, issued))
-  await t.test('who sends nonsense is told so, and costs nobody else anything', (t) => nonsense(t, kit, issued))
-  await t.test('one address may ask so often, and others all the same', (t) => often(t, kit, issued))
-  await t.test('who asks for what was never issued takes no answer from others, nor memory', () =>
-    invented(kit, issued),
-  )
-  await t.test('while the database does not answer, nothing is said of a certificate', (t) => unknown(t, kit, issued))
+  const slow = t.test('a slow client is disconnected within seconds', () => slowly(kit, issued))
+  await t.test('malformed requests get an error and affect no other client', (t) => nonsense(t, kit, issued))
+  await t.test('one address has a limited rate, and others are served', (t) => often(t, kit, issued))
+  await t.test('invented serial numbers evict no answers and use no memory', () => invented(kit, issued))
+  await t.test('without the database no certificate gets a status', (t) => unknown(t, kit, issued))
   await slow
-  await t.test('a replica that stops answers who is there, and takes nobody else', () => stopped(kit, issued))
+  await t.test('a stopping replica answers connected clients and accepts no others', () => stopped(kit, issued))
 })
 
 async function nonsense(t: TestContext, kit: Kit, issued: Issued) {
@@ -48,7 +46,7 @@ async function nonsense(t: TestContext, kit: Kit, issued: Issued) {
   const good = ocspRequest(issuing, [spc.serial])
   const post = (body: Buffer) => fetchPki(kit, paths.ocsp, { method: 'POST', body })
 
-  await t.test('a body that is no request, or a damaged one', async () => {
+  await t.test('a malformed or damaged OCSP request gets an error answer', async () => {
     const damaged = fc.tuple(fc.nat(good.length - 1), fc.integer({ min: 1, max: 255 })).map(([at, bits]) => {
       const bent = Buffer.from(good)
       bent[at]! ^= bits
@@ -66,7 +64,7 @@ async function nonsense(t: TestContext, kit: Kit, issued: Issued) {
     )
     assert.equal(readOcsp((await post(Buffer.alloc(0))).bytes).error, 1)
   })
-  await t.test('a path that names nothing', async () => {
+  await t.test('a path of unknown segments is answered without an error of the server', async () => {
     const known = ['..', '%2e%2e', '%00', '%ff', 'crl', 'ca', ...paths.ocsp.split('/')]
     const any = fc.string({ unit: 'binary-ascii' }).map(encodeURIComponent)
     const segment = fc.oneof(any, fc.constantFrom(...known))
@@ -78,7 +76,7 @@ async function nonsense(t: TestContext, kit: Kit, issued: Issued) {
       { numRuns: 40 },
     )
   })
-  await t.test('a body that is too long: its connection ends, whether it says so before or not', async () => {
+  await t.test('an overlong body ends its connection, with or without a declared length', async () => {
     const long = 'a'.repeat(5000)
     const chunk = `1388\r\n${long}\r\n`
     for (const said of [
@@ -92,7 +90,7 @@ async function nonsense(t: TestContext, kit: Kit, issued: Issued) {
     assert.match(await speak(kit, (write) => write(`GET /${'a'.repeat(9000)} HTTP/1.1\r\n\r\n`)), /^HTTP\/1\.1 431 /)
     assert.equal((await fetchPki(kit, `${paths.ocsp}/${'A'.repeat(1028)}`)).status, 404)
   })
-  await t.test('requests without end on one connection: it ends', async () => {
+  await t.test('endless requests on one connection end it', async () => {
     const asked = encodeURIComponent(ocspRequest(issuing, [spc.serial], randomBytes(16)).toString('base64'))
     const one = Buffer.from(`GET ${paths.ocsp}/${asked} HTTP/1.1\r\nhost: pki\r\n\r\n`)
     const last = Buffer.from(`GET ${paths.issuer} HTTP/1.1\r\nhost: pki\r\nconnection: close\r\n\r\n`)

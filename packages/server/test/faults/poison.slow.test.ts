@@ -9,7 +9,7 @@ import { bearer, call, createWorld, enrollRaw, fill, operation, send } from '../
 /** Texts that jsonb or text columns refuse, or that become so when cut at the wrong place. */
 const poisons = ['\0', '\ud83d', '\udc00x', `${'a'.repeat(63)}😀`, `${'b'.repeat(511)}😀`, 'x\0y']
 
-test('poison in every string that reaches an event harms nobody else', async (t) => {
+test('hostile characters in every string of an event affect no other request', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const world = await createWorld(kit)
   // The neighbour is not to be slowed down by its rate.
@@ -90,7 +90,7 @@ test('poison in every string that reaches an event harms nobody else', async (t)
   )
 })
 
-test('tenants whose bundles can not be stored keep no other from its own, asked for at the same moment', async (t) => {
+test('tenants whose bundles cannot be stored do not affect others asked at the same time', async (t) => {
   const kit = await startKit(t)
   const tenants = await times(6, () => kit.newTenant())
   const broken = tenants.filter((_, i) => i % 2)

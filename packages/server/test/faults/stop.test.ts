@@ -6,7 +6,7 @@ import { promptly } from '../promptly.ts'
 import { bearer, call, enrollRaw, operation } from '../world.ts'
 import { watchBackends } from './backends.ts'
 
-test('a replica that is asked to stop is not ready at once, serves on, answers who waits, and then closes', async (t) => {
+test('a stopping replica is not ready at once, serves on, answers held requests, and closes', async (t) => {
   const kit = await startKit(t)
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const devices = await times(3, (i) => enrollRaw(kit, token, `device ${i}`))
@@ -40,7 +40,7 @@ test('a replica that is asked to stop is not ready at once, serves on, answers w
   )
 })
 
-test('a replica whose writes fail is soon not ready, and is again when they succeed', async (t) => {
+test('a replica whose writes fail becomes not ready, and ready again when they succeed', async (t) => {
   const kit = await startKit(t, { slowness: 1 })
   const backends = await watchBackends(t, kit)
   const ready = async () => (await call(kit, operation('ready'), null)).status

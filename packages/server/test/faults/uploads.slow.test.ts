@@ -18,7 +18,7 @@ async function administrator(t: TestContext, port: number) {
   return (await signIn({ baseUrl: publicUrl, username: 'admin', password, dispatcher })).client
 }
 
-test('a process that is killed while it receives one package and has stored another leaves nothing for good', async (t) => {
+test('a process killed during one upload and after another leaves no file permanently', async (t) => {
   const { database, folder, start } = await startDeployment(t)
   const environment = { HOLDFAST_PUBLIC_URL: publicUrl }
   const owner = new pg.Client({ connectionString: database.url })

@@ -18,7 +18,7 @@ async function until(holds: () => boolean | Promise<boolean>, what: string): Pro
   assert.fail(`${what} did not come to hold`)
 }
 
-test('lost_device with ten gateways: two seconds at most; killed in the middle, it is finished and made once', async (t) => {
+test('lost_device with ten gateways takes at most two seconds, and completes once after a kill', async (t) => {
   const { database, start } = await startDeployment(t)
   const sql = async () => {
     const client = new pg.Client({ connectionString: database.url })

@@ -79,24 +79,21 @@ test('every signature is made in the token', { skip }, async (t) => {
   const issued = await device.client.issueSpc({ body: { csr: await newCsr() } })
   const { anchors, jwks } = await kit.admin.trustAnchors()
 
-  await t.test(
-    'the database holds no private key of these, and the token all of them, which never leave it',
-    async () => {
-      const rows = await keysOf(kit)
-      const purposes = ['ca-issuing', 'ca-root', 'credential', 'gateway-policy', 'policy', 'trust-set']
-      assert.deepEqual(rows.map((row) => row.purpose).sort(), purposes)
-      const found = await privateKeys(hsm)
-      assert.deepEqual([...found.keys()].sort(), rows.map((row) => row.kid).sort())
-      for (const { kid, provider, private_jwe } of rows) {
-        assert.deepEqual([provider, private_jwe], ['pkcs11', null])
-        const text = found.get(kid) ?? ''
-        assert.match(text, /Usage: +sign\n/)
-        assert.match(text, /Access: +sensitive, always sensitive, never extract(?:able)?, local/)
-      }
-      assert.deepEqual(await unneeded(kit), [])
-    },
-  )
-  await t.test('what it signed is good', async () => {
+  await t.test('the database has no private key, and the token has all of them, not extractable', async () => {
+    const rows = await keysOf(kit)
+    const purposes = ['ca-issuing', 'ca-root', 'credential', 'gateway-policy', 'policy', 'trust-set']
+    assert.deepEqual(rows.map((row) => row.purpose).sort(), purposes)
+    const found = await privateKeys(hsm)
+    assert.deepEqual([...found.keys()].sort(), rows.map((row) => row.kid).sort())
+    for (const { kid, provider, private_jwe } of rows) {
+      assert.deepEqual([provider, private_jwe], ['pkcs11', null])
+      const text = found.get(kid) ?? ''
+      assert.match(text, /Usage: +sign\n/)
+      assert.match(text, /Access: +sensitive, always sensitive, never extract(?:able)?, local/)
+    }
+    assert.deepEqual(await unneeded(kit), [])
+  })
+  await t.test('the signatures of the token are valid', async () => {
     const certificates = anchors.map((a) => a.certificate)
     verifyChain(issued.certificate, { intermediates: issued.chain, anchors: certificates, at: new Date() })
     await kit.admin.revokeSpc({ body: { spc_id: issued.spc.spc_id, reason: 'keyCompromise' } })
@@ -104,7 +101,7 @@ test('every signature is made in the token', { skip }, async (t) => {
     await gateway.unifiedPolicy({ query: {} })
     await device.client.policyBundle({ query: {} })
   })
-  await t.test('without its object each of them fails alone, and what is signed already is served', async () => {
+  await t.test('a missing object fails its key alone, and signed content is still served', async () => {
     const bundle = await device.client.policyDigest()
     const { issuing = [], others = [] } = Object.groupBy(await keysOf(kit), ({ purpose }) =>
       purpose === 'ca-issuing' ? 'issuing' : 'others',
@@ -124,14 +121,14 @@ test('every signature is made in the token', { skip }, async (t) => {
   })
 })
 
-test('a key that is retired, or that no row takes, is destroyed in the token', { skip }, async (t) => {
+test('a retired or unreferenced key is destroyed in the token', { skip }, async (t) => {
   const hsm = createSoftHsm()
   const kit = await startKit(t, { replicas: 2, config: { pkcs11: hsm.config } })
   kit.after(hsm.end)
   const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   const before = await active(kit, 'policy')
 
-  await t.test('of twenty that are made at once on two replicas the one with a row stays', async () => {
+  await t.test('of twenty concurrent keys on two replicas only the stored one stays in the token', async () => {
     const held = await holdTable(kit, 'signing_keys')
     const making = Promise.allSettled(
       Array.from({ length: 20 }, (_, i) => admins[i % 2]!.createSigner({ body: { purpose: 'policy' } })),
@@ -154,12 +151,12 @@ test('a key that is retired, or that no row takes, is destroyed in the token', {
     assert.equal(left.size, 7)
     await kit.admin.activateSigner({ params: { signer_id: signer.signer_id }, body: {} })
   })
-  await t.test('nothing is made for a rotation whose turn it is not', async () => {
+  await t.test('a refused rotation creates no key', async () => {
     const body = { mode: 'emergency', anchor_id: before.signer_id } as const
     await assert.rejects(kit.admin.rotateTrustAnchors({ body }), refused(422, /anchor_id/))
     assert.deepEqual(await unneeded(kit), [])
   })
-  await t.test('it signs for both replicas, and the one before it not any more', async () => {
+  await t.test('the new key signs for both replicas, and the previous one no longer', async () => {
     await publish(kit, [rule('all', { any: true })])
     const device = await enroll(kit, 'laptop')
     const { kid } = await active(kit, 'policy')
@@ -169,7 +166,7 @@ test('a key that is retired, or that no row takes, is destroyed in the token', {
     }
     assert.notEqual(kid, before.kid)
   })
-  await t.test('the end of a key is the end of its object, as soon as the token is there', async () => {
+  await t.test('the object of a retired key is destroyed as soon as the token is available', async () => {
     const params = { signer_id: before.signer_id }
     hsm.takeAway()
     for (const pid of beside()) process.kill(pid, 'SIGKILL')
@@ -184,7 +181,7 @@ test('a key that is retired, or that no row takes, is destroyed in the token', {
   })
 })
 
-test('a token that is away comes back without a restart', { skip }, async (t) => {
+test('a token that was unavailable is used again without a restart', { skip }, async (t) => {
   const hsm = createSoftHsm()
   const kit = await startKit(t, { replicas: 2, config: { pkcs11: hsm.config } })
   kit.after(hsm.end)
@@ -193,12 +190,12 @@ test('a token that is away comes back without a restart', { skip }, async (t) =>
   const atEach = () => Promise.all(kit.replicas.map((replica) => device.at(replica).policyBundle({ query: {} })))
   const held = await atEach()
 
-  await t.test('a library that crashes is loaded again, and nobody notices', async () => {
+  await t.test('a crashed library is loaded again, and no request fails', async () => {
     for (const pid of beside()) process.kill(pid, 'SIGKILL')
     await Promise.all(Array.from({ length: 20 }, (_, i) => enroll(kit, `phone ${i}`)))
     await until(() => beside().length === 1, 'a library only where it was needed')
   })
-  await t.test('while there is none, what needs it is refused for now, and the rest is served', async () => {
+  await t.test('without the token, requests that need it are refused for now, and others are served', async () => {
     hsm.takeAway()
     for (const pid of beside()) process.kill(pid, 'SIGKILL')
     await assert.rejects(enroll(kit, 'tablet'), isAway)
@@ -216,7 +213,7 @@ test('a token that is away comes back without a restart', { skip }, async (t) =>
       )
     })
   })
-  await t.test('one that does not answer is not waited for for ever, and holds nobody else up', async () => {
+  await t.test('a hanging token times out, and delays no other request', async () => {
     const [pid] = beside()
     assert.ok(pid)
     process.kill(pid, 'SIGSTOP')
@@ -234,7 +231,7 @@ test('a token that is away comes back without a restart', { skip }, async (t) =>
     writeFileSync(hsm.config.pinFile, pin)
     await enroll(kit, 'tv')
   })
-  await t.test('its PIN is nowhere in the log', () => {
+  await t.test('the PIN is never logged', () => {
     assert.ok(!kit.logs.some((line) => line.includes(hsm.pin)))
   })
 })

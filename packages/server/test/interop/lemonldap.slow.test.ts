@@ -14,7 +14,7 @@ import { without } from './tools.ts'
 
 const skip = without('lemonldap-ng')
 
-test('people of LemonLDAP::NG sign in by SAML, and enroll devices of their own', {
+test('users of LemonLDAP::NG sign in by SAML, and enroll devices of their own', {
   skip,
   timeout: 300_000,
 }, async (t) => {

@@ -101,7 +101,7 @@ async function sample(
   return { name, method: e.method.toLowerCase(), path: e.path, status: got.status, answer: got.json }
 }
 
-test('python-jsonschema takes every schema of the API description as 2020-12, and every GET answers as described', {
+test('python-jsonschema accepts every schema of the API description as 2020-12, and every GET answers as described', {
   skip: without('python3-jsonschema'),
 }, async (t) => {
   const kit = await startKit(t)

@@ -9,7 +9,7 @@ import { without } from './tools.ts'
 const asked = ['me', 'listUsers', 'getUser', 'getGatewayPool', 'listAuditEvents', 'getSecuritySettings'] as const
 
 // openapi.slow.test.ts checks every operation.
-test('python-jsonschema takes schemas of the API description as 2020-12, and a few operations answer as described', {
+test('python-jsonschema accepts schemas of the API description as 2020-12, and a few operations answer as described', {
   skip: without('python3-jsonschema'),
 }, async (t) => {
   const kit = await startKit(t)

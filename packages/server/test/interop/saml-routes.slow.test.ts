@@ -11,7 +11,7 @@ import { askPython, without } from './tools.ts'
 const skip = without('python3-pysaml2') || without('xmlsec1')
 const urn = (oid: string) => `urn:oid:${oid}`
 
-test('people of pysaml2 sign in through the routes, in every way that it signs, and enroll a device of their own', {
+test('users of pysaml2 sign in through the routes with every way of signing, and enroll devices', {
   skip,
 }, async (t) => {
   const kit = await startKit(t)

@@ -24,7 +24,7 @@ const notOurs = [
   'missing_required_header',
 ]
 
-test('Schemathesis finds no 5xx, no undocumented status and no answer that breaks its schema, whoever calls', {
+test('Schemathesis finds no 5xx, no undocumented status and no answer against its schema, for any caller', {
   skip: isThere ? false : 'st is not installed (pip install schemathesis)',
 }, async (t) => {
   const kit = await startKit(t)

@@ -7,7 +7,7 @@ import { askPython, without } from './tools.ts'
 const skip = without('scim2-tester')
 type Result = { status: string; title: string; reason: string }
 
-test('scim2-tester finds nothing that RFC 7643 and RFC 7644 would have otherwise', { skip }, async (t) => {
+test('scim2-tester finds no violation of RFC 7643 and RFC 7644', { skip }, async (t) => {
   const kit = await startKit(t)
   const { key, scim } = await provision(kit)
   // The deletions exceed the limit, so the held run is confirmed.

@@ -74,7 +74,7 @@ async function useEverySecret(kit: Kit, advance: (seconds: number) => void, now:
   }
 }
 
-test('nothing that is secret is in any column of the database, nor in the log', async (t) => {
+test('no secret is in any column of the database, or in the log', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const secrets = await useEverySecret(kit, clock.advance, clock.now)

@@ -25,7 +25,7 @@ const firstOf = (all: readonly Received[]) => {
   return all.filter(({ seq }) => !seen.has(seq) && seen.add(seq))
 }
 
-test(`rsyslog and syslog-ng, over TLS, have every one of ${events} events in order: through their restart, an outage and a killed server`, {
+test(`rsyslog and syslog-ng get all ${events} events in order over TLS, through restart, outage and killed server`, {
   skip,
   timeout: 900_000,
 }, async (t) => {
@@ -143,7 +143,7 @@ const texts = [...hostile, large]
 const numbersOf = (lines: readonly string[]) =>
   lines.flatMap((line) => Array.from(line.matchAll(/"operation":"n(\d+) /g), (found) => Number(found[1])))
 
-test('one event stays one record of rsyslog and of syslog-ng, in every format, whatever its texts hold', {
+test('an event with any text is one record of rsyslog and syslog-ng, in every format', {
   skip,
 }, async (t) => {
   const kit = await startKit(t, { config: opened })

@@ -16,7 +16,7 @@ async function makeCertificate(t: TestContext, name: string) {
   return { cert, key: readFileSync(join(folder, 'server.key'), 'utf8') }
 }
 
-test('syslog over TLS goes to no one with a certificate of another authority or another name', {
+test('syslog over TLS sends nothing to a receiver with a certificate of another authority or name', {
   skip: without('openssl'),
 }, async (t) => {
   const kit = await startKit(t, { config: opened })

@@ -91,7 +91,7 @@ async function collectSigned(kit: Kit) {
   }
 }
 
-test('jwcrypto verifies all that is signed, by the published keys and no others, and to the last bit', {
+test('jwcrypto verifies every signed document with the published keys only, and refuses any changed bit', {
   skip,
 }, async (t) => {
   const kit = await startKit(t)
@@ -162,7 +162,7 @@ test('jwcrypto verifies all that is signed, by the published keys and no others,
   assert.deepEqual(trust.payload, document)
 })
 
-test('jwcrypto opens the sealed signing keys with the master key, and with no other', { skip }, async (t) => {
+test('jwcrypto opens the sealed signing keys with the master key only', { skip }, async (t) => {
   const kit = await startKit(t)
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()

@@ -8,7 +8,7 @@ import { enrollRaw } from '../world.ts'
 /** Three pages. */
 const devices = 12_000
 
-test('a start reads each device and each report once, however many pages they are', async (t) => {
+test('a start reads each device and each report once, over any number of pages', async (t) => {
   const kit = await startKit(t)
   const { secret: token } = await kit.admin.generateToken({ body: {} })
   await enrollRaw(kit, token, 'first')

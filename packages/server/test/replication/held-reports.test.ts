@@ -5,7 +5,7 @@ import { enroll } from '../gateways.ts'
 import { startKit } from '../kit.ts'
 import { publishChecks, rulesAt, score } from '../posture.ts'
 
-test('a check that went and came back while nobody asked a replica is judged there by the last report', async (t) => {
+test('a check that was removed and added again is judged by the last report on an idle replica', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const laptop = await enroll(kit, 'laptop')
   const say = (edr: number) => laptop.client.reportPosture({ body: { facts: { 'edr.score': edr } } })
@@ -23,7 +23,7 @@ test('a check that went and came back while nobody asked a replica is judged the
   assert.deepEqual(await rulesAt(laptop, kit.replicas), [['plain'], ['plain']])
 })
 
-test('a device is told of a new policy while the reports of all others are still read for it', async (t) => {
+test('a device gets a new policy while the reports of all others are still being read', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const laptop = await enroll(kit, 'laptop')
   const other = await enroll(kit, 'other')

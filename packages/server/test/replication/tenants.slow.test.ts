@@ -30,7 +30,7 @@ function watchLoads(t: TestContext) {
   return loads
 }
 
-test('tenants are read when first asked for, once, and leave memory when nobody asks or waits', async (t) => {
+test('a tenant is loaded at its first request, once, and unloaded when no request uses or awaits it', async (t) => {
   const loads = watchLoads(t)
   const idleMs = 300
   const kit = await startKit(t, { replicas: 2, idleMs })

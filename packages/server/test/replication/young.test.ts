@@ -7,7 +7,7 @@ import { startKit } from '../kit.ts'
 const oldMegabytes = () =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')!.space_used_size / 2 ** 20
 
-test('what is read page by page is gone with the next collection of what is young', async (t) => {
+test('pages read from the database are freed by the next young-generation collection', async (t) => {
   const kit = await startKit(t)
   const readPage = () =>
     kit.db.inTenant(kit.tenant, (tx) =>

@@ -23,11 +23,11 @@ const has = (role: Role, permission: Permission) => (roles[role] as readonly str
 const reads = operations.filter(([, e]) => e.method === 'GET')
 const writes = operations.filter(([, e]) => e.method !== 'GET')
 
-test('what is on record', async (t) => {
+test('audit events of all operations', async (t) => {
   const kit = await startKit(t)
   const world = await createWorld(kit)
 
-  await t.test('no secret reaches an event or a log line', async () => {
+  await t.test('no event and no log line contains a secret', async () => {
     await call(kit, operation('login'), null, { username: 'admin', password: 'wrong password of mine' })
     await call(
       kit,
@@ -50,62 +50,56 @@ test('what is on record', async (t) => {
     }
   })
 
-  await t.test(
-    'every use of an API key is on record before its answer, with exactly the fields of the specification',
-    async () => {
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, () => call(kit, operation('listUsers'), bearer(kit.adminKey))),
+  await t.test('every use of an API key is recorded before its answer, with exactly the specified fields', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => call(kit, operation('listUsers'), bearer(kit.adminKey))),
+    )
+    const record = await eventsByRequest(kit)
+    for (const answer of answers) {
+      const items = record.get(String(answer.headers['x-request-id'])) ?? []
+      assert.equal(items.length, 1)
+      const { key_id, source_ip, endpoint, timestamp, kind } = items[0] as unknown as Record<string, string>
+      assert.deepEqual(
+        { kind, source_ip, endpoint },
+        { kind: 'api_key.used', source_ip: '127.0.0.1', endpoint: 'GET /v1/admin/users' },
       )
-      const record = await eventsByRequest(kit)
-      for (const answer of answers) {
-        const items = record.get(String(answer.headers['x-request-id'])) ?? []
-        assert.equal(items.length, 1)
-        const { key_id, source_ip, endpoint, timestamp, kind } = items[0] as unknown as Record<string, string>
-        assert.deepEqual(
-          { kind, source_ip, endpoint },
-          { kind: 'api_key.used', source_ip: '127.0.0.1', endpoint: 'GET /v1/admin/users' },
-        )
-        assert.match(String(key_id), /^key_/)
-        assert.match(String(timestamp), /^\d{4}-.*\.\d{3}Z$/)
-      }
-    },
-  )
+      assert.match(String(key_id), /^key_/)
+      assert.match(String(timestamp), /^\d{4}-.*\.\d{3}Z$/)
+    }
+  })
 
-  await t.test(
-    'every write that is refused leaves a refusal that names it, and no event of what did not happen',
-    async () => {
-      const answers: { name: string; audit: Endpoint['audit']; answer: Raw }[] = []
-      for (const [name, e] of writes) {
-        if (e.access.by === 'anyone') continue
-        const path = fill(e.path, world.own.ids)
-        const wrongKind = (['device', 'gateway', 'api_key'] as const).find(
-          (k) => e.access.by !== 'anyone' && !e.access.by.includes(k),
-        )
-        const refusals = [
-          ...(wrongKind ? [await call(kit, { method: e.method, path }, world.callers[wrongKind], {})] : []),
-          await call(kit, { method: e.method, path }, speaking(e, world.own, world.callers[e.access.by[0]]), {
-            no_such_field: 1,
-          }),
-        ]
-        answers.push(...refusals.map((answer) => ({ name, audit: e.audit, answer })))
-      }
-      const record = await eventsByRequest(kit)
-      const problems: string[] = []
-      for (const { name, audit, answer } of answers) {
-        if (answer.status < 400 || answer.status >= 500)
-          problems.push(`${name}: not refused but ${answer.status} ${answer.text}`)
-        const events = record.get(String(answer.headers['x-request-id'])) ?? []
-        const kinds = events.map(
-          (event) => `${event.kind} ${event.outcome} ${'operation' in event ? event.operation : ''}`,
-        )
-        if (!kinds.includes(`request.refused refused ${name}`) || events.some((event) => event.kind === audit))
-          problems.push(`${name} ${answer.status}: left ${JSON.stringify(kinds)}`)
-      }
-      assert.deepEqual(problems, [])
-    },
-  )
+  await t.test('every refused write leaves a refusal that names it, and no other event', async () => {
+    const answers: { name: string; audit: Endpoint['audit']; answer: Raw }[] = []
+    for (const [name, e] of writes) {
+      if (e.access.by === 'anyone') continue
+      const path = fill(e.path, world.own.ids)
+      const wrongKind = (['device', 'gateway', 'api_key'] as const).find(
+        (k) => e.access.by !== 'anyone' && !e.access.by.includes(k),
+      )
+      const refusals = [
+        ...(wrongKind ? [await call(kit, { method: e.method, path }, world.callers[wrongKind], {})] : []),
+        await call(kit, { method: e.method, path }, speaking(e, world.own, world.callers[e.access.by[0]]), {
+          no_such_field: 1,
+        }),
+      ]
+      answers.push(...refusals.map((answer) => ({ name, audit: e.audit, answer })))
+    }
+    const record = await eventsByRequest(kit)
+    const problems: string[] = []
+    for (const { name, audit, answer } of answers) {
+      if (answer.status < 400 || answer.status >= 500)
+        problems.push(`${name}: not refused but ${answer.status} ${answer.text}`)
+      const events = record.get(String(answer.headers['x-request-id'])) ?? []
+      const kinds = events.map(
+        (event) => `${event.kind} ${event.outcome} ${'operation' in event ? event.operation : ''}`,
+      )
+      if (!kinds.includes(`request.refused refused ${name}`) || events.some((event) => event.kind === audit))
+        problems.push(`${name} ${answer.status}: left ${JSON.stringify(kinds)}`)
+    }
+    assert.deepEqual(problems, [])
+  })
 
-  await t.test('every read that is refused leaves a refusal that names it', async () => {
+  await t.test('every refused read leaves a refusal that names it', async () => {
     const answers: { name: string; what: string; answer: Raw }[] = []
     const refuse = async (
       name: Operation,
@@ -149,7 +143,7 @@ test('what is on record', async (t) => {
     assert.ok(answers.length > 2 * reads.length)
   })
 
-  await t.test('an event that can not be written fails the change it describes', async () => {
+  await t.test('a change fails if its event cannot be written', async () => {
     const { default: pg } = await import('pg')
     const owner = new pg.Client({ connectionString: kit.databaseUrl })
     await owner.connect()

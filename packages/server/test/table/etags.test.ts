@@ -34,7 +34,7 @@ const withHeaders =
   (caller: Caller | null, more: Record<string, string>): Caller =>
   (method, url) => ({ ...caller?.(method, url), ...more })
 
-test('what is read by its tag', async (t) => {
+test('reads with entity tags', async (t) => {
   const kit = await startKit(t)
   const world = await createWorld(kit)
   const own = await ownCallers(kit, world)
@@ -42,10 +42,10 @@ test('what is read by its tag', async (t) => {
     byTags(kit, world, own),
   )
   await t.test(
-    'HEAD is answered as its GET, without the body: every read, known and refused; who is counted is told how often',
+    'every HEAD is answered like its GET without the body, for known and refused callers, with the rate of limited callers',
     () => byHead(kit, world, own),
   )
-  await t.test('Prefer: wait holds every read that waits, by any form of its tag, and says for how long', () =>
+  await t.test('every long poll waits for any form of its tag, and its answer gives the wait', () =>
     byWaiting(kit, world, own),
   )
 })

@@ -52,16 +52,16 @@ function printed(value: unknown, indent = '', room = 120): string {
   return `${open}\n${parts.map((part) => deeper + part).join(',\n')}\n${indent}${close}`
 }
 
-test('OpenAPI is what was reviewed', () => {
+test('the OpenAPI document equals the reviewed one', () => {
   const text = printed(openapi())
   assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(openapi())))
   golden('holdfast.json', `${text}\n`, published)
 })
 
-test('role × permission is what was reviewed', () =>
+test('the table role × permission equals the reviewed one', () =>
   golden('roles.txt', matrix(permissions.map((p) => [p, roleNames.map((role) => has(role, p))]))))
 
-test('route × role is what was reviewed', () =>
+test('the table route × role equals the reviewed one', () =>
   golden(
     'routes.txt',
     matrix(
@@ -80,7 +80,7 @@ test('route × role is what was reviewed', () =>
     ),
   ))
 
-test('the database schema is what was reviewed', async (t) => {
+test('the database schema equals the reviewed one', async (t) => {
   const kit = await startKit(t)
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()

@@ -1,4 +1,4 @@
 import { test } from 'node:test'
 import { sendHostileInput } from './hostile.ts'
 
-test('hostile input is refused or taken: the server answers 500 to none', (t) => sendHostileInput(t, 1))
+test('hostile input gets no 500 at any place', (t) => sendHostileInput(t, 1))

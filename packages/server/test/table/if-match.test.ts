@@ -170,7 +170,7 @@ test('every write with If-Match × {none, current, current in a list, stale, wea
   assert.deepEqual(wrong, [])
 })
 
-test('of 20 who write what they saw at once, on two replicas, one does; the others are told the version', async (t) => {
+test('of 20 concurrent writes of the same version on two replicas one succeeds; the others get the current version', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const wrong: string[] = []
   for (const [name] of taking) {
@@ -191,7 +191,7 @@ test('of 20 who write what they saw at once, on two replicas, one does; the othe
   assert.deepEqual(wrong, [])
 })
 
-test('what a GET shows can be sent back with a PUT, also after a change; a field that only shows something can not be set', async (t) => {
+test('the answer of a GET can be sent back with PUT, with a change too; read-only fields cannot be changed', async (t) => {
   const kit = await startKit(t)
   const puts = operations.filter(([, e]) => e.method === 'PUT').map(([name]) => name)
   for (const name of puts) {

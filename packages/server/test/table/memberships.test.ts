@@ -48,7 +48,7 @@ type Way = {
 }
 const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 
-test('whoever brings a user or a device into a group, or under a tag, may change groups or devices', async (t) => {
+test('adding a user or device to a group, or setting a tag, needs the permission to change groups or devices', async (t) => {
   const kit = await startKit(t)
   const keys = new Map<Role, string>()
   for (const role of roleNames) keys.set(role, await kit.keyFor(role))
@@ -158,13 +158,13 @@ test('whoever brings a user or a device into a group, or under a tag, may change
     return isRight ? [] : [`${way} as ${role}: ${status} ${text.slice(0, 160)}`]
   }
 
-  await t.test('every field of the contract is a way that is walked, or brings nobody in', () => {
+  await t.test('every membership field of the contract is covered, or adds no member', () => {
     const scim = ['createScimGroup members', 'replaceScimGroup members']
     assert.deepEqual(found.toSorted(), [...Object.keys(ways), ...onlyNames, ...scim].sort())
     assert.ok('patchScimGroup' in contract, 'whose operations name no field')
   })
 
-  await t.test('every role by every way', async () => {
+  await t.test('every role is tried in every way', async () => {
     const wrong: string[] = []
     for (const [way, { needs, send }] of Object.entries(ways))
       for (const role of roleNames) {
@@ -175,7 +175,7 @@ test('whoever brings a user or a device into a group, or under a tag, may change
     assert.deepEqual(wrong, [])
   })
 
-  await t.test('SCIM: every role whose key names a directory', async () => {
+  await t.test('SCIM: every role is tried with a directory key', async () => {
     const wrong: string[] = []
     for (const role of roleNames) {
       const key = await kit.app.access.createKeyFor(kit.tenant, { name: role, role, directory: `of ${role}` })
@@ -195,7 +195,7 @@ test('whoever brings a user or a device into a group, or under a tag, may change
     assert.deepEqual(wrong, [])
   })
 
-  await t.test('what brings nobody into a group goes on', async () => {
+  await t.test('changes without a new membership are still allowed', async () => {
     for (const role of ['helpdesk', 'operator'] as const) {
       const plain = { user_id, group_ids: [], tags: [] }
       const { status, text } = await call(kit, at('generateToken'), as(role), plain)

@@ -6,127 +6,142 @@ import { startKit } from '../kit.ts'
 import { schema } from './once-schema.ts'
 import { races } from './races.ts'
 
-/** Resources whose races another test covers: its file, and a text that stands in it. */
+/** Resources whose races another test covers: its file, and a part of its title. */
 const elsewhere: Record<string, readonly [file: string, words: string]> = {
-  'a checkpoint, and the tiles under it': ['api/audit-proof.test.ts', 'twenty ask for proofs on two replicas'],
-  'a place in the record': ['api/audit-sequence.test.ts', 'twenty writers on two replicas make one sequence'],
+  'a checkpoint, and the tiles under it': [
+    'api/audit-proof.test.ts',
+    'twenty concurrent proofs on two replicas share one checkpoint per size',
+  ],
+  'a sequence number of the audit log': [
+    'api/audit-sequence.test.ts',
+    'twenty writers on two replicas make one hash-chained sequence',
+  ],
   'a username': ['api/sets.test.ts', 'a username, however it is spelled'],
   'the name of a group': ['api/sets.test.ts', 'the name of a group'],
   'a role of a user': ['api/sets.test.ts', 'a role given'],
-  'a one-time code': ['api/totp.test.ts', 'of many who show one code at once, on two replicas, one gets in'],
+  'a one-time code': ['api/totp.test.ts', 'of many concurrent sign-ins with one code on two replicas, one succeeds'],
   'a recovery code': ['api/sets.test.ts', 'a recovery code'],
   'failures of an account': ['api/lockout.test.ts', 'lock the account exactly once'],
-  'failures of a source': ['api/lockout.test.ts', 'a source with too many failures waits, on every replica'],
-  'how many a plan allows': [
+  'failures of a source': ['api/lockout.test.ts', 'an address with too many failures is throttled on every replica'],
+  'a limit of a plan': [
     'api/entitlement.test.ts',
-    'of 20 who enroll at once, on two replicas, against a limit of 5 exactly 5 are let in; one revoked makes room for one',
+    'of 20 concurrent enrollments on two replicas against a limit of 5 exactly 5 succeed, and a revocation frees one',
   ],
-  'what a tenant carried': [
+  'the usage of a tenant': [
     'api/usage.test.ts',
-    'metering reports that are replayed, reordered and late: usage is equal to the byte',
+    'usage is exact to the byte after replayed, reordered and late reports',
   ],
-  'a metering report': ['api/metering.test.ts', 'twenty sends of one report at once count once'],
-  'the bytes of a session': ['api/metering.test.ts', 'different reports of one session at once all count'],
+  'a metering report': ['api/metering.test.ts', 'twenty concurrent sends of one report count once'],
+  'the bytes of a session': ['api/metering.test.ts', 'twenty different concurrent reports of one session all count'],
   'the answer to a sign-in': [
     'api/sign-in-by-provider.test.ts',
-    'of twenty who bring the same answer, on two replicas, one is signed in',
+    'of twenty concurrent uses of one answer on two replicas, one starts a session',
   ],
-  'a response of SAML': [
+  'a SAML response': [
     'api/sign-in-by-saml.test.ts',
-    'of twenty who post the same response, on two replicas, one is signed in',
+    'of twenty concurrent posts of one response on two replicas, one starts a session',
   ],
   'a logout token': [
     'api/backchannel-logout.test.ts',
-    'of twenty who bring one logout token, on two replicas, one is believed',
+    'of twenty concurrent posts of one logout token on two replicas, one is accepted',
   ],
-  'a device grant, and who asks the provider about it': [
+  'a device grant, and its polls': [
     'api/enroll-device-code-limits.test.ts',
-    'of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls',
+    'of twenty concurrent polls on two replicas one asks the provider, and of twenty finishes one enrolls',
   ],
   'a connection in question': [
     'api/telemetry.test.ts',
-    'twenty who say the same at once, on two replicas, put one connection in question once',
+    'twenty concurrent equal claims on two replicas put one connection in question',
   ],
-  'an event that a gateway puts on record': [
+  'an audit event of a gateway': [
     'api/audit-ingest.test.ts',
-    'an event of a gateway counts once, whoever of twenty callers brings it to which of two replicas',
+    'an event of a gateway counts once, of twenty concurrent reports on two replicas',
   ],
   'a telemetry event': [
     'api/telemetry.test.ts',
-    'an event counts once, within a request and across requests, on every replica',
+    'an event counts once, within a request and across requests and replicas',
   ],
   'a directory, its entries and its runs': [
     'api/directory-sync-safety.test.ts',
-    'twenty snapshots at once on two replicas',
+    'twenty concurrent snapshots on two replicas',
   ],
-  'what a directory takes away within an hour': [
+  'the removals of a directory within an hour': [
     'api/scim-safety.test.ts',
-    'of twenty removals at once on two replicas no more are made than may be',
+    'of twenty concurrent removals on two replicas only as many as allowed succeed',
   ],
   'a source of a directory, and its pull': [
     'api/directory-pull.test.ts',
-    'twenty who ask at once, on two replicas, get one run',
+    'twenty concurrent requests on two replicas start one run',
   ],
-  'a key of a certificate': ['api/spc.test.ts', 'a key has one certificate, and is nobody else'],
-  'a rotation of a certificate': ['api/spc.test.ts', 'of twenty rotations one is made'],
-  'a revocation, and the list that says so': ['api/spc.test.ts', 'twenty revoke one: it is revoked once'],
-  'a key that is to follow another': ['api/trust-rotation.test.ts', 'of twenty at once one is made'],
-  'a rotation of trust anchors': ['api/trust-rotation.test.ts', 'of twenty who do so on two replicas one does'],
-  'what several first starts say of their master keys': [
+  'the key of a certificate': ['api/spc.test.ts', 'a key gets one certificate, for one device'],
+  'a rotation of a certificate': ['api/spc.test.ts', 'of twenty concurrent rotations one succeeds'],
+  'a revocation, and its list': ['api/spc.test.ts', 'of twenty concurrent revocations one takes effect'],
+  'a new signing key': ['api/trust-rotation.test.ts', 'of twenty concurrent creations one key is made'],
+  'a rotation of trust anchors': [
+    'api/trust-rotation.test.ts',
+    'of twenty concurrent rotations on two replicas one succeeds',
+  ],
+  'the master keys of several first starts': [
     'faults/master-keys.test.ts',
-    'of twenty starts at once, with different lines, each key has one version',
+    'of twenty concurrent starts with different lines, each key gets one version',
   ],
-  'a lock of a target': ['api/locks.slow.test.ts', 'of twenty locks of one target there is one'],
-  'a run that is undone': [
+  'a lock of a target': ['api/locks.slow.test.ts', 'of twenty concurrent locks of one target one is created'],
+  'the undo of a run': [
     'api/workflow-replicas.slow.test.ts',
-    'of twenty who undo one run at once, on two replicas, one does',
+    'of twenty concurrent undos of one run on two replicas, one takes effect',
   ],
-  'a purge of the record': [
+  'a purge of the audit log': [
     'api/audit-purge.test.ts',
-    'the record goes from its beginning only, on two replicas once, and what is left is verified from there',
+    'the log is purged from its beginning only, once on two replicas, and the rest still verifies',
   ],
-  'what went of a class': [
+  'the purged rows of a class': [
     'api/compliance.test.ts',
-    'what a purge took that was cut off goes on record with the next one, once',
+    'rows purged by an interrupted run are recorded by the next run, once',
   ],
-  'a warning of an end': ['api/expiry-warnings.test.ts', 'once at each threshold, on two replicas'],
-  'a version that is released': [
+  'a warning of an expiry': [
+    'api/expiry-warnings.test.ts',
+    'administrators are warned once at each threshold of an expiry, on two replicas',
+  ],
+  'a release of a version': [
     'api/updates.test.ts',
-    'of twenty who publish, halt or create one version at once, on two replicas, one does',
+    'of twenty concurrent publishes, halts or creations of one version on two replicas, one succeeds',
   ],
   'a package, and its content': [
     'api/updates-uploads.test.ts',
-    'of twenty uploads of one content at once, on two replicas, all are packages and one is stored',
+    'twenty concurrent uploads of one content on two replicas give twenty packages and one stored file',
   ],
   'an export to a webhook': [
     'api/siem-again.test.ts',
-    'an export sends the events of a time once more: twenty who ask at once begin one',
+    'an export sends the events of a period again, and twenty concurrent requests start one',
   ],
   'a version of TUF metadata': [
     'api/updates-tuf.test.ts',
-    'every version is given out once and says no less than the one before',
+    'each metadata version is served once and lists at least as much as the one before',
   ],
-  'a change of state of a gateway': ['api/gateway-history.test.ts', 'each change is written once, whoever looks'],
+  'a change of state of a gateway': [
+    'api/gateway-history.test.ts',
+    'each change is recorded once, by concurrent recorders too',
+  ],
   'a point of adoption': [
     'api/policy-adoption.test.ts',
-    'points are written where something changed, once, though the job comes later',
+    'a point is stored once for each change, even if the job runs late',
   ],
-  'a sample of a day': ['api/policy-adoption.test.ts', 'devices by platform and version, now and day by day'],
-  'what a first start makes': [
+  'a sample of a day': ['api/policy-adoption.test.ts', 'devices are counted by platform and version, now and per day'],
+  'the rows of a first start': [
     'faults/first-start.test.ts',
-    'three first starts at once agree on one tenant and one administrator',
+    'three concurrent first starts agree on one tenant and one administrator',
   ],
 }
 
 /** Reasons why a resource needs no race. */
 const reasons = {
-  id: 'of a random id, or of the row that it stands beside',
-  last: 'the last word holds, whoever had it',
-  setting: 'what somebody chose; it counts nothing',
-  own: 'written by who alone may: a replica about itself, whoever holds the claim, a migration',
+  id: 'a random id, or a column of the row that has it',
+  last: 'the last write counts',
+  setting: 'a chosen value, not a count',
+  own: 'has one writer: the replica itself, the holder of the lease, or a migration',
 } as const
 
-test('what there is once or so often, of twenty who want it at once on two replicas', async (t: TestContext) => {
+test('each single-use or counted thing survives twenty concurrent attempts on two replicas', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
   for (const [thing, race] of Object.entries(races)) {
     const { won, of } = await race(kit)
@@ -152,7 +167,7 @@ test('what there is once or so often, of twenty who want it at once on two repli
       gone: Object.keys(schema).filter((name) => !found.includes(name)),
     },
     { unnamed: [], gone: [] },
-    'a unique index or a number in the schema says which race tries it, or why none has to',
+    'a unique index or a number in the schema names its race, or the reason why it needs none',
   )
   const known = new Set([...Object.keys(races), ...Object.keys(elsewhere), ...Object.keys(reasons)])
   assert.deepEqual(

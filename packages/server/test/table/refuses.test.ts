@@ -1,4 +1,4 @@
 import { test } from 'node:test'
 import { refuseWrongCallers } from './refuses.ts'
 
-test('every route against every wrong caller', (t) => refuseWrongCallers(t, { everyCaller: false }))
+test('every route refuses wrong callers', (t) => refuseWrongCallers(t, { everyCaller: false }))

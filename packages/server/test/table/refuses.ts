@@ -52,7 +52,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
       wrong.push(`${what}: ${e.method} ${e.path} -> ${answer.status} ${answer.text.slice(0, 200)}`)
   }
 
-  await t.test('without a credential, with a broken one, with two: 401', async () => {
+  await t.test('a missing, malformed or doubled credential gets 401', async () => {
     const broken = ['', 'x', 'hfk_nonsense', 'hfg_nonsense', 'hfe_nonsense', 'a.b.c', kit.adminKey.slice(0, -1)]
     const bearers = broken.map((token) => ({ authorization: `Bearer ${token}` }))
     const otherwise = [{ authorization: 'Basic YWRtaW46YWRtaW4=' }, { cookie: 'holdfast_session=nonsense' }]
@@ -67,7 +67,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
     assert.deepEqual(wrong.splice(0), [])
   })
 
-  await t.test('with a valid credential of a kind that does not fit: 403', async () => {
+  await t.test('a valid credential of another kind gets 403', async () => {
     const kindsFor = chosen(
       (by: readonly string[]) => credentialKinds.filter((kind) => !by.includes(kind)),
       everyCaller,
@@ -78,7 +78,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
     assert.deepEqual(wrong.splice(0), [])
   })
 
-  await t.test('with a role that lacks the permission: 403', async () => {
+  await t.test('a role without the permission gets 403', async () => {
     const rolesFor = chosen(
       (needed: readonly Permission[]) => roleNames.filter((role) => !needed.some((p) => has(role, p))),
       everyCaller,
@@ -91,7 +91,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
     assert.deepEqual(wrong.splice(0), [])
   })
 
-  await t.test('with a role that may another operation of the route, but not this one: 403', async () => {
+  await t.test('a role with the permission of another operation of the route only gets 403', async () => {
     let operations = 0
     for (const [, e] of guarded)
       for (const [operation, { permission }] of Object.entries(e.operations ?? {}))
@@ -103,7 +103,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
     assert.deepEqual(wrong.splice(0), [])
   })
 
-  await t.test('naming another tenant without a platform role: 403; a tenant that is not there: 404', async () => {
+  await t.test('another tenant without a platform role gets 403, and a missing tenant 404', async () => {
     const tenantAdmin = await world.byRole('tenant_admin')
     for (const [, e] of guarded) {
       if (e.access.by === 'anyone' || !e.access.by.includes('api_key')) continue
@@ -128,7 +128,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
     assert.deepEqual(wrong.splice(0), [])
   })
 
-  await t.test("another tenant's objects are not there: the same 404 as for an id that never was", async () => {
+  await t.test('an object of another tenant gets the same 404 as an unknown id', async () => {
     // A plan is no tenant's.
     const withIds = guarded.filter(([, e]) => e.params && !e.path.includes('{plan_id}'))
     const tenantAdmin = await world.byRole('tenant_admin')
@@ -153,75 +153,69 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
     assert.deepEqual(wrong.splice(0), [])
   })
 
-  await t.test(
-    'a query parameter that must be an id and has not its form: 400, naming it; an unknown id: nothing is listed',
-    async () => {
-      let walked = 0
-      for (const [name, e] of guarded)
-        for (const [field, noun] of idsIn(e.query)) {
-          walked++
-          const { by } = e.access
-          const kind = credentialKinds.find((k) => by !== 'anyone' && by.includes(k) && k !== 'session') ?? 'session'
-          const ask = (id: string) => {
-            const others = new URLSearchParams(neededBeside(name, world.own.ids))
-            others.set(field, id)
-            return call(kit, { ...e, path: fill(e.path, world.own.ids) }, world.callers[kind], undefined, `?${others}`)
-          }
-          const other = encodeId(noun === 'notification' ? 'user' : 'notification', crypto.randomUUID())
-          for (const malformed of ['x', '', other, exampleId(noun).toUpperCase(), `${exampleId(noun)}0`]) {
-            const { status, json } = await ask(malformed)
-            const { error, detail } = json
-            if (status !== 400 || error !== 'bad_request' || !String(detail).startsWith(`${field}: is not the id of`))
-              wrong.push(`${name} ${field}=${malformed}: ${status} ${detail}`)
-          }
-          const { status, json } = await ask(encodeId(noun, crypto.randomUUID()))
-          const isList = 'items' in ((e.response as Shaped).properties ?? {})
-          const isFacets = 'facets' in ((e.response as Shaped).properties ?? {})
-          const fits = isFacets
-            ? status === 200 && (json.total as { count: number }).count === 0
-            : isList
-              ? status === 200 && (json.items as unknown[]).length === 0
-              : status === 404
-          if (!fits) wrong.push(`${name} ${field} unknown: ${status} ${json.detail}`)
+  await t.test('a malformed id in a query gets 400 with its name, and an unknown id an empty list', async () => {
+    let walked = 0
+    for (const [name, e] of guarded)
+      for (const [field, noun] of idsIn(e.query)) {
+        walked++
+        const { by } = e.access
+        const kind = credentialKinds.find((k) => by !== 'anyone' && by.includes(k) && k !== 'session') ?? 'session'
+        const ask = (id: string) => {
+          const others = new URLSearchParams(neededBeside(name, world.own.ids))
+          others.set(field, id)
+          return call(kit, { ...e, path: fill(e.path, world.own.ids) }, world.callers[kind], undefined, `?${others}`)
         }
-      assert.ok(walked > 15, `${walked} parameters`)
-      for (const [, e] of guarded)
-        if (e.access.by !== 'anyone' && e.access.by.includes('api_key'))
-          await expect('malformed tenant', 400, 'bad_request', e, world.callers.api_key, '?tenant_id=default')
-      assert.deepEqual(wrong.splice(0), [])
-    },
-  )
-
-  await t.test(
-    'limit and cursor lead through every list that gives a next_cursor; elsewhere they are no parameters',
-    async () => {
-      let pages = 0
-      for (const [name, e] of guarded) {
-        const { items, next_cursor } = (e.response as Shaped).properties ?? {}
-        if (e.method !== 'GET' || !items || e.protocol || e.access.by === 'anyone') continue
-        const kind = credentialKinds.find((k) => e.access.by.includes(k) && k !== 'session') ?? 'session'
-        const ask = (query: Record<string, string>) => {
-          const path = fill(e.path, world.own.ids)
-          const all = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(exampleQuery(name))), ...query })
-          return call(kit, { ...e, path }, world.callers[kind], undefined, `?${all}`)
+        const other = encodeId(noun === 'notification' ? 'user' : 'notification', crypto.randomUUID())
+        for (const malformed of ['x', '', other, exampleId(noun).toUpperCase(), `${exampleId(noun)}0`]) {
+          const { status, json } = await ask(malformed)
+          const { error, detail } = json
+          if (status !== 400 || error !== 'bad_request' || !String(detail).startsWith(`${field}: is not the id of`))
+            wrong.push(`${name} ${field}=${malformed}: ${status} ${detail}`)
         }
-        const first = await ask({ limit: '1' })
-        const found = (first.json.items ?? []) as unknown[]
-        if (first.status !== (next_cursor ? 200 : 400) || found.length > 1)
-          wrong.push(`${name}: ${first.status} with ${found.length} items ${first.text.slice(0, 100)}`)
-        const { next_cursor: cursor } = first.json
-        if (typeof cursor !== 'string') continue
-        pages++
-        const second = await ask({ limit: '1', cursor })
-        if (second.status !== 200 || JSON.stringify(second.json.items) === JSON.stringify(found))
-          wrong.push(`${name}, page 2: ${second.status} ${second.text.slice(0, 100)}`)
+        const { status, json } = await ask(encodeId(noun, crypto.randomUUID()))
+        const isList = 'items' in ((e.response as Shaped).properties ?? {})
+        const isFacets = 'facets' in ((e.response as Shaped).properties ?? {})
+        const fits = isFacets
+          ? status === 200 && (json.total as { count: number }).count === 0
+          : isList
+            ? status === 200 && (json.items as unknown[]).length === 0
+            : status === 404
+        if (!fits) wrong.push(`${name} ${field} unknown: ${status} ${json.detail}`)
       }
-      assert.ok(pages >= 5, `${pages} lists have a second page`)
-      assert.deepEqual(wrong.splice(0), [])
-    },
-  )
+    assert.ok(walked > 15, `${walked} parameters`)
+    for (const [, e] of guarded)
+      if (e.access.by !== 'anyone' && e.access.by.includes('api_key'))
+        await expect('malformed tenant', 400, 'bad_request', e, world.callers.api_key, '?tenant_id=default')
+    assert.deepEqual(wrong.splice(0), [])
+  })
 
-  await t.test('an id in the filter of a body that has not its form: 422, naming it', async () => {
+  await t.test('limit and cursor work on every list with a next_cursor, and are refused elsewhere', async () => {
+    let pages = 0
+    for (const [name, e] of guarded) {
+      const { items, next_cursor } = (e.response as Shaped).properties ?? {}
+      if (e.method !== 'GET' || !items || e.protocol || e.access.by === 'anyone') continue
+      const kind = credentialKinds.find((k) => e.access.by.includes(k) && k !== 'session') ?? 'session'
+      const ask = (query: Record<string, string>) => {
+        const path = fill(e.path, world.own.ids)
+        const all = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(exampleQuery(name))), ...query })
+        return call(kit, { ...e, path }, world.callers[kind], undefined, `?${all}`)
+      }
+      const first = await ask({ limit: '1' })
+      const found = (first.json.items ?? []) as unknown[]
+      if (first.status !== (next_cursor ? 200 : 400) || found.length > 1)
+        wrong.push(`${name}: ${first.status} with ${found.length} items ${first.text.slice(0, 100)}`)
+      const { next_cursor: cursor } = first.json
+      if (typeof cursor !== 'string') continue
+      pages++
+      const second = await ask({ limit: '1', cursor })
+      if (second.status !== 200 || JSON.stringify(second.json.items) === JSON.stringify(found))
+        wrong.push(`${name}, page 2: ${second.status} ${second.text.slice(0, 100)}`)
+    }
+    assert.ok(pages >= 5, `${pages} lists have a second page`)
+    assert.deepEqual(wrong.splice(0), [])
+  })
+
+  await t.test('a malformed id in the filter of a body gets 422 with its name', async () => {
     let walked = 0
     for (const [name, e] of guarded)
       for (const [field] of idsIn((e.body as Shaped | undefined)?.properties?.filter)) {
@@ -237,7 +231,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
     assert.deepEqual(wrong.splice(0), [])
   })
 
-  await t.test('a path that is no route: 401 for a stranger, 404 for anyone known', async () => {
+  await t.test('an unknown path gets 401 without a credential, and 404 with one', async () => {
     for (const path of [
       '/',
       '/v1',

@@ -6,7 +6,7 @@ import { startKit } from '../kit.ts'
 import { createAuthenticator } from '../people.ts'
 import { populate } from '../world.ts'
 
-test('without its tenant condition no query sees, changes or adds a row of another tenant', async (t) => {
+test('row-level security alone keeps every query within its tenant', async (t) => {
   const kit = await startKit(t)
   await populate(kit, kit.admin, ['device_id'])
   const other = await kit.newTenant()
