@@ -90,7 +90,7 @@ function importsOf(file: string): { target: string; typeOnly: boolean }[] {
   })
 }
 
-test('imports follow the map', () => {
+test('imports follow the import map', () => {
   const bad: string[] = []
   for (const path of files) {
     const file = path.replace(/^packages\//, '')
@@ -121,7 +121,7 @@ test('modules import each other in the order of their rows', () => {
   assert.deepEqual(bad, [])
 })
 
-test('no modules import each other in a circle, nor do files; types count', () => {
+test('neither modules nor files import each other in a circle, types included', () => {
   const ofFiles = new Map(
     globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root })
       .sort()
@@ -139,7 +139,7 @@ test('no modules import each other in a circle, nor do files; types count', () =
   assert.deepEqual(found, [], `circles of imports:\n${found.join('\n')}`)
 })
 
-test('the search for circles finds each, and nothing else', () => {
+test('the search for circles finds exactly the circles', () => {
   const graph = { a: ['b'], b: ['c', 'x'], c: ['b', 'd'], d: ['e'], e: ['f'], f: ['d'], g: ['g'], h: ['a', 'd'] }
   assert.deepEqual(circlesOf(new Map(Object.entries(graph))), [
     ['d', 'e', 'f', 'd'],
@@ -148,14 +148,14 @@ test('the search for circles finds each, and nothing else', () => {
   ])
 })
 
-test('the environment is read in one place of the server', () => {
+test('one file of the server reads the environment', () => {
   const readers = files.filter(
     (f) => f.startsWith('packages/server/') && /process\.env/.test(readFileSync(join(root, f), 'utf8')),
   )
   assert.deepEqual(readers, ['packages/server/src/config/env.ts'])
 })
 
-test('the console takes types of the contract, and no code', () => {
+test('the console imports only types of the contract', () => {
   const bad = files
     .filter((f) => f.startsWith('packages/console/'))
     .flatMap((f) =>
@@ -166,7 +166,7 @@ test('the console takes types of the contract, and no code', () => {
   assert.deepEqual(bad, [])
 })
 
-test('every import of ours names a file that is there', () => {
+test('every internal import names an existing file', () => {
   const known = new Set(
     globSync('packages/*/src/**/*.{ts,tsx,css}', { cwd: root }).map((f) => f.replace(/^packages\//, '')),
   )
@@ -178,7 +178,7 @@ test('every import of ours names a file that is there', () => {
   assert.deepEqual(missing, [])
 })
 
-test('npm start gets by with the dependencies that are not for development', () => {
+test('npm start needs no development dependencies', () => {
   const dependenciesOf = (folder: string) =>
     Object.keys(JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')).dependencies)
   const own = new Map([...packageOf.values()].map((name) => [name, dependenciesOf(`packages/${name}`)]))
@@ -197,7 +197,7 @@ test('npm start gets by with the dependencies that are not for development', () 
   assert.deepEqual(missing, [])
 })
 
-test('the server imports types alone from node:http: an import loads the fetch of Node', () => {
+test('the server imports only types from node:http, since an import loads the fetch of Node', () => {
   const importing = files.filter(
     (f) =>
       /^packages\/(contract|crypto|policy|server)\//.test(f) &&
@@ -206,7 +206,7 @@ test('the server imports types alone from node:http: an import loads the fetch o
   assert.deepEqual(importing, [])
 })
 
-test('no number of a migration stands twice', () => {
+test('no migration number is used twice', () => {
   const numbers = globSync('packages/server/migrations/*.sql', { cwd: root }).map((f) =>
     f.replace(/^.*\/(\d+)_.*$/, '$1'),
   )

@@ -9,7 +9,7 @@ import { listening } from '../packages/server/test/listening.ts'
 
 const root = join(import.meta.dirname, '..')
 
-test('npm start runs one file made of the sources, with everything that the server brings', async (t) => {
+test('npm start runs one built file with everything that the server needs', async (t) => {
   const database = await createTestDatabase()
   const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-start-'))
   const child = spawn(process.execPath, [join(root, 'scripts/start.mjs')], {
