@@ -189,7 +189,7 @@ const twoAdmins = async (kit: Kit) => {
       return encodeId('user', userId)
     }),
   )
-  // An administrator of the platform may suspend both (`stopping.test.ts`).
+  // An administrator of the platform may suspend both (`administrator-stops.test.ts`).
   return { query, ids, key: await kit.keyFor('tenant_admin', tenant) }
 }
 

@@ -100,7 +100,7 @@ test('of two last administrators who remove each other, one stays', async (t) =>
   const kit = await startKit(t)
   for (let round = 0; round < 5; round++) {
     const tenant = await kit.newTenant()
-    // The platform may stop both (`stopping.test.ts`).
+    // The platform may stop both (`administrator-stops.test.ts`).
     const admin = await kit.as('tenant_admin', tenant)
     const ids = await Promise.all(
       ['a', 'b'].map(async (username) => {

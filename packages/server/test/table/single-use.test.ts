@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { startKit } from '../kit.ts'
-import { schema } from './once-schema.ts'
 import { races } from './races.ts'
+import { schema } from './single-use-schema.ts'
 
 /** Resources whose races another test covers: its file, and a part of its title. */
 const elsewhere: Record<string, readonly [file: string, words: string]> = {
@@ -16,11 +16,11 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/audit-sequence.test.ts',
     'twenty writers on two replicas make one hash-chained sequence',
   ],
-  'a username': ['api/sets.test.ts', 'a username, however it is spelled'],
-  'the name of a group': ['api/sets.test.ts', 'the name of a group'],
-  'a role of a user': ['api/sets.test.ts', 'a role given'],
+  'a username': ['api/set-rules.test.ts', 'a username, however it is spelled'],
+  'the name of a group': ['api/set-rules.test.ts', 'the name of a group'],
+  'a role of a user': ['api/set-rules.test.ts', 'a role given'],
   'a one-time code': ['api/totp.test.ts', 'of many concurrent sign-ins with one code on two replicas, one succeeds'],
-  'a recovery code': ['api/sets.test.ts', 'a recovery code'],
+  'a recovery code': ['api/set-rules.test.ts', 'a recovery code'],
   'failures of an account': ['api/lockout.test.ts', 'lock the account exactly once'],
   'failures of a source': ['api/lockout.test.ts', 'an address with too many failures is throttled on every replica'],
   'a limit of a plan': [
@@ -111,7 +111,7 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'twenty concurrent uploads of one content on two replicas give twenty packages and one stored file',
   ],
   'an export to a webhook': [
-    'api/siem-again.test.ts',
+    'api/siem-replay.test.ts',
     'an export sends the events of a period again, and twenty concurrent requests start one',
   ],
   'a version of TUF metadata': [
