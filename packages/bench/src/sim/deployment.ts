@@ -18,7 +18,7 @@ export const adminPassword = 'a fleet that is only simulated'
 export type Served = {
   url: string
   /** The ports of its replicas; empty if there is only the one of the URL. */
-  doors: readonly number[]
+  ports: readonly number[]
   dataDir: string
   /** Starts it and settles when it is ready: seconds that took. */
   start: () => Promise<number>
@@ -85,7 +85,7 @@ export async function createDeployment(): Promise<Deployment> {
 
   return {
     url,
-    doors: [],
+    ports: [],
     dataDir,
     start,
     lastWords,

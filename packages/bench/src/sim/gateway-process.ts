@@ -132,16 +132,16 @@ const commands = {
   start: async ({
     baseUrl,
     tenantId,
-    doors,
+    ports,
     gateways,
   }: {
     baseUrl: string
     tenantId: string
     /** Ports at which the gateways reach the server, assigned in turn. Empty: the port of `baseUrl`. */
-    doors: readonly number[]
+    ports: readonly number[]
     gateways: { id: string; secret: string }[]
   }) => {
-    const dispatchers = doors.length > 0 ? doors.map((door) => agentAt(() => door)) : [agentAt(() => undefined)]
+    const dispatchers = ports.length > 0 ? ports.map((port) => agentAt(() => port)) : [agentAt(() => undefined)]
     for (const [i, { id, secret }] of gateways.entries()) {
       const dispatcher = dispatchers[i % dispatchers.length]
       const given = { baseUrl, tenantId, gatewayId: id, secret, ...(dispatcher && { dispatcher }) }

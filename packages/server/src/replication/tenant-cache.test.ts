@@ -7,7 +7,7 @@ import { tenantCache } from './tenant-cache.ts'
 const [one, two] = ['1', '2'] as [TenantId, TenantId]
 const subject = 's'
 
-function room() {
+function startCache() {
   const listeners: Listener[] = []
   const beats: (() => void)[] = []
   const state = { fresh: true, caughtUp: 0, away: false }
@@ -38,7 +38,7 @@ function room() {
 }
 
 test('a value is loaded once and cached until its kinds change or its tenant is forgotten', async () => {
-  const { memory, change, forget } = room()
+  const { memory, change, forget } = startCache()
   let reads = 0
   const values = tenantCache(memory, { kinds: ['policy'], load: async (tenant) => ({ tenant, read: ++reads }) })
   assert.deepEqual(await Promise.all([values.get(one), values.get(one)]), [
@@ -58,7 +58,7 @@ test('a value is loaded once and cached until its kinds change or its tenant is 
 })
 
 test('a load overtaken by a change serves earlier callers only', async () => {
-  const { memory, change } = room()
+  const { memory, change } = startCache()
   const loads: ((value: { read: number }) => void)[] = []
   const values = tenantCache(memory, {
     kinds: ['policy'],
@@ -75,7 +75,7 @@ test('a load overtaken by a change serves earlier callers only', async () => {
 })
 
 test('a patched value gets every change, including those during its load', async () => {
-  const { memory, change } = room()
+  const { memory, change } = startCache()
   const loads: (() => void)[] = []
   const values = tenantCache<{ heard: number }>(memory, {
     kinds: ['policy'],
@@ -94,7 +94,7 @@ test('a patched value gets every change, including those during its load', async
 })
 
 test('an unproven cache compares once, and fails while the database is unavailable', async () => {
-  const { memory, state } = room()
+  const { memory, state } = startCache()
   const values = tenantCache(memory, { kinds: ['policy'], load: async () => ({}) })
   await values.get(one)
   Object.assign(state, { fresh: false, away: true })
@@ -105,7 +105,7 @@ test('an unproven cache compares once, and fails while the database is unavailab
 })
 
 test('a failed load is not cached, and the size limit holds', async () => {
-  const { memory } = room()
+  const { memory } = startCache()
   let fails = true
   const values = tenantCache(memory, {
     kinds: ['policy'],
@@ -123,7 +123,7 @@ test('a failed load is not cached, and the size limit holds', async () => {
 })
 
 test('an unused value is dropped, unless a caller waits for its change', async () => {
-  const { memory, beat } = room()
+  const { memory, beat } = startCache()
   const awaited = new Set([one])
   const gone: object[] = []
   const values = tenantCache(memory, {

@@ -91,19 +91,21 @@ test('the platform can stop the only administrator of a tenant in every way, and
       await kit.admin.revokeRole({ body: { user_id, role: 'tenant_admin' }, query }).catch(() => {})
     })
   await t.test('a playbook ends the keys that the user has or created; a new password does on request', () =>
-    keysEnd(kit),
+    endKeys(kit),
   )
   await t.test('a playbook ends the enrollment tokens that the user, or a key of the user, created', () =>
-    tokensEnd(kit, query),
+    endTokens(kit, query),
   )
   await t.test(
     'recovery ends the keys and enrollment tokens that the emergency account has or created, in every tenant',
-    () => recoveryEndsKeys(kit, query),
+    () => endKeysByRecovery(kit, query),
   )
-  await t.test('the last platform administrator stays, and the error says how to proceed', () => lastOfAll(kit))
+  await t.test('the last platform administrator stays, and the error says how to proceed', () =>
+    keepLastPlatformAdministrator(kit),
+  )
 })
 
-async function keysEnd(kit: Kit): Promise<void> {
+async function endKeys(kit: Kit): Promise<void> {
   const { userId } = await kit.app.identity.createUser(kit.tenant, {
     username: 'mallory',
     password: passwordOf('mallory'),
@@ -177,7 +179,7 @@ async function keysEnd(kit: Kit): Promise<void> {
   assert.deepEqual(again, { changed: false, key_ids: [], token_ids: [] })
 }
 
-async function tokensEnd(kit: Kit, { tenant_id }: Query): Promise<void> {
+async function endTokens(kit: Kit, { tenant_id }: Query): Promise<void> {
   const user_id = await makeUser(kit, 'mal', ['platform_admin'])
   const mal = await signInAs(kit, 'mal')
   const made = async (path: string, body: object) => {
@@ -227,7 +229,7 @@ async function tokensEnd(kit: Kit, { tenant_id }: Query): Promise<void> {
   assert.equal(there.items.length, 2)
 }
 
-async function lastOfAll(kit: Kit): Promise<void> {
+async function keepLastPlatformAdministrator(kit: Kit): Promise<void> {
   const [root] = (await kit.admin.listUsers({ query: { q: 'admin', role: 'platform_admin' } })).items
   const query = { tenant_id: encodeId('tenant', kit.tenant) }
   const last = refusedWith(422, /last active platform_admin.*HOLDFAST_BREAK_GLASS_PASSWORD/)
@@ -247,7 +249,7 @@ async function lastOfAll(kit: Kit): Promise<void> {
   assert.deepEqual(warnings, [])
 }
 
-async function recoveryEndsKeys(kit: Kit, { tenant_id }: Query): Promise<void> {
+async function endKeysByRecovery(kit: Kit, { tenant_id }: Query): Promise<void> {
   const warned: string[] = []
   const recover = (breakGlassPassword: string) =>
     bootstrap(

@@ -83,19 +83,17 @@ test('failed authentication', async (t) => {
 
 test('admission of other callers', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('a refusal without a credential, or with a used token, is recorded once at once', () =>
-    onceOnRecord(kit),
-  )
-  await t.test('bodies of unauthenticated callers are limited in length, names and time', () => ofStrangers(kit))
-  await t.test('an invalid time is refused where it is read', () => moments(kit))
-  await t.test('an API key has the current permissions of its owner', () => keyOf(kit))
+  await t.test('a refusal without a credential, or with a used token, is recorded once at once', () => recordOnce(kit))
+  await t.test('bodies of unauthenticated callers are limited in length, names and time', () => limitBodies(kit))
+  await t.test('an invalid time is refused where it is read', () => refuseInvalidTimes(kit))
+  await t.test('an API key has the current permissions of its owner', () => useKeyOfOwner(kit))
   await t.test('a device is refused with its user, and without the key binding that the tenant requires', () =>
-    deviceOf(kit),
+    useDeviceOfUser(kit),
   )
-  await t.test('devices, sessions and keys each have their own rate', () => rates(kit))
+  await t.test('devices, sessions and keys each have their own rate', () => limitRates(kit))
 })
 
-async function onceOnRecord(kit: Kit): Promise<void> {
+async function recordOnce(kit: Kit): Promise<void> {
   const login = (json: object) => send(kit.url, { method: 'POST', path: '/admin/login', json })
   const unread = [...(await times(10, () => login({ username: 'x' }))), await login({ username: '', password: '' })]
   assert.deepEqual(statuses(unread), new Set([422]))
@@ -125,7 +123,7 @@ async function onceOnRecord(kit: Kit): Promise<void> {
   )
 }
 
-async function ofStrangers(kit: Kit): Promise<void> {
+async function limitBodies(kit: Kit): Promise<void> {
   const login = (json: object) => send(kit.url, { method: 'POST', path: '/admin/login', json })
   assert.equal((await login({ username: 'x', password: 'y'.repeat(9000) })).status, 400)
   const enroll = { enrollment_token: 'x', device: { name: 'x'.repeat(9000), platform: 'linux' } }
@@ -153,7 +151,7 @@ async function ofStrangers(kit: Kit): Promise<void> {
   assert.ok(performance.now() - startedAt < promptly)
 }
 
-async function moments(kit: Kit): Promise<void> {
+async function refuseInvalidTimes(kit: Kit): Promise<void> {
   for (const from of [
     '9999-12-31T23:59:60Z',
     '2026-02-30T00:00:00Z',
@@ -170,7 +168,7 @@ async function moments(kit: Kit): Promise<void> {
   }
 }
 
-async function keyOf(kit: Kit): Promise<void> {
+async function useKeyOfOwner(kit: Kit): Promise<void> {
   const { admin } = kit
   const graceId = await makeUser(kit, 'grace', ['tenant_admin'])
   await makeUser(kit, 'hopper', ['tenant_admin'])
@@ -224,7 +222,7 @@ async function keyOf(kit: Kit): Promise<void> {
   assert.deepEqual(await asks(secret, '/v1/admin/me'), [401, 401])
 }
 
-async function deviceOf(kit: Kit): Promise<void> {
+async function useDeviceOfUser(kit: Kit): Promise<void> {
   const { admin } = kit
   const ada = await makeUser(kit, 'ada')
   const { secret: token } = await admin.generateToken({ body: { max_uses: 0, user_id: ada, requires_approval: true } })
@@ -250,7 +248,7 @@ async function deviceOf(kit: Kit): Promise<void> {
   assert.match(String(refused.json.detail), /new_public_key/)
 }
 
-async function rates(kit: Kit): Promise<void> {
+async function limitRates(kit: Kit): Promise<void> {
   const { admin } = kit
   const { secret: token } = await admin.generateToken({ body: { max_uses: 0 } })
   const [busy, calm] = [await enrollRaw(kit, token, 'busy'), await enrollRaw(kit, token, 'calm')]

@@ -5,7 +5,7 @@ import { open, publish, rule, withGateway } from '../gateways.ts'
 import { type Kit, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
 
-async function enrolled(kit: Kit, saved: DeviceState[] = []) {
+async function enrollAgent(kit: Kit, saved: DeviceState[] = []) {
   const { secret: token } = await kit.admin.generateToken({ body: {} })
   return enrollDevice({
     baseUrl: kit.publicUrl,
@@ -30,7 +30,7 @@ test('a device keeps a certificate, and a gateway follows its status within seco
 }, async (t) => {
   const kit = await startKit(t)
   await publish(kit, [rule('all', { any: true })])
-  const device = await enrolled(kit)
+  const device = await enrollAgent(kit)
   const gateway = open(kit, await withGateway(kit))
   const stop = new AbortController()
   const { signal } = stop
@@ -105,7 +105,7 @@ test('a device keeps a certificate, and a gateway follows its status within seco
 test('a process that ended before its answer gets the same certificate after a restart', async (t) => {
   const kit = await startKit(t)
   const saved: DeviceState[] = []
-  const device = await enrolled(kit, saved)
+  const device = await enrollAgent(kit, saved)
   const { spcId } = await device.renewCertificate()
   const asked = saved.find((state) => state.certificateRequest)
   const again = openDevice(asked!, { dispatcher: kit.dispatcher })
@@ -118,7 +118,7 @@ test('a client that trusts only compromised keys pins a new trust set over TLS o
   const publicUrl = 'http://localhost'
   const kit = await startKit(t, { config: { publicUrl } })
   await publish(kit, [rule('all', { any: true })])
-  const device = await enrolled(kit)
+  const device = await enrollAgent(kit)
   const gateway = open(kit, await withGateway(kit))
   await gateway.pull()
   const [signer] = (await kit.admin.listSigners({ query: { purpose: 'trust-set', state: 'active' } })).items

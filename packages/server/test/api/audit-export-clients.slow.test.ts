@@ -27,16 +27,16 @@ async function fill(kit: Pick<Kit, 'databaseUrl' | 'tenant' | 'admin'>, count: n
   })
 }
 const url = (kit: Pick<Kit, 'url'>, query = 'format=ndjson') => `${kit.url}/v1/admin/audit/export?${query}`
-const begun = (kit: Pick<Kit, 'url' | 'adminKey'>, signal?: AbortSignal) =>
+const startExport = (kit: Pick<Kit, 'url' | 'adminKey'>, signal?: AbortSignal) =>
   fetch(url(kit), { headers: { authorization: `Bearer ${kit.adminKey}` }, ...(signal && { signal }) })
-const ended = async (kit: Pick<Kit, 'admin'>) =>
+const endedExports = async (kit: Pick<Kit, 'admin'>) =>
   (await kit.admin.listAuditEvents({ query: { kind: 'audit.exported' } })).items
 
 test('a client that reads nothing holds no connection or transaction and is cut; a disconnect ends the reading', async (t) => {
   const kit = await startKit(t, { pace: { graceMs: 1500, bytesPerSecond: 100_000_000 } })
   await fill(kit, 2000)
   const stop = new AbortController()
-  const [slow, gone] = [await begun(kit), await begun(kit, stop.signal)]
+  const [slow, gone] = [await startExport(kit), await startExport(kit, stop.signal)]
   assert.deepEqual([slow.status, gone.status], [200, 200])
   await gone.body!.getReader().read()
   await withClient(kit.databaseUrl, async (client) => {
@@ -45,10 +45,10 @@ test('a client that reads nothing holds no connection or transaction and is cut;
     await until(async () => (await client.query<{ n: number }>(busy)).rows[0]!.n === 0)
   })
   stop.abort()
-  await until(async () => (await ended(kit)).length === 1)
-  await until(async () => (await ended(kit)).length === 2)
+  await until(async () => (await endedExports(kit)).length === 1)
+  await until(async () => (await endedExports(kit)).length === 2)
   await assert.rejects(slow.text(), 'cut, so that nobody takes it for the whole')
-  for (const { outcome, details, ...said } of await ended(kit)) {
+  for (const { outcome, details, ...said } of await endedExports(kit)) {
     const { events } = said as unknown as { events: number }
     assert.equal(outcome, 'failed')
     assert.ok(events > 0 && events < 2000, `${events}`)
@@ -61,19 +61,19 @@ test('a tenant has at most two exports at once, further ones get 429, and each e
   const kit = await startKit(t)
   await fill(kit, 2000)
   const stops = [new AbortController(), new AbortController()]
-  const both = await Promise.all(stops.map((stop) => begun(kit, stop.signal)))
+  const both = await Promise.all(stops.map((stop) => startExport(kit, stop.signal)))
   assert.deepEqual(
     both.map((r) => r.status),
     [200, 200],
   )
-  const third = await begun(kit)
+  const third = await startExport(kit)
   assert.deepEqual([third.status, third.headers.get('retry-after')], [429, '10'])
   assert.match(((await third.json()) as { detail: string }).detail, /exports/)
   const other = await kit.newTenant()
   const theirs = kit.clientFor(await kit.keyFor('auditor', other))
   assert.ok((await Array.fromAsync(await theirs.exportAudit({ query: {} }))).length > 0, 'others are not held up')
   stops[0]!.abort()
-  await until(async () => (await begun(kit, AbortSignal.timeout(5000))).status === 200)
+  await until(async () => (await startExport(kit, AbortSignal.timeout(5000))).status === 200)
   const { events, signed } = readNdjson(await both[1]!.text())
   assert.equal(signed.manifest.events, events.length)
   const started = await kit.admin.listAuditEvents({ query: { kind: 'audit.export_started' } })
@@ -84,11 +84,11 @@ test('a stopping replica cuts its exports without waiting, and other replicas co
   const kit = await startKit(t, { replicas: 2 })
   await fill(kit, 2000)
   const [here, there] = kit.replicas
-  const [cut, kept] = [await begun({ ...kit, ...there! }), await begun({ ...kit, ...here! })]
+  const [cut, kept] = [await startExport({ ...kit, ...there! }), await startExport({ ...kit, ...here! })]
   const stopping = performance.now()
   await there!.stop()
   assert.ok(performance.now() - stopping < promptly)
-  const [failed, ...others] = await ended(kit)
+  const [failed, ...others] = await endedExports(kit)
   assert.deepEqual(
     [others, failed!.outcome, failed!.details!.cause],
     [[], 'failed', 'stopping'],
@@ -106,7 +106,7 @@ test('a stopping replica cuts its exports without waiting, and other replicas co
 test('a purge that overtakes an export cuts it, and no incomplete export is signed', async (t) => {
   const kit = await startKit(t)
   await fill(kit, 2000)
-  const overtaken = await begun(kit)
+  const overtaken = await startExport(kit)
   assert.equal(overtaken.status, 200)
   await withClient(kit.databaseUrl, async (owner) => {
     await owner.query('set session_replication_role = replica')
@@ -114,10 +114,10 @@ test('a purge that overtakes an export cuts it, and no incomplete export is sign
     await owner.query('delete from audit_log where seq <= 1900')
   })
   await assert.rejects(overtaken.text(), 'cut, so that nobody takes it for the whole')
-  await until(async () => (await ended(kit)).length === 1)
-  const [failed] = await ended(kit)
+  await until(async () => (await endedExports(kit)).length === 1)
+  const [failed] = await endedExports(kit)
   assert.deepEqual([failed!.outcome, failed!.details!.cause], ['failed', 'purged'])
-  const { events, signed } = readNdjson(await (await begun(kit)).text())
+  const { events, signed } = readNdjson(await (await startExport(kit)).text())
   assert.equal(events[0]!.seq, 1901)
   assert.equal(signed.manifest.events, events.length)
 })
@@ -126,12 +126,12 @@ test('a revoked credential gets no further page, and the failed export is logged
   const kit = await startKit(t)
   await fill(kit, 2000)
   const { api_key, secret } = await kit.admin.createApiKey({ body: { name: 'auditor', role: 'auditor' } })
-  const running = await begun({ ...kit, adminKey: secret })
+  const running = await startExport({ ...kit, adminKey: secret })
   assert.equal(running.status, 200)
   await kit.admin.revokeApiKey({ params: { key_id: api_key.key_id } })
   await assert.rejects(running.text(), 'cut, so that nobody takes it for the whole')
-  await until(async () => (await ended(kit)).length === 1)
-  const [revoked] = await ended(kit)
+  await until(async () => (await endedExports(kit)).length === 1)
+  const [revoked] = await endedExports(kit)
   assert.deepEqual(
     [revoked!.outcome, revoked!.details!.cause, revoked!.actor.id],
     ['failed', 'revoked', api_key.key_id],
@@ -139,14 +139,14 @@ test('a revoked credential gets no further page, and the failed export is logged
   const logged = () => kit.logs.filter((line) => line.includes('background work failed'))
   assert.deepEqual(logged(), [], 'nothing failed')
 
-  const failing = await begun(kit)
+  const failing = await startExport(kit)
   await withClient(kit.databaseUrl, async (owner) => {
     await owner.query('alter function audit_begins_after rename to audit_began_after')
     await assert.rejects(failing.text(), 'cut, so that nobody takes it for the whole')
     await owner.query('alter function audit_began_after rename to audit_begins_after')
   })
-  await until(async () => (await ended(kit)).length === 2)
-  const [failed] = await ended(kit)
+  await until(async () => (await endedExports(kit)).length === 2)
+  const [failed] = await endedExports(kit)
   assert.deepEqual([failed!.outcome, failed!.details!.cause], ['failed', 'error'])
   assert.equal(logged().length, 1)
   assert.match(logged()[0]!, /audit_begins_after/)

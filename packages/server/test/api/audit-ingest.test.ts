@@ -18,22 +18,24 @@ const event = (event_id: string, more: object = {}) => ({
 test('events of gateways', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   await t.test('an event of a gateway is recorded as reported, with its own time and that of the server', () =>
-    onRecord(kit),
+    recordAsReported(kit),
   )
-  await t.test('an event of a gateway counts once, of twenty concurrent reports on two replicas', () => once(kit))
+  await t.test('an event of a gateway counts once, of twenty concurrent reports on two replicas', () => countOnce(kit))
   await t.test(
     'a gateway cannot report events that only the server makes, and a refused event does not affect the others',
-    () => refusals(kit),
+    () => refuseServerEvents(kit),
   )
-  await t.test('event ids are remembered for thirty days; the events stay', () => known(kit))
-  await t.test('the id of a target is stored unchanged and can be searched', () => targets(kit))
+  await t.test('event ids are remembered for thirty days; the events stay', () => forgetIds(kit))
+  await t.test('the id of a target is stored unchanged and can be searched', () => keepTargetIds(kit))
   await t.test('the rate of a gateway counts events, repeated ones too, and does not affect another gateway', (t) =>
-    charged(t, kit),
+    limitByEvents(t, kit),
   )
-  await t.test('a report that waits for another replica blocks no other event of the tenant', () => unheld(kit))
+  await t.test('a report that waits for another replica blocks no other event of the tenant', () =>
+    waitWithoutBlocking(kit),
+  )
 })
 
-async function onRecord(kit: Kit): Promise<void> {
+async function recordAsReported(kit: Kit): Promise<void> {
   const { gateway, client } = await withGateway(kit)
   const { gateway_id } = gateway
   const before = Date.now()
@@ -70,7 +72,7 @@ async function onRecord(kit: Kit): Promise<void> {
   })
 }
 
-async function once(kit: Kit): Promise<void> {
+async function countOnce(kit: Kit): Promise<void> {
   const [one, other] = [await withGateway(kit, 'once'), await withGateway(kit, 'other')]
   const clients = kit.replicas.map((replica) => kit.clientFor(one.secret, replica))
   const events = Array.from({ length: 50 }, (_, i) => event(`e${i}`))
@@ -95,7 +97,7 @@ async function once(kit: Kit): Promise<void> {
   assert.equal(new Set(stored.map((e) => e.gateway_event_id)).size, 51)
 }
 
-async function refusals(kit: Kit): Promise<void> {
+async function refuseServerEvents(kit: Kit): Promise<void> {
   const { client } = await withGateway(kit, 'says')
   const reserved = ['login.succeeded', 'api_key.used', 'gateway.created', 'audit.ingested', 'gateway_report.', 'x']
   const events = [
@@ -133,7 +135,7 @@ async function refusals(kit: Kit): Promise<void> {
   await assert.rejects(kit.admin.ingestAuditEvents({ body: { events: [event('no')] } }), refused(403))
 }
 
-async function known(kit: Kit): Promise<void> {
+async function forgetIds(kit: Kit): Promise<void> {
   const { client, gateway } = await withGateway(kit, 'remembered')
   const send = (id: string) => client.ingestAuditEvents({ body: { events: [event(id)] } })
   await send('old')
@@ -151,7 +153,7 @@ async function known(kit: Kit): Promise<void> {
   assert.equal((await kit.admin.listAuditEvents({ query: of })).items.length, 3)
 }
 
-async function targets(kit: Kit): Promise<void> {
+async function keepTargetIds(kit: Kit): Promise<void> {
   const { client } = await withGateway(kit, 'names')
   const id = `Az-${'X'.repeat(61)}`
   const about = (target: string) => ({ body: { events: [event('e', { target: { type: 'file', id: target } })] } })
@@ -161,7 +163,7 @@ async function targets(kit: Kit): Promise<void> {
     assert.equal((await kit.admin.listAuditEvents({ query })).items[0]?.target?.id, id)
 }
 
-async function charged(t: TestContext, kit: Kit): Promise<void> {
+async function limitByEvents(t: TestContext, kit: Kit): Promise<void> {
   const [one, other] = [await withGateway(kit, 'charged'), await withGateway(kit, 'calm')]
   const events = Array.from({ length: 1000 }, (_, i) => event(`e${i}`))
   const body = JSON.stringify({ events })
@@ -184,7 +186,7 @@ async function charged(t: TestContext, kit: Kit): Promise<void> {
  * A report that waits for another transaction does not hold up the others; reports that arrive meanwhile are stored
  * together after it.
  */
-async function unheld(kit: Kit): Promise<void> {
+async function waitWithoutBlocking(kit: Kit): Promise<void> {
   const theirs = await kit.newTenant()
   const here = [await withGateway(kit, 'held'), await withGateway(kit, 'free')]
   const there = await withGateway({ ...kit, admin: await kit.as('tenant_admin', theirs) }, 'theirs')

@@ -25,8 +25,8 @@ test('queries of the audit log', async (t) => {
   const kit = await startKit(t)
   await t.test('a client that polls by sequence number misses no event', () => byPolling(kit))
   await t.test('an event is found by its id, within its tenant only', () => byId(kit))
-  await t.test('a row past the head of the log is never returned', () => behindHead(kit))
-  await t.test('an invalid query is refused by field', () => refusals(kit))
+  await t.test('a row past the head of the log is never returned', () => hideRowsPastHead(kit))
+  await t.test('an invalid query is refused by field', () => refuseInvalid(kit))
   await t.test('every filter, alone and combined, in every order, finds exactly the matching events', () =>
     byFilter(kit),
   )
@@ -62,7 +62,7 @@ async function byId(kit: Kit): Promise<void> {
   await assert.rejects(kit.admin.getAuditEvent({ params: { event_id: 'evt_x' } }), refused(404))
 }
 
-async function behindHead(kit: Kit): Promise<void> {
+async function hideRowsPastHead(kit: Kit): Promise<void> {
   const tenant = await kit.newTenant()
   const client = await kit.as('auditor', tenant)
   await fill(kit, tenant, 40)
@@ -96,7 +96,7 @@ async function behindHead(kit: Kit): Promise<void> {
   await assert.rejects(client.proveAuditEvent({ params }), refused(404))
 }
 
-async function refusals(kit: Kit): Promise<void> {
+async function refuseInvalid(kit: Kit): Promise<void> {
   for (const [query, detail] of [
     [{ kind: 'login.nothing' }, /kind/],
     [{ kind: 'login.failed,' }, /kind/],

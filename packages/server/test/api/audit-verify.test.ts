@@ -37,8 +37,10 @@ const attacks: Record<string, (it: number, last: number) => string[]> = {
 
 test('verification of an unchanged log', async (t) => {
   const started = await startVerifying(t)
-  await t.test('a log verifies on the server and from a file, with and without kept checkpoints', () => asItIs(started))
-  await t.test('checkpoints by replaced keys are still compared', () => byOtherKeys(started))
+  await t.test('a log verifies on the server and from a file, with and without kept checkpoints', () =>
+    verifyUnchanged(started),
+  )
+  await t.test('checkpoints by replaced keys are still compared', () => verifyAfterKeyChange(started))
   await t.test('a deleted first event is reported although the rest can be proven', async () => {
     const { kit, verify } = started
     await changeRecord(kit, 'delete from audit_log where seq = 1')
@@ -49,15 +51,17 @@ test('verification of an unchanged log', async (t) => {
 
 test('verification of a log changed in the database', async (t) => {
   const started = await startVerifying(t)
-  await t.test('a row that is changed, removed, inserted or swapped is located', () => changedAt(started))
-  await t.test('a change of the search columns or the spelling of a row is located', () => changedBeside(started))
-  await t.test('a second event under a sequence number is found, at any page boundary of the export', () =>
-    twice(started),
+  await t.test('a row that is changed, removed, inserted or swapped is located', () => locateChangedRows(started))
+  await t.test('a change of the search columns or the spelling of a row is located', () =>
+    locateChangedColumns(started),
   )
-  await t.test('signatures reveal a cut tail, a reset head and a rewritten log', () => cut(started))
+  await t.test('a second event under a sequence number is found, at any page boundary of the export', () =>
+    findRepeatedNumber(started),
+  )
+  await t.test('signatures reveal a cut tail, a reset head and a rewritten log', () => findCutOrRewritten(started))
 })
 
-async function asItIs({ kit, verify, run, file }: Started): Promise<void> {
+async function verifyUnchanged({ kit, verify, run, file }: Started): Promise<void> {
   const first = await verify('--server')
   assert.deepEqual([first.code, first.said.checkpoint], [0, null], 'a record that has just begun')
   await fillRecord(kit, 450)
@@ -85,7 +89,7 @@ async function asItIs({ kit, verify, run, file }: Started): Promise<void> {
   assert.equal(again.code, 0, again.err)
 }
 
-async function byOtherKeys({ kit, verify, run, file }: Started): Promise<void> {
+async function verifyAfterKeyChange({ kit, verify, run, file }: Started): Promise<void> {
   await writeFile(file('trusted.json'), (await run('trust', 'show', '--json')).out)
   const old = (await kit.admin.listSigners({ query: { purpose: 'audit-checkpoint' } })).items[0]!
   const next = await kit.admin.createSigner({ body: { purpose: 'audit-checkpoint' } })
@@ -104,7 +108,7 @@ async function byOtherKeys({ kit, verify, run, file }: Started): Promise<void> {
 }
 
 const evidence = ['audit_log', 'audit_heads', 'audit_checkpoints']
-async function changedAt({ kit, verify }: Started): Promise<void> {
+async function locateChangedRows({ kit, verify }: Started): Promise<void> {
   await fillRecord(kit, 20)
   const size = await checkpointNow(kit)
   await fillRecord(kit, 4)
@@ -154,7 +158,7 @@ const beside: [change: string, why: RegExp][] = [
   [`record = jsonb_set(record::jsonb, '{actor,name}', '5')::text`, /column actor_name_key/],
   [`record = replace(record, 'Zoë', '\\ud800')`, /column|no event|not written/],
 ]
-async function changedBeside({ kit, verify }: Started): Promise<void> {
+async function locateChangedColumns({ kit, verify }: Started): Promise<void> {
   await fillRecord(kit, 5)
   const place = (await kit.admin.listAuditEvents({ query: { kind: 'api_key.used', text: 'Zoë', limit: 1 } })).items[0]!
     .seq
@@ -178,7 +182,7 @@ async function changedBeside({ kit, verify }: Started): Promise<void> {
   assert.equal((await verify('--server')).code, 0)
 }
 
-async function twice({ kit, verify }: Started): Promise<void> {
+async function findRepeatedNumber({ kit, verify }: Started): Promise<void> {
   await fillRecord(kit, 500)
   const row = `actor_id, actor_name_key, target_id, target_name_key, source_ip, request_id, record, hash from audit_log`
   for (const place of [499, 500]) {
@@ -192,7 +196,7 @@ async function twice({ kit, verify }: Started): Promise<void> {
   }
 }
 
-async function cut({ kit, verify, file }: Started): Promise<void> {
+async function findCutOrRewritten({ kit, verify, file }: Started): Promise<void> {
   await fillRecord(kit, 20)
   const size = await checkpointNow(kit)
   assert.equal((await verify('--server', '--keep', file('kept.txt'))).code, 0)

@@ -40,7 +40,7 @@ const withoutIdle = (me: Record<string, unknown>) => ({
   session: { ...(me.session as object), idle_expires_at: '' },
 })
 
-async function eachView(kit: Kit) {
+async function getEachView(kit: Kit) {
   const browser = await signedIn(kit)
   const me = (await browser.get('/v1/admin/me')).json
   assert.ok(paths.length >= 11 && new Set(paths).size === paths.length)
@@ -79,7 +79,7 @@ async function eachView(kit: Kit) {
 }
 
 /** The name of a user or a tenant may hold any text. */
-async function noTextEndsTheBlock(kit: Kit) {
+async function escapeDataBlock(kit: Kit) {
   const name = '</script><!--<script> &lt; "'
   const user_id = await makeUser(kit, 'eve')
   await kit.admin.changeUser({ body: { operation: 'update', user_id, user: { display_name: name } } })
@@ -88,7 +88,7 @@ async function noTextEndsTheBlock(kit: Kit) {
   assert.equal(text.match(/<\/script>/g)?.length, 2)
 }
 
-async function looks(kit: Kit) {
+async function applyLooks(kit: Kit) {
   const browser = await signedIn(kit)
   const attributes = async (path: string) => /<html ([^>]*)>/.exec((await browser.get(path)).text)?.[1]
   const wish = (theme: string, density: string) => {
@@ -111,7 +111,7 @@ async function looks(kit: Kit) {
     assert.match(got.text, /<html lang="en" data-theme="dark" data-density="roomy">/)
 }
 
-async function files(kit: Kit) {
+async function getFiles(kit: Kit) {
   const browser = await signedIn(kit)
   const pages = [await browser.get('/admin'), await browser.get('/admin/login')]
   const addresses = [...new Set(pages.flatMap(({ text }) => addressesIn(text)))]
@@ -166,7 +166,7 @@ async function files(kit: Kit) {
   assert.deepEqual([unknown.status, unknown.json.error], [404, 'not_found'], 'never a page')
 }
 
-async function compressedCopies(kit: Kit) {
+async function getCompressedCopies(kit: Kit) {
   const { text } = await openBrowser(kit).get('/admin/login')
   const [address = ''] = addressesIn(text).filter((a) => a.endsWith('.css'))
   const plain = await bytesOf(kit, address)
@@ -186,7 +186,7 @@ async function compressedCopies(kit: Kit) {
   }
 }
 
-/** The paths below /admin that the router answers a GET at. */
+/** The paths below /admin with a GET route. */
 function pagesOf(kit: Kit): string[] {
   const above: string[] = []
   return kit.app.http
@@ -202,7 +202,7 @@ function pagesOf(kit: Kit): string[] {
 }
 
 /** Requests every page of the router, signed out and signed in. */
-async function allPages(kit: Kit) {
+async function getAllPages(kit: Kit) {
   const inside = await signedIn(kit)
   const known = pagesOf(kit).filter((path) => !path.includes('*'))
   for (const path of ['/admin', '/admin/login', '/admin/password', '/admin/second-factor', '/admin/signed-out'])
@@ -227,8 +227,17 @@ async function signOutByFetch(kit: Kit) {
 
 test('the pages and files of the web console', async (t) => {
   const kit = await startKit(t)
-  for (const part of [eachView, noTextEndsTheBlock, looks, files, compressedCopies, allPages, signOutByFetch])
-    await t.test(part.name, () => part(kit))
+  await t.test('each view gets the page of the console; a browser without a session gets the sign-in', () =>
+    getEachView(kit),
+  )
+  await t.test('a display name cannot end the data block of the page', () => escapeDataBlock(kit))
+  await t.test('every page has the theme and density of the cookies, and ignores other values', () => applyLooks(kit))
+  await t.test('files have their type, strict headers and a tag for each coding, and no others are served', () =>
+    getFiles(kit),
+  )
+  await t.test('compressed copies hold the bytes of the file', () => getCompressedCopies(kit))
+  await t.test('every page of the router is strict, signed out and signed in', () => getAllPages(kit))
+  await t.test('a script can sign out by fetch', () => signOutByFetch(kit))
 })
 
 test('the requested address is opened after a forced change of password and second factor', async (t: TestContext) => {

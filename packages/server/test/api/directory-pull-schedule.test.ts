@@ -17,11 +17,11 @@ test('a cancelled pull', async (t) => {
     request: (...given) => usual.request(...given).catch((e) => delay(500).then(() => Promise.reject(e))),
   }
   const kit = await startKit(t, { config, outbound: slowToLetGo })
-  await t.test('a run that is cancelled, or whose source is changed, applies nothing', () => cancelled(kit))
-  await t.test('a run requested while a cancelled one still ends is started afterwards', () => again(kit))
+  await t.test('a run that is cancelled, or whose source is changed, applies nothing', () => cancelRun(kit))
+  await t.test('a run requested while a cancelled one still ends is started afterwards', () => requestAgain(kit))
 })
 
-async function cancelled(kit: Kit): Promise<void> {
+async function cancelRun(kit: Kit): Promise<void> {
   const { admin } = kit
   const keycloak = await startKeycloak(kit)
   populateKeycloak(keycloak)
@@ -64,7 +64,7 @@ async function cancelled(kit: Kit): Promise<void> {
   assert.deepEqual([over.status, /this run is applied/.test(over.text)], [422, true])
 }
 
-async function again(kit: Kit): Promise<void> {
+async function requestAgain(kit: Kit): Promise<void> {
   const { admin } = kit
   const keycloak = await startKeycloak(kit)
   populateKeycloak(keycloak)

@@ -28,12 +28,15 @@ test('limits of directories', async (t) => {
       const adminKey = await kit.keyFor('tenant_admin', tenant)
       await work({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) })
     })
-  await part('twenty concurrent snapshots on two replicas are each applied whole in order of time, or refused', atOnce)
-  await part('a directory of another tenant is not found, by name or by run', ofAnother)
-  await part('an interrupted run leaves only its failure', dies)
+  await part(
+    'twenty concurrent snapshots on two replicas are each applied whole in order of time, or refused',
+    pushConcurrently,
+  )
+  await part('a directory of another tenant is not found, by name or by run', readOtherTenant)
+  await part('an interrupted run leaves only its failure', interruptRun)
   await t.test(
     'a directory can neither remove the last administrator nor give a weak caller power over stronger users',
-    () => byAdministrators(kit),
+    () => limitAdministrators(kit),
   )
 })
 
@@ -81,7 +84,7 @@ test('a user suspended by a run is refused on every replica at once: session, de
   assert.deepEqual((await admin.listSessions()).items, [])
 })
 
-async function byAdministrators(kit: Kit): Promise<void> {
+async function limitAdministrators(kit: Kit): Promise<void> {
   const { admin } = kit
   await push(admin, snapshotOf(people(10)))
   const ids = await idsOf(kit)
@@ -143,7 +146,7 @@ async function byRecycledIds(kit: Kit, ids: ReadonlyMap<string | null, string>):
   assert.equal((await ofTenant.getUser({ params: { user_id: sole } })).status, 'active')
 }
 
-async function atOnce(kit: Kit): Promise<void> {
+async function pushConcurrently(kit: Kit): Promise<void> {
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica)) as [Client, Client]
   const once = snapshotOf(people(5), [group('all', people(5))])
   const same = await times(20, (i) => push(clients[i % 2 ? 1 : 0], once))
@@ -175,7 +178,7 @@ async function atOnce(kit: Kit): Promise<void> {
   assert.equal((await kit.admin.listGroups()).items[0]?.member_count, 24)
 }
 
-async function ofAnother(kit: Kit): Promise<void> {
+async function readOtherTenant(kit: Kit): Promise<void> {
   const theirs = await kit.as('tenant_admin', await kit.newTenant())
   await push(kit.admin, snapshotOf(people(5), [group('a', people(5))]))
   const run = await push(theirs, snapshotOf(people(3), [group('a', people(3))]))
@@ -188,7 +191,7 @@ async function ofAnother(kit: Kit): Promise<void> {
   await assert.rejects(kit.admin.undoDirectoryRun({ params, body: {} }), { status: 404 })
 }
 
-async function dies(kit: Kit): Promise<void> {
+async function interruptRun(kit: Kit): Promise<void> {
   const { admin } = kit
   await push(admin, snapshotOf(people(20), [group('all', people(20))]))
   const owner = new pg.Client({ connectionString: kit.databaseUrl })

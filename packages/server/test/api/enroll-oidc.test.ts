@@ -22,17 +22,19 @@ const device = { name: 'phone', platform: 'ios' }
 
 test('enrollment by an OpenID provider', async (t) => {
   const w = await start(t)
-  await t.test('every invalid proof gets the same 401, and only the audit event has the reason', () => unproven(w))
-  await t.test('a person who signs in at the provider enrolls a device of their own', () => ownDevice(w))
-  await t.test('a code of a public client enrolls like an ID token', () => byCode(w))
-  await t.test('groups that the provider could not supply stay unchanged', () => unknownGroups(w))
-  await t.test('a disabled provider, one without enrollment, and a suspended user get the same 401', () =>
-    notAdmitted(w),
+  await t.test('every invalid proof gets the same 401, and only the audit event has the reason', () =>
+    refuseInvalidProofs(w),
   )
-  await t.test('a change of a provider during a request applies to that request', () => onTheWay(w))
+  await t.test('a person who signs in at the provider enrolls a device of their own', () => enrollOwnDevice(w))
+  await t.test('a code of a public client enrolls like an ID token', () => enrollByCode(w))
+  await t.test('groups that the provider could not supply stay unchanged', () => keepUnknownGroups(w))
+  await t.test('a disabled provider, one without enrollment, and a suspended user get the same 401', () =>
+    refuseDisabledProvider(w),
+  )
+  await t.test('a change of a provider during a request applies to that request', () => changeDuringRequest(w))
 })
 
-async function unproven(w: World): Promise<void> {
+async function refuseInvalidProofs(w: World): Promise<void> {
   const { kit, clock } = w
   const now = Math.floor(clock.now().getTime() / 1000)
   const thief = newKey()
@@ -87,7 +89,7 @@ async function unproven(w: World): Promise<void> {
   assert.deepEqual([...answers].length, 1, [...answers].join('\n'))
 }
 
-async function ownDevice(w: World): Promise<void> {
+async function enrollOwnDevice(w: World): Promise<void> {
   const { kit, provider, user } = w
   const listed = await call(kit, contract.listEnrollmentProviders, bearer(w.token))
   assert.deepEqual(listed.json.items, [
@@ -135,7 +137,7 @@ async function ownDevice(w: World): Promise<void> {
   assert.ok(!secrets.some((s) => told.includes(s)))
 }
 
-async function unknownGroups(w: World): Promise<void> {
+async function keepUnknownGroups(w: World): Promise<void> {
   const { kit, idp, provider } = w
   const params = { provider_id: provider.provider_id }
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'engineers' } } })
@@ -160,7 +162,7 @@ async function unknownGroups(w: World): Promise<void> {
   await changeIdentityProvider(kit.admin, { params }, { provisioning: 'none', group_mappings: [] })
 }
 
-async function byCode(w: World): Promise<void> {
+async function enrollByCode(w: World): Promise<void> {
   const challenge = await challengeOf(w)
   const key = newKey()
   const grant = { client_id: 'laptop', redirect_uri: 'http://127.0.0.1:3/callback', code_verifier: 'v'.repeat(43) }
@@ -188,7 +190,7 @@ async function byCode(w: World): Promise<void> {
     assert.equal((await attempt(w, { challenge: next, key: newKey(), body })).status, 422)
 }
 
-async function notAdmitted(w: World): Promise<void> {
+async function refuseDisabledProvider(w: World): Promise<void> {
   const { kit, provider, user } = w
   const { provider_id } = provider
   const set = async (fields: { enabled?: boolean; enrollment?: boolean }) => {
@@ -210,7 +212,7 @@ async function notAdmitted(w: World): Promise<void> {
   assert.equal((await fresh(w)).status, 201)
 }
 
-async function onTheWay(w: World): Promise<void> {
+async function changeDuringRequest(w: World): Promise<void> {
   const { kit, idp, provider } = w
   const challenge = await challengeOf(w)
   const key = newKey()

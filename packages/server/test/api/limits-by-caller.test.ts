@@ -37,10 +37,10 @@ test('limits of a person apply to everything that acts for the person', async (t
   const callers: Callers = { ...keys, 'a session of long ago': (sent) => stale.request(sent) }
 
   await t.test('operations on the own account are limited for each caller of a person', () =>
-    operations(kit, callers, { root, ...provider }),
+    limitOperations(kit, callers, { root, ...provider }),
   )
-  await t.test('settings are limited for each caller of a person', () => settings(kit, keys))
-  await t.test('an approval is limited for each caller of a person', () => approval(kit, keys, stale))
+  await t.test('settings are limited for each caller of a person', () => limitSettings(kit, keys))
+  await t.test('an approval is limited for each caller of a person', () => limitApproval(kit, keys, stale))
   await t.test('a caller that acts for no person is not limited, and a session with fresh proof passes', async () => {
     const robot = await serviceAccount(kit, asAdmin(kit), 'free-robot')
     const free = byKey(kit, secretOf(await keyFor(asAdmin(kit), robot)))
@@ -67,7 +67,7 @@ test('limits of a person apply to everything that acts for the person', async (t
     assert.deepEqual([repeated.status, repeated.headers['idempotency-replayed']], [200, 'true'], repeated.text)
     assert.equal((await kit.admin.getUser({ params: { user_id: root } })).break_glass, false)
   })
-  await t.test('the lock of a person applies to each of their callers', () => locked(kit, callers, root))
+  await t.test('the lock of a person applies to each of their callers', () => lockPerson(kit, callers, root))
 })
 
 const asAdmin = (kit: Kit): Ask => byKey(kit, kit.adminKey)
@@ -157,7 +157,11 @@ async function setStrict(kit: Kit): Promise<void> {
 }
 
 /** Operations that name a user, sent by callers who are that user or act for them. */
-async function operations(kit: Kit, callers: Callers, { root, provider_id }: { root: string; provider_id: string }) {
+async function limitOperations(
+  kit: Kit,
+  callers: Callers,
+  { root, provider_id }: { root: string; provider_id: string },
+) {
   const generate = { user_id: root, generate: true }
   const another = await makeUser(kit, 'another', ['viewer'])
   const user = { user_id: root }
@@ -228,7 +232,7 @@ const namingUsers = () =>
     .map(([name]) => name)
     .sort()
 
-async function settings(kit: Kit, keys: Callers): Promise<void> {
+async function limitSettings(kit: Kit, keys: Callers): Promise<void> {
   const wrong: string[] = []
   for (const [who, ask] of Object.entries(keys))
     for (const { section, field, binds, value } of eachLimit()) {
@@ -243,7 +247,7 @@ async function settings(kit: Kit, keys: Callers): Promise<void> {
   assert.deepEqual(await kit.admin.getSecuritySettings(), strict)
 }
 
-async function locked(kit: Kit, callers: Callers, root: string): Promise<void> {
+async function lockPerson(kit: Kit, callers: Callers, root: string): Promise<void> {
   const target = { type: 'user' as const, id: root }
   const robot = callers['a service account made in person']!
   const json = { target, reason: 'a service account may stop the person who made it' }
@@ -261,7 +265,7 @@ async function locked(kit: Kit, callers: Callers, root: string): Promise<void> {
 }
 
 /** A person can't approve runs that they requested by their key or by an account of theirs. */
-async function approval(kit: Kit, keys: Callers, person: Person): Promise<void> {
+async function limitApproval(kit: Kit, keys: Callers, person: Person): Promise<void> {
   const { items } = await kit.admin.listSigners({ query: { purpose: 'policy', state: 'active' } })
   for (const [who, ask] of Object.entries(keys)) {
     const json = { playbook: 'signing_key_compromise', params: { signer_id: items[0]!.signer_id }, reason: who }

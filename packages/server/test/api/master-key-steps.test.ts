@@ -22,7 +22,7 @@ import {
 } from '../master-keys.ts'
 import { until } from '../promptly.ts'
 
-const refusesToStart = (kit: Kit, file: File, why: RegExp) =>
+const assertStartRefused = (kit: Kit, file: File, why: RegExp) =>
   assert.rejects(kit.startReplica(file), (e: unknown) => {
     assert.ok(e instanceof MasterKeyError, String(e))
     assert.match(e.message, why)
@@ -37,7 +37,7 @@ test('a start with a skipped rotation step is refused with the reason', async (t
   const challenge = mintChallenge(kit.peppers, kit.tenant, new Date(Date.now() + 60_000)).token
 
   await t.test('a key that another replica cannot read is not used for writing', async () => {
-    await refusesToStart(kit, writesB, new RegExp(`can not read the master key ${idOf.b}: put its line last`))
+    await assertStartRefused(kit, writesB, new RegExp(`can not read the master key ${idOf.b}: put its line last`))
     assert.deepEqual(await keysIn(kit), [idOf.a])
   })
   const reads = await kit.startReplica(readsB)
@@ -45,13 +45,17 @@ test('a start with a skipped rotation step is refused with the reason', async (t
   const writes = await kit.startReplica(writesB)
 
   await t.test('a replica without the current writing key does not start', () =>
-    refusesToStart(kit, onlyA, new RegExp(`The master key ${idOf.b} is in use and not in HOLDFAST_MASTER_KEY_FILE`)),
+    assertStartRefused(
+      kit,
+      onlyA,
+      new RegExp(`The master key ${idOf.b} is in use and not in HOLDFAST_MASTER_KEY_FILE`),
+    ),
   )
   await t.test('a replica without a key that is still needed does not start, and names the key', () =>
-    refusesToStart(kit, onlyB, new RegExp(`The master key ${idOf.a} is in use`)),
+    assertStartRefused(kit, onlyB, new RegExp(`The master key ${idOf.a} is in use`)),
   )
   await t.test('a replica that knows neither key does not start', () =>
-    refusesToStart(kit, secretsOf('a stranger'), /is in use and not in/),
+    assertStartRefused(kit, secretsOf('a stranger'), /is in use and not in/),
   )
 
   await t.test('a key stays needed while a replica still writes under it', async () => {
@@ -65,7 +69,11 @@ test('a start with a skipped rotation step is refused with the reason', async (t
     })
   })
   await t.test('a replaced key is not used for writing again', () =>
-    refusesToStart(kit, readsB, new RegExp(`The master key ${idOf.a} was replaced by ${idOf.b}: put that one first`)),
+    assertStartRefused(
+      kit,
+      readsB,
+      new RegExp(`The master key ${idOf.a} was replaced by ${idOf.b}: put that one first`),
+    ),
   )
   await t.test('a token without a row is valid as long as its master key is present', async () => {
     assert.equal(readToken(writes.peppers, challenge)?.version, 1)

@@ -9,23 +9,25 @@ import { bearer, call, deviceCaller, enrollRaw, operation } from '../world.ts'
 
 test('content of an assertion', async (t) => {
   const kit = await startKit(t)
-  await t.test('an assertion is made from the report, and names checks without their conditions', () => vouched(kit))
-  await t.test('a nonce is 8 to 64 bytes in canonical base64url, and is returned unchanged', () => byNonce(kit))
-  await t.test('an assertion is no credential, and a credential no assertion', () => noCredential(kit))
+  await t.test('an assertion is made from the report, and names checks without their conditions', () =>
+    assertFromReport(kit),
+  )
+  await t.test('a nonce is 8 to 64 bytes in canonical base64url, and is returned unchanged', () => returnNonce(kit))
+  await t.test('an assertion is no credential, and a credential no assertion', () => refuseAsCredential(kit))
 })
 
 test('lifetime of an assertion', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now, replicas: 2 })
   await t.test('a stale report is never affirming, and an affirmation ends with the hour of its report', () =>
-    stale(kit, clock),
+    endWithReport(kit, clock),
   )
   await t.test('an assertion without a nonce is shared for half of its life, until its content changes', () =>
-    shared(kit, clock),
+    shareWithoutNonce(kit, clock),
   )
 })
 
-async function vouched(kit: Kit): Promise<void> {
+async function assertFromReport(kit: Kit): Promise<void> {
   const laptop = await enroll(kit, 'laptop')
   const standing = async () => {
     const { status, reasons, assertion } = await laptop.client.postureAssertion()
@@ -44,7 +46,7 @@ async function vouched(kit: Kit): Promise<void> {
     kit.admin.listDevices({ query: { posture: 'unknown', q: 'laptop' } }),
   ])
   const verdicts = [answered.verdict, shown.posture.verdict, explained.verdict, listed.items[0]?.posture.verdict]
-  assert.deepEqual(new Set(verdicts), new Set(['unknown']), 'nor does any other place vouch for it')
+  assert.deepEqual(new Set(verdicts), new Set(['unknown']), 'no other field affirms it')
 
   await publishChecks(kit, {
     disk,
@@ -110,7 +112,7 @@ async function vouched(kit: Kit): Promise<void> {
     )
 }
 
-async function byNonce(kit: Kit): Promise<void> {
+async function returnNonce(kit: Kit): Promise<void> {
   const laptop = await enrollRaw(kit, (await kit.admin.generateToken({ body: {} })).secret)
   const of = (bytes: number) => randomBytes(bytes).toString('base64url')
   const spelled = of(16)
@@ -140,7 +142,7 @@ async function byNonce(kit: Kit): Promise<void> {
   }
 }
 
-async function noCredential(kit: Kit): Promise<void> {
+async function refuseAsCredential(kit: Kit): Promise<void> {
   const laptop = await enrollRaw(kit, (await kit.admin.generateToken({ body: {} })).secret)
   const { assertion } = (await assertionOf(kit, laptop)).json as { assertion: string }
   const asCredential = [bearer(assertion), deviceCaller(assertion, laptop.key)]
@@ -154,7 +156,7 @@ async function noCredential(kit: Kit): Promise<void> {
 }
 
 type Clock = ReturnType<typeof createClock>
-async function stale(kit: Kit, clock: Clock): Promise<void> {
+async function endWithReport(kit: Kit, clock: Clock): Promise<void> {
   const laptop = await enroll(kit, 'laptop', { now: clock.now })
   await publishChecks(kit, { disk: { ...disk, freshness_seconds: 86_400 } })
   const { reported_at } = await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
@@ -180,7 +182,7 @@ async function stale(kit: Kit, clock: Clock): Promise<void> {
   assert.deepEqual([stale.status, ...reasonsOf(stale.reasons)], ['warning', 'stale_report', 'check_unknown disk'])
 }
 
-async function shared(kit: Kit, clock: Clock): Promise<void> {
+async function shareWithoutNonce(kit: Kit, clock: Clock): Promise<void> {
   const laptop = await enroll(kit, 'laptop', { now: clock.now })
   const query = { device_id: laptop.id }
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))

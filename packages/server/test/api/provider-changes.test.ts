@@ -16,15 +16,19 @@ type Given = Parameters<typeof changeIdentityProvider>[2]
 test('a change of a provider counts as a change of its users', async (t) => {
   const theirs = Object.assign(await startSamlIdp(t), { keys: [anotherKey] })
   const world = await startSaml(t, { settings: { provisioning: 'none' } })
-  await t.test('a key set by a weaker administrator opens no session of a stronger person', () => attack(world, theirs))
-  await t.test('a concurrent link is seen by the change of its provider, or comes after it', () => race(world))
+  await t.test('a key set by a weaker administrator opens no session of a stronger person', () =>
+    changeKeyAsWeaker(world, theirs),
+  )
+  await t.test('a concurrent link is seen by the change of its provider, or comes after it', () =>
+    linkDuringChange(world),
+  )
   await t.test('each provider setting is judged, narrows access, or is a name', () => eachSetting(world.kit))
   await t.test('each role is checked for each way to create or change a provider', () => eachRole(world))
 })
 
 const link = (kit: Kit, provider_id: string, user_id: string, subject: string) =>
   kit.admin.linkUserIdentity({ params: { user_id }, body: { provider_id, subject } })
-async function attack(world: SamlWorld, theirs: Awaited<ReturnType<typeof startSamlIdp>>) {
+async function changeKeyAsWeaker(world: SamlWorld, theirs: Awaited<ReturnType<typeof startSamlIdp>>) {
   const { kit, clock, idp, provider, params, acs, away, signIn, reasons } = world
   const root = await makeUser(kit, 'root', ['platform_admin'])
   const weak = await makeUser(kit, 'weak', ['viewer'])
@@ -94,7 +98,7 @@ async function attack(world: SamlWorld, theirs: Awaited<ReturnType<typeof startS
   assert.equal(await statusOf(security.testIdentityProvider({ params: { provider_id: again.provider_id } })), 200)
 }
 
-async function race({ kit, provider, params }: SamlWorld) {
+async function linkDuringChange({ kit, provider, params }: SamlWorld) {
   const late = await makeUser(kit, 'late', ['platform_admin'])
   const { user_id: root } = (await kit.admin.listUsers({ query: { q: 'root' } })).items[0]!
   const unlink = (user_id: string, subject: string) =>

@@ -16,26 +16,30 @@ const mayHandOut = (own: Role, other: Role) =>
 
 test('roles and grants', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('a role is granted and revoked once, and takes effect on every replica at once', () => countsAtOnce(kit))
-  await t.test('roles list their permissions, and grants their holders, by page and filter', () => whoHolds(kit))
+  await t.test('a role is granted and revoked once, and takes effect on every replica at once', () =>
+    grantAndRevoke(kit),
+  )
+  await t.test('roles list their permissions, and grants their holders, by page and filter', () =>
+    listRolesAndGrants(kit),
+  )
   await t.test(
     'a caller can grant and revoke only roles within its own permissions, and every attempt is recorded',
-    () => within(kit),
+    () => grantWithinPermissions(kit),
   )
   await t.test('a caller cannot change roles of a stronger user; a user of another tenant is not found', () =>
-    untouched(kit),
+    refuseStrongerUser(kit),
   )
   await t.test('a grant warns about other callers who set the sign-in of the user', () => warnsOfSetters(kit))
-  await t.test('a session cannot raise its own permissions', () => ownSession(kit))
+  await t.test('a session cannot raise its own permissions', () => refuseOwnSession(kit))
   await t.test('of twenty concurrent removals of the last two administrators, one administrator stays', () =>
-    lastOfTwo(kit),
+    removeLastTwo(kit),
   )
   await t.test('the last administrator can be removed when another exists, and a suspended one does not count', () =>
-    lastGoes(kit),
+    removeFormerLast(kit),
   )
 })
 
-async function countsAtOnce(kit: Kit): Promise<void> {
+async function grantAndRevoke(kit: Kit): Promise<void> {
   const user_id = await makeUser(kit, 'ana')
   const person = await signInAs(kit, 'ana')
   for (const replica of kit.replicas) assert.equal((await person.get('/v1/admin/users', replica)).status, 403)
@@ -97,7 +101,7 @@ async function warnsOfSetters(kit: Kit): Promise<void> {
   assert.deepEqual((await grant(user_id, 'viewer')).warnings, [], 'older than 7 days')
 }
 
-async function whoHolds(kit: Kit): Promise<void> {
+async function listRolesAndGrants(kit: Kit): Promise<void> {
   const { items } = await kit.admin.listRoles()
   assert.deepEqual(
     items.map((r) => r.role),
@@ -125,7 +129,7 @@ async function whoHolds(kit: Kit): Promise<void> {
   assert.deepEqual((await foreign.listGrants()).items, [])
 }
 
-async function within(kit: Kit): Promise<void> {
+async function grantWithinPermissions(kit: Kit): Promise<void> {
   const user_id = await makeUser(kit, 'target')
   await makeUser(kit, 'who-stays', ['tenant_admin'])
   let refusals = 0
@@ -152,7 +156,7 @@ async function within(kit: Kit): Promise<void> {
   assert.deepEqual((await kit.admin.getUser({ params: { user_id } })).roles, [])
 }
 
-async function untouched(kit: Kit): Promise<void> {
+async function refuseStrongerUser(kit: Kit): Promise<void> {
   const stronger = await makeUser(kit, 'root', ['platform_admin', 'viewer'])
   const tenantAdmin = await kit.as('tenant_admin')
   for (const change of [tenantAdmin.grantRole, tenantAdmin.revokeRole])
@@ -162,7 +166,7 @@ async function untouched(kit: Kit): Promise<void> {
     await assert.rejects(foreign.grantRole({ body: { user_id, role: 'viewer' } }), refusedWith(404))
 }
 
-async function ownSession(kit: Kit): Promise<void> {
+async function refuseOwnSession(kit: Kit): Promise<void> {
   const ids = new Set<string>()
   for (const role of roleNames) {
     if (role === 'platform_admin') continue
@@ -193,7 +197,7 @@ const twoAdmins = async (kit: Kit) => {
   return { query, ids, key: await kit.keyFor('tenant_admin', tenant) }
 }
 
-async function lastOfTwo(kit: Kit): Promise<void> {
+async function removeLastTwo(kit: Kit): Promise<void> {
   for (let round = 0; round < 3; round++) {
     const { query, ids, key } = await twoAdmins(kit)
     const done = await Promise.allSettled(
@@ -216,7 +220,7 @@ async function lastOfTwo(kit: Kit): Promise<void> {
   }
 }
 
-async function lastGoes(kit: Kit): Promise<void> {
+async function removeFormerLast(kit: Kit): Promise<void> {
   const { query, ids, key } = await twoAdmins(kit)
   const own = kit.clientFor(key)
   const [a, b] = ids as [string, string]

@@ -18,14 +18,14 @@ test('rules about sets', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   await t.test('a thing that may exist once exists once, after twenty concurrent attempts on two replicas', () =>
-    ofTwenty(kit, clock),
+    createOnce(kit, clock),
   )
   await t.test('a tenant keeps an administrator through concurrent changes of two', async () => {
     assert.equal((await raceForAdministrators(kit, 12)).without, 0)
   })
 })
 
-async function ofTwenty(kit: Kit, clock: ReturnType<typeof createClock>): Promise<void> {
+async function createOnce(kit: Kit, clock: ReturnType<typeof createClock>): Promise<void> {
   const { admin } = kit
   await changeSecuritySettings(admin, { login: { lockout_threshold: 1000, max_failures_per_ip: 10_000 } })
   const users = await times(4, async (i) => {

@@ -11,17 +11,21 @@ import { answeringBoth, requestIn, type SamlWorld, startSaml } from '../saml.ts'
 
 test('sign-in by SAML', async (t) => {
   const world = await startSaml(t, { replicas: 2 })
-  await t.test('a person with a linked account signs in, and the event says by which provider', () => linked(world))
-  await t.test('of twenty concurrent posts of one response on two replicas, one starts a session', () => twenty(world))
+  await t.test('a person with a linked account signs in, and the event says by which provider', () =>
+    signInLinkedUser(world),
+  )
+  await t.test('of twenty concurrent posts of one response on two replicas, one starts a session', () =>
+    postConcurrently(world),
+  )
   await t.test('every invalid response gets the same page, and only the audit event has the reason', () =>
-    unproven(world),
+    refuseInvalidResponses(world),
   )
   await t.test('attributes of Entra ID create a user in the named groups, and an overage of groups is refused', () =>
-    byAttributes(world),
+    createByAttributes(world),
   )
 })
 
-async function linked({ kit, provider, params, set, signIn, acs }: SamlWorld) {
+async function signInLinkedUser({ kit, provider, params, set, signIn, acs }: SamlWorld) {
   await set({ provisioning: 'none' })
   const user_id = await makeUser(kit, 'somebody', ['auditor'])
   await kit.admin.linkUserIdentity({
@@ -79,7 +83,7 @@ async function linked({ kit, provider, params, set, signIn, acs }: SamlWorld) {
   await kit.heard()
 }
 
-async function twenty({ kit, acs, away, answer }: SamlWorld) {
+async function postConcurrently({ kit, acs, away, answer }: SamlWorld) {
   const browser = openBrowser(kit)
   const form = answer(await away(browser))
   const answers = await times(20, (i) => browser.post(acs, form, kit.replicas[i % 2]))
@@ -106,7 +110,7 @@ const entra = {
   'http://schemas.microsoft.com/identity/claims/displayname': 'Anna',
 }
 
-async function byAttributes({ kit, idp, set, signIn, reasons }: SamlWorld) {
+async function createByAttributes({ kit, idp, set, signIn, reasons }: SamlWorld) {
   const made = await kit.admin.createIdentityProvider({
     body: { name: 'Entra', kind: 'saml', saml: { metadata_url: idp.url, preset: 'entra_id' } },
   })
@@ -150,7 +154,7 @@ function wrapped(key: Parameters<typeof signed>[2]) {
   }
 }
 
-async function unproven({ kit, idp, acs, away, answer, clock, reasons }: SamlWorld) {
+async function refuseInvalidResponses({ kit, idp, acs, away, answer, clock, reasons }: SamlWorld) {
   assert.match(acs, /^\/admin\/login\/saml\/acs\/idp-\w+$/)
   const stranger = rsaKey()
   const was = (from: string | RegExp, to: string) => (xml: string) => {

@@ -130,11 +130,11 @@ test('end of device certificates', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   await publish(kit, [rule('all', { any: true })])
-  await t.test('revocation lists', (t) => listed(t, kit, clock))
-  await t.test('rotation and revocation', (t) => rotated(t, kit, clock))
+  await t.test('revocation lists', (t) => issueLists(t, kit, clock))
+  await t.test('rotation and revocation', (t) => rotateAndRevoke(t, kit, clock))
 })
 
-async function listed(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
+async function issueLists(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
   const device = await enroll(kit, 'laptop', { now: clock.now })
   const { secret } = await withGateway(kit)
   const gateway = kit.clientFor(secret)
@@ -177,7 +177,7 @@ async function listed(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
   })
 }
 
-async function rotated(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
+async function rotateAndRevoke(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
   const device = await enroll(kit, 'laptop', { now: clock.now })
   const [here, there] = [kit.admin, kit.clientFor(kit.adminKey, kit.replicas[1]!)]
   const first = await device.client.issueSpc({ body: { csr: await newCsr() } })

@@ -11,21 +11,25 @@ import { challengeFrom } from '../world.ts'
 
 test('lifecycle of tenants', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('a tenant is created with its administrator and keys, and recorded in both tenants', () => made(kit))
-  await t.test('of twenty concurrent creations of one tenant on two replicas, one succeeds', () => once(kit))
-  await t.test('a renamed tenant is not found by its old name', () => renamed(kit))
+  await t.test('a tenant is created with its administrator and keys, and recorded in both tenants', () =>
+    createTenant(kit),
+  )
+  await t.test('of twenty concurrent creations of one tenant on two replicas, one succeeds', () =>
+    createConcurrently(kit),
+  )
+  await t.test('a renamed tenant is not found by its old name', () => renameTenant(kit))
   await t.test('the tenant of the deployment cannot be stopped, and callers cannot stop their own tenant', () =>
-    stays(kit),
+    refuseStops(kit),
   )
   await t.test('an API key for another tenant ends with the tenant of the administrator who created it', () =>
-    ofPartner(kit),
+    useKeyForOtherTenant(kit),
   )
   await t.test('every credential of a suspended tenant is refused on every replica until it is reactivated', () =>
-    suspended(kit),
+    suspendTenant(kit),
   )
 })
 
-async function made(kit: Kit): Promise<void> {
+async function createTenant(kit: Kit): Promise<void> {
   const made = await kit.admin.changeTenant({ body: acme })
   assert.deepEqual([made.changed, made.tenant.status, made.tenant.limits], [true, 'active', { users: 5 }])
   const { administrator } = made
@@ -78,7 +82,7 @@ async function made(kit: Kit): Promise<void> {
   )
 }
 
-async function once(kit: Kit): Promise<void> {
+async function createConcurrently(kit: Kit): Promise<void> {
   const answers = await times(20, (i) =>
     call(
       kit.replicas[i % 2] ? { ...kit, ...kit.replicas[i % 2]! } : kit,
@@ -106,7 +110,7 @@ async function once(kit: Kit): Promise<void> {
   )
 }
 
-async function renamed(kit: Kit): Promise<void> {
+async function renameTenant(kit: Kit): Promise<void> {
   const { tenant } = await makeTenant(kit, 'renamed')
   const { tenant_id } = tenant
   const signIn = (username: string, replica = kit.replicas[1]!) =>
@@ -125,7 +129,7 @@ async function renamed(kit: Kit): Promise<void> {
   )
 }
 
-async function stays(kit: Kit): Promise<void> {
+async function refuseStops(kit: Kit): Promise<void> {
   const own = encodeId('tenant', kit.tenant)
   for (const name of ['suspend', 'delete'] as const)
     await assert.rejects(
@@ -149,7 +153,7 @@ async function stays(kit: Kit): Promise<void> {
   )
 }
 
-async function ofPartner(kit: Kit): Promise<void> {
+async function useKeyForOtherTenant(kit: Kit): Promise<void> {
   const partner = await makeTenant(kit, 'partner')
   const customer = await makeTenant(kit, 'customer')
   const { userId } = await kit.app.identity.createUser(partner.id, {
@@ -175,7 +179,7 @@ async function ofPartner(kit: Kit): Promise<void> {
   await until(async () => (await statuses()).every((s) => s === 200))
 }
 
-async function suspended(kit: Kit): Promise<void> {
+async function suspendTenant(kit: Kit): Promise<void> {
   const { tenant, client, id } = await makeTenant(kit, 'late')
   const key = await kit.keyFor('tenant_admin', id)
   const { secret: token } = await client.generateToken({ body: { max_uses: 0 } })

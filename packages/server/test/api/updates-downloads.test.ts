@@ -33,25 +33,25 @@ const blobFile = async (kit: Kit, content: Buffer) => {
 test('downloads of packages', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   await t.test('a device gets only published releases of its channel and tenant: no draft, no halted release', () =>
-    whatReaches(kit),
+    offerByChannel(kit),
   )
   await t.test('a device checks for an update and downloads it, and resumes an interrupted download', () =>
-    inTwoGoes(kit),
+    resumeDownload(kit),
   )
   await t.test('a package that differs from its signature is refused and deleted, wherever it was changed', () =>
-    changed(kit),
+    refuseChangedPackage(kit),
   )
   await t.test(
     'Range, If-Range, If-None-Match and HEAD give one part or the whole, under one tag; several parts give the whole',
-    () => byRanges(kit),
+    () => readRanges(kit),
   )
   await t.test(
     'a file name that leads elsewhere is not found: ../, its encodings, NUL, absolute paths, UNC, a link in the store',
-    () => elsewhere(kit),
+    () => refuseOtherPaths(kit),
   )
 })
 
-async function whatReaches(kit: Kit): Promise<void> {
+async function offerByChannel(kit: Kit): Promise<void> {
   const [stable, canary] = [await deviceOn(kit, 'careful', 'stable'), await deviceOn(kit, 'brave', 'canary')]
   const get = async (device: typeof stable, target: string) =>
     device.client.updatePackage({ query: { target } }).then(gather, (e) => e.status)
@@ -87,7 +87,7 @@ async function whatReaches(kit: Kit): Promise<void> {
   )
 }
 
-async function inTwoGoes(kit: Kit): Promise<void> {
+async function resumeDownload(kit: Kit): Promise<void> {
   const device = await sdkDevice(kit)
   const bytes = randomContent(2_000_000)
   const { release_id } = await kit.admin.createRelease({ body: { version: '1.3.0', channel: 'stable' } })
@@ -112,7 +112,7 @@ async function inTwoGoes(kit: Kit): Promise<void> {
   assert.deepEqual(none, [])
 }
 
-async function changed(kit: Kit): Promise<void> {
+async function refuseChangedPackage(kit: Kit): Promise<void> {
   const device = await sdkDevice(kit)
   await release(kit, '1.4.0')
   const { updates } = await device.checkForUpdate({ ...asked, version: '1.3.0' })
@@ -134,7 +134,7 @@ async function changed(kit: Kit): Promise<void> {
   assert.deepEqual(await readFile(path), good)
 }
 
-async function byRanges(kit: Kit): Promise<void> {
+async function readRanges(kit: Kit): Promise<void> {
   const { package: made } = await release(kit, '1.5.0')
   const bytes = contentOf('1.5.0')
   const path = `/v1/update/package?target=${made.package_id}`
@@ -186,7 +186,7 @@ async function byRanges(kit: Kit): Promise<void> {
   assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', String(size)])
 }
 
-async function elsewhere(kit: Kit): Promise<void> {
+async function refuseOtherPaths(kit: Kit): Promise<void> {
   const { package: made } = await release(kit, '1.6.0')
   const key = bearer(kit.adminKey)
   const secret = join(kit.packagesDir, 'secret')

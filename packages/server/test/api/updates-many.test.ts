@@ -13,14 +13,14 @@ test('rollout and downloads at scale', async (t) => {
   // Three in a hundred are six standard deviations here: no run falls outside by chance.
   await t.test(
     'of ten thousand devices the set share within three percent gets the release, and a higher share only adds devices',
-    () => shares(kit),
+    () => offerByShare(kit),
   )
   await t.test('a client that does not read is cut and its file closed, and many concurrent downloads are served', () =>
-    slowly(kit),
+    cutSlowClients(kit),
   )
 })
 
-async function shares(kit: Kit): Promise<void> {
+async function offerByShare(kit: Kit): Promise<void> {
   const tenantId = encodeId('tenant', kit.tenant)
   const at = (deviceId: string) => bucketOf({ tenantId, deviceId }, '1.2.0')
   const buckets = Array.from({ length: 10_000 }, () => at(encodeId('device', newUuid())))
@@ -63,7 +63,7 @@ async function shares(kit: Kit): Promise<void> {
   )
 }
 
-async function slowly(kit: Kit): Promise<void> {
+async function cutSlowClients(kit: Kit): Promise<void> {
   const { release_id } = await kit.admin.createRelease({ body: { version: '1.1.0', channel: 'stable' } })
   const bytes = randomContent(16_000_000)
   const small = randomContent(100_000)

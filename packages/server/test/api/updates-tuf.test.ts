@@ -24,17 +24,17 @@ const metadataOf = (kit: Kit, role: string) =>
 test('TUF metadata, on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   await t.test('tuf-js updates with the credential of a device, and follows published and halted releases', () =>
-    byDevice(kit),
+    updateAsDevice(kit),
   )
   const tenant = await kit.newTenant()
   const adminKey = await kit.keyFor('tenant_admin', tenant)
   await t.test(
     'with concurrent publishers and readers, each metadata version is served once and lists at least as much as the one before',
-    () => byMany({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) }),
+    () => publishConcurrently({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) }),
   )
 })
 
-async function byDevice(kit: Kit): Promise<void> {
+async function updateAsDevice(kit: Kit): Promise<void> {
   const { secret } = await kit.admin.generateToken({ body: {} })
   const device = await enrollRaw(kit, secret)
   const client = await tufClient(kit, { caller: device.caller })
@@ -58,7 +58,7 @@ async function byDevice(kit: Kit): Promise<void> {
   })
 }
 
-async function byMany(kit: Kit): Promise<void> {
+async function publishConcurrently(kit: Kit): Promise<void> {
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   await times(6, async (i) => {
     const client = clients[i % 2]!
@@ -102,13 +102,13 @@ async function byMany(kit: Kit): Promise<void> {
 test('TUF under attack', async (t) => {
   const kit = await startKit(t)
   await t.test('tuf-js refuses altered metadata of each role, an altered package, and older or mixed metadata', () =>
-    byChanged(kit),
+    refuseAltered(kit),
   )
-  await t.test('metadata that were never issued are not found by name', () => byExactNames(kit))
-  await t.test('a replaced key leads to a new root, and clients follow', () => byNewRoot(kit))
+  await t.test('metadata that were never issued are not found by name', () => readByName(kit))
+  await t.test('a replaced key leads to a new root, and clients follow', () => followNewRoot(kit))
 })
 
-async function byChanged(kit: Kit): Promise<void> {
+async function refuseAltered(kit: Kit): Promise<void> {
   const client = await tufClient(kit)
   await client.refresh()
   const [oldTimestamp, oldSnapshot] = [
@@ -143,7 +143,7 @@ async function byChanged(kit: Kit): Promise<void> {
   await assert.rejects(client.refresh(), /snapshot/i, 'an old snapshot under a new timestamp')
 }
 
-async function byExactNames(kit: Kit): Promise<void> {
+async function readByName(kit: Kit): Promise<void> {
   const { root } = await kit.admin.tufStatus()
   const first = await kit.admin.tufMetadata({ params: { file: '1.root.json' } })
   assert.deepEqual(first, root)
@@ -160,7 +160,7 @@ async function byExactNames(kit: Kit): Promise<void> {
     await assert.rejects(kit.admin.tufMetadata({ params: { file } }), refused(404), file)
 }
 
-async function byNewRoot(kit: Kit): Promise<void> {
+async function followNewRoot(kit: Kit): Promise<void> {
   const client = await tufClient(kit)
   await client.refresh()
   const before = (await kit.admin.tufStatus()).online_keys

@@ -38,18 +38,21 @@ test('uploads of packages', async (t) => {
       const adminKey = await kit.keyFor('tenant_admin', tenant)
       await work({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) })
     })
-  await part('a file name that leads elsewhere is refused', byName)
-  await part('a caller without the permission is refused before a byte is read', notRead)
-  await part('a package is stored as sent, and refused if it differs from its announced SHA-256', arrives)
+  await part('a file name that leads elsewhere is refused', refuseFileNames)
+  await part('a caller without the permission is refused before a byte is read', refuseBeforeReading)
+  await part('a package is stored as sent, and refused if it differs from its announced SHA-256', storeAsSent)
   await part(
     'twenty concurrent uploads of one content on two replicas give twenty packages and one stored file',
-    ofTwenty,
+    uploadConcurrently,
   )
-  await part('an upload under an Idempotency-Key is made once, and a repetition is answered without being read', byKey)
-  await part('the sweep removes files of a killed process, once no upload can be writing them', swept)
+  await part(
+    'an upload under an Idempotency-Key is made once, and a repetition is answered without being read',
+    uploadUnderKey,
+  )
+  await part('the sweep removes files of a killed process, once no upload can be writing them', sweepAbandoned)
 })
 
-async function byName(kit: Kit): Promise<void> {
+async function refuseFileNames(kit: Kit): Promise<void> {
   const release_id = await newDraft(kit)
   for (const filename of [
     '../x',
@@ -68,7 +71,7 @@ async function byName(kit: Kit): Promise<void> {
   assert.deepEqual([await incoming(kit), await contents(kit)], [[], []])
 }
 
-async function notRead(kit: Kit): Promise<void> {
+async function refuseBeforeReading(kit: Kit): Promise<void> {
   const release_id = await newDraft(kit)
   const large = Buffer.alloc(30 * mib)
   let read = 0
@@ -108,7 +111,7 @@ async function notRead(kit: Kit): Promise<void> {
   }
 }
 
-async function arrives(kit: Kit): Promise<void> {
+async function storeAsSent(kit: Kit): Promise<void> {
   const release_id = await newDraft(kit)
   const bytes = randomContent(mib)
   const good = { headers: { 'repr-digest': reprDigest(sha256(bytes)) } }
@@ -128,7 +131,7 @@ async function arrives(kit: Kit): Promise<void> {
   assert.equal((await audited(kit, 'package.created')).length, 1)
 }
 
-async function ofTwenty(kit: Kit): Promise<void> {
+async function uploadConcurrently(kit: Kit): Promise<void> {
   const release_id = await newDraft(kit)
   const bytes = randomContent(200_000)
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
@@ -139,7 +142,7 @@ async function ofTwenty(kit: Kit): Promise<void> {
   assert.deepEqual(await incoming(kit), [])
 }
 
-async function byKey(kit: Kit): Promise<void> {
+async function uploadUnderKey(kit: Kit): Promise<void> {
   const release_id = await newDraft(kit)
   const bytes = randomContent(100_000)
   const once = { idempotencyKey: 'upload-1', headers: { 'repr-digest': reprDigest(sha256(bytes)) } }
@@ -153,7 +156,7 @@ async function byKey(kit: Kit): Promise<void> {
   assert.equal((await audited(kit, 'package.created')).length, 1)
 }
 
-async function swept(kit: Kit): Promise<void> {
+async function sweepAbandoned(kit: Kit): Promise<void> {
   await draft(kit, '1.0.0')
   const [old, young] = ['old', 'young'].map((name) => join(kit.packagesDir, 'incoming', name))
   for (const file of [old!, young!]) await writeFile(file, 'half')

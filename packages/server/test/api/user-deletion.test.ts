@@ -93,11 +93,11 @@ test('a deletion ends everything of the user in one transaction, by every way of
             reason: 'the user was deleted',
           })
     })
-  await t.test('a device cannot be given to a user under deletion', () => race(kit, clock.now))
-  await t.test('an upgrade revokes the devices of users deleted before', () => upgrade(kit, clock.now))
+  await t.test('a device cannot be given to a user under deletion', () => enrollDuringDeletion(kit, clock.now))
+  await t.test('an upgrade revokes the devices of users deleted before', () => upgradeDeletedUsers(kit, clock.now))
 })
 
-async function race(kit: Kit, now: () => Date): Promise<void> {
+async function enrollDuringDeletion(kit: Kit, now: () => Date): Promise<void> {
   const device = await enroll(kit, 'moved about', { now })
   for (let round = 0; round < 5; round++) {
     const user_id = await local(`leaver-${round}`)(kit)
@@ -112,7 +112,7 @@ async function race(kit: Kit, now: () => Date): Promise<void> {
   }
 }
 
-async function upgrade(kit: Kit, now: () => Date): Promise<void> {
+async function upgradeDeletedUsers(kit: Kit, now: () => Date): Promise<void> {
   const user_id = await local('of-old')(kit)
   const devices = await times(3, (i) => enroll(kit, `of old ${i}`, { user_id, now }))
   const before = await used(kit, 'devices')

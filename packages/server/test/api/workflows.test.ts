@@ -13,18 +13,18 @@ const everybody = [rule('all', { any: true }, ['pool'])]
 test('workflows and playbooks', async (t) => {
   const kit = await startKit(t)
   await t.test('lost_device runs from the request to the confirmation by the gateways', () => lostDevice(kit))
-  await t.test('an invalid request is refused by name', () => wrongly(kit))
-  await t.test('an approval needs a second person', () => approved(kit))
-  await t.test('a workflow cannot do more than its requester', () => allowed(kit))
+  await t.test('an invalid request is refused by name', () => refuseInvalid(kit))
+  await t.test('an approval needs a second person', () => approveByAnother(kit))
+  await t.test('a workflow cannot do more than its requester', () => refuseForbidden(kit))
 })
 
 test('timed workflows and their changes', async (t) => {
   // The clock of a replica plays no role.
   const ahead = createClock(600_000)
   const kit = await startKit(t, { now: ahead.now })
-  await t.test('an undo reverts what it can, once, and by itself at its time', () => undone(kit, ahead))
-  await t.test('a run without approval expires, and cannot be approved afterwards', () => notApproved(kit))
-  await t.test('policy workflows promote and roll back', () => policies(kit))
+  await t.test('an undo reverts what it can, once, and by itself at its time', () => undoOnce(kit, ahead))
+  await t.test('a run without approval expires, and cannot be approved afterwards', () => expireWithoutApproval(kit))
+  await t.test('policy workflows promote and roll back', () => promoteAndRollBack(kit))
 })
 
 async function lostDevice(kit: Kit): Promise<void> {
@@ -74,7 +74,7 @@ async function lostDevice(kit: Kit): Promise<void> {
   assert.equal(again.run.steps[0]?.result.changed, false, 'a device that is revoked stays so')
 }
 
-async function wrongly(kit: Kit): Promise<void> {
+async function refuseInvalid(kit: Kit): Promise<void> {
   const run = (body: object) => kit.admin.runWorkflow({ body: body as { workflow: string } })
   await assert.rejects(run({ workflow: 'no_such' }), refused(422, /workflow: must be one of offboard_user/))
   await assert.rejects(run({ workflow: 'lost_device' }), refused(422), 'a playbook is no workflow')
@@ -96,7 +96,7 @@ async function wrongly(kit: Kit): Promise<void> {
   await assert.rejects(kit.admin.runPlaybook({ body: {} }), refused(422, /^workflow: is required/))
 }
 
-async function approved(kit: Kit): Promise<void> {
+async function approveByAnother(kit: Kit): Promise<void> {
   await makeUser(kit, 'ada', ['tenant_admin'])
   await makeUser(kit, 'bob', ['tenant_admin'])
   await makeUser(kit, 'eve', ['security_admin'])
@@ -171,7 +171,7 @@ async function approved(kit: Kit): Promise<void> {
   assert.ok(['bob', 'eve'].includes(done.approved_by?.name ?? ''))
 }
 
-async function allowed(kit: Kit): Promise<void> {
+async function refuseForbidden(kit: Kit): Promise<void> {
   const user_id = await makeUser(kit, 'lena')
   const device = await enroll(kit, 'laptop', { user_id })
   const operator = await kit.as('operator')
@@ -201,7 +201,7 @@ async function allowed(kit: Kit): Promise<void> {
   assert.equal((await kit.admin.getDevice({ params: { device_id: device.id } })).status, 'revoked')
 }
 
-async function policies(kit: Kit): Promise<void> {
+async function promoteAndRollBack(kit: Kit): Promise<void> {
   await publish(kit, [rule('first', { any: true })])
   const policy = { schema: 'holdfast.policy/1', rules: [rule('second', { any: true })] }
   await kit.admin.publishPolicy({ body: { channel: 'canary', policy } })
@@ -218,7 +218,7 @@ async function policies(kit: Kit): Promise<void> {
   assert.equal(now?.digest, first?.digest)
 }
 
-async function undone(kit: Kit, ahead: ReturnType<typeof createClock>): Promise<void> {
+async function undoOnce(kit: Kit, ahead: ReturnType<typeof createClock>): Promise<void> {
   const user_id = await makeUser(kit, 'ada')
   const device = await enroll(kit, 'laptop', { user_id, now: ahead.now })
   const params = { user_id, suspend: true }
@@ -262,7 +262,7 @@ async function undone(kit: Kit, ahead: ReturnType<typeof createClock>): Promise<
   )
 }
 
-async function notApproved(kit: Kit): Promise<void> {
+async function expireWithoutApproval(kit: Kit): Promise<void> {
   await makeUser(kit, 'bob', ['tenant_admin'])
   const bob = await signInAs(kit, 'bob')
   const body = { workflow: 'rotate_trust_anchors', params: { mode: 'emergency' } }

@@ -168,12 +168,12 @@ test('replicas with clocks ten minutes ahead and behind store and judge by datab
       await until(async () => (await digestAt(of, device)).digest !== before.digest, 'what the report allows')
     assert.equal((await digestAt(ahead, device)).digest, (await digestAt(behind, device)).digest)
     asked.push(`a report to ${i ? 'the one behind' : 'the one ahead'}, good for 5 minutes: counts at both`)
-    const vouched = async (of: Reached) => {
+    const statusOfAssertion = async (of: Reached) => {
       const { status, expires_at } = (await call(of, operation('postureAssertion'), device.caller)).json
       near('the end of its assertion', expires_at, 300 * second)
       return status
     }
-    await answers('and is vouched for until then', vouched, 'affirming')
+    await answers('the device is affirmed until then', statusOfAssertion, 'affirming')
   }
 
   // Gateways: their state, VPN sessions, notifications of their silence.

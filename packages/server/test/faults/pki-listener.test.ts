@@ -32,16 +32,16 @@ test('load on the open PKI listener', async (t) => {
   const { kit, issue } = await startPki(t)
   const issued = await issue()
   // The slow client mostly waits, so that other tests run at the same time.
-  const slow = t.test('a slow client is disconnected within seconds', () => slowly(kit, issued))
-  await t.test('malformed requests get an error and affect no other client', (t) => nonsense(t, kit, issued))
-  await t.test('one address has a limited rate, and others are served', (t) => often(t, kit, issued))
-  await t.test('invented serial numbers evict no answers and use no memory', () => invented(kit, issued))
-  await t.test('without the database no certificate gets a status', (t) => unknown(t, kit, issued))
+  const slow = t.test('a slow client is disconnected within seconds', () => sendSlowly(kit, issued))
+  await t.test('malformed requests get an error and affect no other client', (t) => sendMalformed(t, kit, issued))
+  await t.test('one address has a limited rate, and others are served', (t) => sendOften(t, kit, issued))
+  await t.test('invented serial numbers evict no answers and use no memory', () => askInventedSerials(kit, issued))
+  await t.test('without the database no certificate gets a status', (t) => askWithoutDatabase(t, kit, issued))
   await slow
-  await t.test('a stopping replica answers connected clients and accepts no others', () => stopped(kit, issued))
+  await t.test('a stopping replica answers connected clients and accepts no others', () => askDuringStop(kit, issued))
 })
 
-async function nonsense(t: TestContext, kit: Kit, issued: Issued) {
+async function sendMalformed(t: TestContext, kit: Kit, issued: Issued) {
   const { paths, issuing, spc } = issued
   const good = ocspRequest(issuing, [spc.serial])
   const post = (body: Buffer) => fetchPki(kit, paths.ocsp, { method: 'POST', body })
@@ -105,7 +105,7 @@ async function nonsense(t: TestContext, kit: Kit, issued: Issued) {
   assert.equal(await statusOf(kit, issued), 'good')
 }
 
-async function slowly(kit: Kit, { paths }: Issued) {
+async function sendSlowly(kit: Kit, { paths }: Issued) {
   const began = performance.now()
   const hold = (text: string, then: string) =>
     speak(kit, async (write) => {
@@ -125,7 +125,7 @@ async function slowly(kit: Kit, { paths }: Issued) {
   assert.ok(performance.now() - began < 30_000)
 }
 
-async function often(t: TestContext, kit: Kit, issued: Issued) {
+async function sendOften(t: TestContext, kit: Kit, issued: Issued) {
   // With a frozen clock, so that the rate limit does not refill.
   const moment = Math.ceil(performance.now())
   t.mock.method(performance, 'now', () => moment)
@@ -151,7 +151,7 @@ async function often(t: TestContext, kit: Kit, issued: Issued) {
   assert.equal(await statusOf(kit, issued), 'good')
 }
 
-async function invented(kit: Kit, issued: Issued) {
+async function askInventedSerials(kit: Kit, issued: Issued) {
   const first = await askOcsp(kit, issued)
   const floods = await times(100, () => askOcsp(kit, issued, { serials: Array.from({ length: 20 }, inventedSerial) }))
   for (const { error, answers } of floods)
@@ -160,7 +160,7 @@ async function invented(kit: Kit, issued: Issued) {
   assert.deepEqual((await askOcsp(kit, issued)).bytes, first.bytes, 'what was signed is there still')
 }
 
-async function unknown(t: TestContext, kit: Kit, issued: Issued) {
+async function askWithoutDatabase(t: TestContext, kit: Kit, issued: Issued) {
   assert.equal(await statusOf(kit, issued), 'good')
   t.mock.method(kit.app.feed, 'isFresh', () => false)
   t.mock.method(kit.app.feed, 'catchUp', () =>
@@ -171,7 +171,7 @@ async function unknown(t: TestContext, kit: Kit, issued: Issued) {
   assert.equal((await fetchPki(kit, issued.paths.crl)).status, 503)
 }
 
-async function stopped(kit: Kit, issued: Issued) {
+async function askDuringStop(kit: Kit, issued: Issued) {
   const drained = kit.app.drain(1)
   const { status, headers, answers } = await askOcsp(kit, issued)
   assert.deepEqual([status, headers.connection, answers[0]?.status], [200, 'close', 'good'])

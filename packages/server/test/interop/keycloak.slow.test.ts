@@ -21,22 +21,22 @@ before(
 )
 after(() => keycloak?.end())
 
-const trial = (name: string, run: (t: TestContext, keycloak: Keycloak) => Promise<void>) =>
+const keycloakTest = (name: string, run: (t: TestContext, keycloak: Keycloak) => Promise<void>) =>
   test(`Keycloak: ${name}`, { skip, timeout: 900_000 }, (t) => run(t, keycloak!))
 
-trial('the server answers and signs as recorded', asRecorded)
-trial('users sign in by OpenID Connect, with their groups and roles', groupsAndRoles)
-trial('a disabled or removed user cannot sign in, nor can a new user of that name', disabledAndRemoved)
-trial('a user who signs out here and at Keycloak is asked for the password again', endsBothSessions)
-trial('a logout at Keycloak, by the user or an administrator, ends the session here', endsOursToo)
-trial('users enroll by an ID token bound to the key, and by a code', byTokenAndCode)
-trial('a machine without a browser enrolls after its approval', approvedAndRefused)
-trial('users sign in by SAML at a client imported from our metadata, and new keys are fetched', signInBySaml)
-trial('users enroll by a SAML response to the request of their own device only', enrollBySaml)
-trial('the directory is pulled: pages, disabled and removed users, held runs, and a disabled realm', followed)
-trial('a new key of the realm is fetched, and signatures of the old one are refused', newKeys)
-trial('a disabled realm admits nobody, and enables no other sign-in', realmTurnedOff)
-trial(
+keycloakTest('the server answers and signs as recorded', asRecorded)
+keycloakTest('users sign in by OpenID Connect, with their groups and roles', groupsAndRoles)
+keycloakTest('a disabled or removed user cannot sign in, nor can a new user of that name', disabledAndRemoved)
+keycloakTest('a user who signs out here and at Keycloak is asked for the password again', endsBothSessions)
+keycloakTest('a logout at Keycloak, by the user or an administrator, ends the session here', endsOursToo)
+keycloakTest('users enroll by an ID token bound to the key, and by a code', byTokenAndCode)
+keycloakTest('a machine without a browser enrolls after its approval', approvedAndRefused)
+keycloakTest('users sign in by SAML at a client imported from our metadata, and new keys are fetched', signInBySaml)
+keycloakTest('users enroll by a SAML response to the request of their own device only', enrollBySaml)
+keycloakTest('the directory is pulled: pages, disabled and removed users, held runs, and a disabled realm', followed)
+keycloakTest('a new key of the realm is fetched, and signatures of the old one are refused', newKeys)
+keycloakTest('a disabled realm admits nobody, and enables no other sign-in', realmTurnedOff)
+keycloakTest(
   'a stopped server gives clear errors and enables no other sign-in; after its restart users sign in',
   stoppedAndStarted,
 )

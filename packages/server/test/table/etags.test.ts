@@ -39,18 +39,18 @@ test('reads with entity tags', async (t) => {
   const world = await createWorld(kit)
   const own = await ownCallers(kit, world)
   await t.test('every read with an ETag × {none, exact, weak, list, *, other} × GET, HEAD', () =>
-    byTags(kit, world, own),
+    readByTags(kit, world, own),
   )
   await t.test(
     'every HEAD is answered like its GET without the body, for known and refused callers, with the rate of limited callers',
-    () => byHead(kit, world, own),
+    () => readByHead(kit, world, own),
   )
   await t.test('every long poll waits for any form of its tag, and its answer gives the wait', () =>
-    byWaiting(kit, world, own),
+    readByWaiting(kit, world, own),
   )
 })
 
-async function byTags(kit: Kit, world: World, own: Own): Promise<void> {
+async function readByTags(kit: Kit, world: World, own: Own): Promise<void> {
   Object.assign(world.own.ids, { digest: await chunkOf(kit, world), file: 'timestamp.json' })
   const wrong: string[] = []
   const walk = async (name: string, e: Endpoint, nth: number): Promise<string[]> => {
@@ -119,7 +119,7 @@ const isTold = ({ ratelimit, 'ratelimit-policy': policy }: Record<string, unknow
   return true
 }
 
-async function byHead(kit: Kit, world: World, own: Own): Promise<void> {
+async function readByHead(kit: Kit, world: World, own: Own): Promise<void> {
   const wrong: string[] = []
   // An event stream does not end by itself; its own test covers HEAD.
   for (const [name, e] of reads.filter(([, e]) => !e.begins && !e.events))
@@ -137,7 +137,7 @@ async function byHead(kit: Kit, world: World, own: Own): Promise<void> {
   assert.deepEqual(wrong, [])
 }
 
-async function byWaiting(kit: Kit, world: World, own: Own): Promise<void> {
+async function readByWaiting(kit: Kit, world: World, own: Own): Promise<void> {
   const wrong: string[] = []
   const waiting = reads.filter(([, e]) => e.waits)
   // The last form goes past the fast path in front of the router.

@@ -27,7 +27,7 @@ test('row-level security alone keeps every query within its tenant', async (t) =
   assert.deepEqual(
     tables.filter((x) => !x.walled),
     [],
-    'tables of tenants without the wall',
+    'tenant tables without row-level security',
   )
 
   /** The tenants whose rows a query without a tenant condition sees. */

@@ -205,13 +205,15 @@ test('an algorithm must be allowed by us and the provider, whatever the header s
 
 test('an ID token is checked against the request', async (t) => {
   const started = await start(t)
-  await t.test('an ID token is refused if no nonce was requested', () => noNonce(started))
-  await t.test('an ID token of a correct provider is accepted', () => honest(started))
-  await t.test('a requested maximum age needs an auth_time in the token', () => ofAge(started))
-  await t.test('the validity is checked at the given time, not by the clock of the machine', () => inTime(started))
+  await t.test('an ID token is refused if no nonce was requested', () => refuseUnexpectedNonce(started))
+  await t.test('an ID token of a correct provider is accepted', () => acceptCorrectTokens(started))
+  await t.test('a requested maximum age needs an auth_time in the token', () => requireAuthTime(started))
+  await t.test('the validity is checked at the given time, not by the clock of the machine', () =>
+    useGivenTime(started),
+  )
 })
 
-async function noNonce(started: Started): Promise<void> {
+async function refuseUnexpectedNonce(started: Started): Promise<void> {
   const { idp, oidc, provider, expected } = started
   for (const nonce of ['', undefined])
     await assert.rejects(
@@ -222,7 +224,7 @@ async function noNonce(started: Started): Promise<void> {
   await assert.rejects(oidc.verify(provider, token, { ...expected, audiences: [] }), withReason('audience'))
 }
 
-async function honest(started: Started): Promise<void> {
+async function acceptCorrectTokens(started: Started): Promise<void> {
   const { idp, finish, verify } = started
   const right: Claims[] = [
     { aud: ['holdfast'] },
@@ -238,7 +240,7 @@ async function honest(started: Started): Promise<void> {
   assert.equal((await verify(await idp.idToken({ nonce: 'n-1' }, { typ: 'application/JWT' }))).subject, 'someone')
 }
 
-async function ofAge(started: Started): Promise<void> {
+async function requireAuthTime(started: Started): Promise<void> {
   const { idp, finish } = started
   for (const auth_time of [undefined, now() - 400, String(now()), now() + 90])
     await assert.rejects(
@@ -248,7 +250,7 @@ async function ofAge(started: Started): Promise<void> {
   assert.equal((await finish((nonce) => idp.idToken({ nonce, auth_time: now() - 330 }), 300)).subject, 'someone')
 }
 
-async function inTime(started: Started): Promise<void> {
+async function useGivenTime(started: Started): Promise<void> {
   const { idp, provider } = started
   for (const ahead of [10 * 3600, -10 * 3600]) {
     const oidc = createOidc({ outbound, now: () => new Date(Date.now() + ahead * 1000) })
