@@ -117,7 +117,7 @@ test('step-up, a new own password and a new second factor renew the saved cookie
     ],
   )
   const owed = asked.filter(({ line }) => line === 'GET /v1/admin/me').map(({ headers }) => headers.cookie)
-  assert.deepEqual(owed, [cookies[2], cookies[3]], 'what is owed is asked with the new cookie')
+  assert.deepEqual(owed, [cookies[2], cookies[3]], 'the required action is read with the new cookie')
 })
 
 test('recovery codes are printed even if the new cookie cannot be saved', async (t) => {

@@ -59,7 +59,7 @@ test('a conflicting edit is not saved, and the newer version is offered', inBrow
   await kit.admin.changeDevice({ body: { operation: 'update', device_id, device: { tags: ['theirs'] } } })
   await sheet.getByRole('button', { name: 'Save device' }).click()
   await sheet.getByText('Somebody else has changed this device meanwhile.').waitFor()
-  assert.equal(await sheet.getByLabel('Name').inputValue(), 'thinkpad-58-mine', 'what was typed stays')
+  assert.equal(await sheet.getByLabel('Name').inputValue(), 'thinkpad-58-mine', 'the typed name stays')
   assert.match(await sheet.getByRole('alert').innerText(), /Tags\s+theirs → –/, 'theirs stands beside it')
   await sheet.getByRole('button', { name: 'Take theirs' }).click()
   assert.equal(await sheet.getByLabel('Tags').inputValue(), 'theirs')

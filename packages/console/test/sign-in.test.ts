@@ -7,7 +7,7 @@ test('a person signs in by keyboard alone and gets the requested page', inBrowse
   const ground = await openGround()
   const page = await openPage(t, ground)
   await page.goto('/admin/password')
-  assert.equal(new URL(page.url()).pathname, '/admin/login', 'who has not signed in does so first')
+  assert.equal(new URL(page.url()).pathname, '/admin/login', 'a browser without a session signs in first')
   const { username, password } = ground.signInOf('helpdesk')
   // The first field has the focus from the first frame on.
   await page.locator('#username:focus').waitFor()

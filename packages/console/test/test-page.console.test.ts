@@ -64,7 +64,7 @@ test('a stored screenshot is small, and a different one is recognised', inBrowse
   const picture = decodePng(taken)
   const kept = encodePng(picture)
   assert.ok(kept.length < 30_000, `${kept.length} bytes`)
-  assert.equal(difference(decodePng(kept), picture), undefined, 'what is kept is what was seen')
+  assert.equal(difference(decodePng(kept), picture), undefined, 'the stored picture equals the page')
   await page.getByText('Sign in to another tenant').click()
   assert.match(difference(picture, decodePng(await page.screenshot())) ?? '', /apart on average/)
   await page.setViewportSize({ width: 375, height: 812 })

@@ -35,7 +35,7 @@ test('the reach at a gateway follows from pool, expiry, time, country, network a
     rule('fresh', { when: { mfa_within_seconds: 60 } }),
     rule('never', { action: 'deny', via: ['south'], when: { countries: ['US'], mfa_within_seconds: 60 } }),
   )
-  assert.deepEqual(ids(policy), ['never'], 'what is unknown is on the side of refusal')
+  assert.deepEqual(ids(policy), ['never'], 'unknown conditions refuse')
   assert.deepEqual(ids(policy, 'south'), ['elsewhere', 'never'])
   const seen = { country: 'US', source_ip: '2001:db8::9', mfa_at: noon - 60_000 }
   assert.deepEqual(ids(policy, 'north', seen), ['abroad', 'office', 'fresh', 'never'])

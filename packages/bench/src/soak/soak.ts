@@ -92,7 +92,7 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
     await delay(10_000)
     if (options.control) await loseSomething(postgres, record, observer)
     const isRight = await judgeSoak({ postgres, stand, observer, record, fleet, faults, say, control: options.control })
-    if (!isRight) say(`what the replicas said is kept in ${await stand.keepLogs()}`)
+    if (!isRight) say(`the output of the replicas is kept in ${await stand.keepLogs()}`)
     return isRight
   } catch (e) {
     for (const end of await Promise.all(lastWords.map((read) => read()))) say(end)

@@ -70,8 +70,8 @@ test('non-canonical DER is refused', () => {
   for (const wrong of ['0100', '010101', '01020000']) assert.throws(() => read(wrong, (r) => r.boolean()), malformed)
   for (const wrong of ['0300', '03020180']) assert.throws(() => read(wrong, (r) => r.bitString()), malformed, wrong)
   for (const wrong of ['0c01ff', '0c02c080', '0c03eda080']) assert.throws(() => read(wrong, (r) => r.utf8()), malformed)
-  assert.throws(() => read('0500' + '0500', (r) => r.content(tags.null)), malformed, 'what follows')
-  assert.throws(() => read('3003' + '02017f', (r) => r.sequence().done()), malformed, 'what is left')
+  assert.throws(() => read('0500' + '0500', (r) => r.content(tags.null)), malformed, 'following bytes')
+  assert.throws(() => read('3003' + '02017f', (r) => r.sequence().done()), malformed, 'remaining bytes')
   assert.throws(() => new DerReader(Buffer.from('3004020101', 'hex')).sequence(), malformed, 'too short')
 })
 

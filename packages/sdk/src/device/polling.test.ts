@@ -71,7 +71,7 @@ test('an older policy is refused, and reported only if it persists', {
     errors.map((e) => (e as { code: string }).code),
     ['rollback'],
   )
-  assert.equal(device.policy?.content.rules[0]?.id, 'r2', 'what is held stays in force')
+  assert.equal(device.policy?.content.rules[0]?.id, 'r2', 'the held policy stays in force')
 })
 
 test('polling renews the credential when it is due', { timeout: 20_000 }, async (t) => {
@@ -98,7 +98,7 @@ async function live(
     const next = story[status]?.shift()
     if (next) next()
     else stop.abort()
-    throw new Error('what a watcher does is its own')
+    throw new Error('an error of the callback')
   }
   await device.runPolling({ signal: stop.signal, onPolicy: () => {}, onStatus, slow: 0.02 })
   return seen

@@ -43,7 +43,7 @@ test('devices are spread by weight, and each device always gets the same gateway
   assert.equal(share(chosen, 'c'), 0)
   assert.deepEqual(choices(pools), chosen)
   const shuffled = [pool('p', pools[0]!.gateways.toReversed())]
-  assert.deepEqual(choices(shuffled), chosen, 'whatever the order in which they are offered')
+  assert.deepEqual(choices(shuffled), chosen, 'in any order of the gateways')
   const idle = choices([pool('p', [gateway('c', { weight: 0 }), gateway('d', { weight: 0 })])])
   assert.ok(Math.abs(share(idle, 'c') - 0.5) < 0.05)
 })

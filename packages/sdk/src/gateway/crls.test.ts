@@ -103,7 +103,7 @@ test('a device certificate is checked against the stored lists, and each refusal
   assert.throws(() => gateway.checkSpc(certificate), refuses('not_yet_valid'))
   clock.now = new Date('2030-01-09T00:00:00Z')
   assert.throws(() => gateway.checkSpc(certificate), refuses('trust_expired'))
-  assert.equal(control.asks().length, asked, 'nobody was asked')
+  assert.equal(control.asks().length, asked, 'no request was sent')
 })
 
 test('a revocation by any authority of the chain counts', async (t) => {

@@ -138,7 +138,7 @@ test('a change that could not be applied is delivered again, as the whole state'
     signal: stop.signal,
     onError: (e) => {
       errors.push(e)
-      throw new Error('what a watcher does is its own')
+      throw new Error('an error of the callback')
     },
     onChange: (change, state) => {
       seen.push(change)
@@ -246,7 +246,7 @@ test('a variant sent as a patch must match its digest, otherwise a snapshot repl
   assert.deepEqual([...gateway.state!.variants], [[digestOf(c), c]])
   assert.equal(gateway.state?.peers.get('dev_1')?.variant, digestOf(c))
   await gateway.pull()
-  assert.deepEqual([held(gateway), gateway.state?.seq], [['dev_1'], 3], 'nobody is under what moved')
+  assert.deepEqual([held(gateway), gateway.state?.seq], [['dev_1'], 3], 'no peer has the moved variant')
   await gateway.pull()
   assert.deepEqual(held(gateway), ['dev_9'], 'a change that makes something else of it')
 })

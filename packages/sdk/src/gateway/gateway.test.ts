@@ -136,7 +136,7 @@ test('an unreachable or refusing control plane is reported, and pulling continue
         seen.push([status, error instanceof Error ? error.name : undefined])
         assert.ok(since instanceof Date)
         if (status === 'connected') stop.abort()
-        throw new Error('what a watcher does is its own')
+        throw new Error('an error of the callback')
       },
       onChange: () => {},
     })

@@ -191,7 +191,7 @@ test('a saved policy that does not verify is refused by code, and the next pull 
       assert.deepEqual(held(again), ['dev_9'])
       assert.deepEqual(held(await reopened(control)), ['dev_9'], 'and is kept anew')
       const names = [...control.store.texts.keys()].filter((name) => name.startsWith('policy'))
-      assert.equal(names.length, 2, 'what is of no use any more is gone')
+      assert.equal(names.length, 2, 'unused files are removed')
     })
 })
 

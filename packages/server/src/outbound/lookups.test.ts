@@ -61,7 +61,7 @@ test('names without an answer do not delay known names, and use a limited number
   await Promise.all(again)
   giveUp()
   await delay(1)
-  assert.equal(held(), 0, 'what nobody waits for any more is not begun')
+  assert.equal(held(), 0, 'an abandoned look-up is not started')
 })
 
 test('concurrent look-ups of a name share one query and briefly its failure; addresses are looked up anew', async () => {

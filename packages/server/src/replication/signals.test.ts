@@ -56,7 +56,7 @@ test('a signal costs nothing without a watcher, and reaches watchers on any repl
   two!.onLost(() => lostOfOthers++)
   mails[2]!.connected()
   assert.equal(lost, 1)
-  assert.equal(lostOfOthers, 1, 'what a replica had to tell may have gone with its connection')
+  assert.equal(lostOfOthers, 1, 'messages of a replica may be lost with its connection')
   three!.tell(tenant, 'vpn_session', ['d'])
   assert.deepEqual(heard.splice(0), ['1 vpn_session d true'])
 
@@ -64,5 +64,5 @@ test('a signal costs nothing without a watcher, and reaches watchers on any repl
   over()
   two!.tell(tenant, 'vpn_session', ['e'])
   one!.tell(tenant, 'vpn_session', ['e'])
-  assert.deepEqual(heard, [], 'nobody watches any more')
+  assert.deepEqual(heard, [], 'no watcher is left')
 })

@@ -77,7 +77,7 @@ test('a tenant has at most two exports at once, further ones get 429, and each e
   const { events, signed } = readNdjson(await both[1]!.text())
   assert.equal(signed.manifest.events, events.length)
   const started = await kit.admin.listAuditEvents({ query: { kind: 'audit.export_started' } })
-  assert.equal(started.items.length, 3, 'what was refused was not begun')
+  assert.equal(started.items.length, 3, 'a refused export was not started')
 })
 
 test('a stopping replica cuts its exports without waiting, and other replicas continue', async (t) => {

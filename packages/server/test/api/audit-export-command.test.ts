@@ -65,7 +65,7 @@ test('a CSV or syslog file is verified offline with the signed manifest beside i
     const whole = await verify('--trust-set', trust)
     assert.deepEqual([whole.code, whole.said.verified, whole.said.sha256], [0, true, exported.sha256])
     assert.match(whole.err, /not looked at one by one/)
-    assert.equal((await verify()).code, 2, 'whose keys?')
+    assert.equal((await verify()).code, 2, 'the keys are missing')
     assert.equal((await verify('--trust-set', trust, '--checkpoint', trust)).code, 2)
 
     const bytes = await readFile(at)

@@ -266,7 +266,7 @@ test('a tenant without new events is skipped', async (t) => {
   const asked = () => kit.db.acrossTenants(tenantsToSign)
   const other = await kit.newTenant()
   await fillRecord(kit, 1)
-  await until(async () => (await asked()).includes(other), 'what its making put on record has its place')
+  await until(async () => (await asked()).includes(other), 'the events of its creation are sequenced')
   await runJob(kit.app, 'checkpoint_audit')
   assert.deepEqual(await asked(), [])
   await fillRecord(kit, 1)

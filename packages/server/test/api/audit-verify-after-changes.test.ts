@@ -96,7 +96,7 @@ test('a file reveals a log with recomputed hashes by the checkpoint in its manif
   const { said: between } = await verified('one.ndjson')
   assert.deepEqual([between.first_bad_seq, between.first_bad_seq_at_most], [1, 101], between.why)
   const { said: proven } = await verify('--server')
-  assert.equal(proven.first_bad_seq, 100, 'what a server proves tells from where on')
+  assert.equal(proven.first_bad_seq, 100, 'a proof of the server narrows the position')
   await rewrite(kit, 100)
   const { code, said } = await verified('anew.ndjson')
   assert.deepEqual([code, said.first_bad_seq, said.first_bad_seq_at_most], [1, 1, size], said.why)

@@ -98,7 +98,7 @@ async function verifyAfterKeyChange({ kit, verify, run, file }: Started): Promis
   const pinned = ['--trust-set', file('trusted.json')]
   const { code, said, err } = await verify('--server', '--keep', file('by-others.txt'), ...pinned)
   assert.deepEqual([code, said.checkpoint, said.checkpoints_of_other_keys], [0, null, 1], JSON.stringify(said))
-  await assert.rejects(readFile(file('by-others.txt')), { code: 'ENOENT' }, 'nobody who is trusted signed it')
+  await assert.rejects(readFile(file('by-others.txt')), { code: 'ENOENT' }, 'no trusted key signed it')
   assert.match(err, /No checkpoint is kept/)
   const [event] = (await kit.admin.listAuditEvents({ query: { limit: 1, sort: 'seq' } })).items
   const { checkpoint } = await kit.admin.proveAuditEvent({ params: { event_id: event!.event_id } })

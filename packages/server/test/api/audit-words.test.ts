@@ -47,7 +47,7 @@ test('the words of a block are indexed in parts, however long its records are', 
     next.placed(kit.tenant, 1)
     await until(async () => (await blocks()) === 2)
     await next.stop()
-    assert.deepEqual(await read(), whole, 'whoever comes next looks whether all are there')
+    assert.deepEqual(await read(), whole, 'the next reader checks that all are there')
   })
 })
 

@@ -25,7 +25,7 @@ test('after a restore all leases have ended, unconfirmed events are sent again, 
   await until(() => numbersIn(sink.requests.flatMap(eventsIn)).length === 5, 'the first events')
   isSilent = true
   await arrive(kit, 5, 6)
-  await until(() => numbersIn(sink.requests.flatMap(eventsIn)).length === 10, 'what nobody confirms')
+  await until(() => numbersIn(sink.requests.flatMap(eventsIn)).length === 10, 'unconfirmed deliveries')
   const { tenant } = await makeTenant(kit, 'acme')
   const { tenant_id } = tenant
   await kit.admin.changeTenant({ body: { operation: 'delete', tenant_id, delay_seconds: 3600 } })
@@ -51,7 +51,7 @@ test('after a restore all leases have ended, unconfirmed events are sent again, 
         .every((n) => numbersIn(came()).includes(n)) && isRestored(),
     'all of it',
   )
-  assert.equal((await generate(back)).status, 201, 'what was not made may be asked for again')
+  assert.equal((await generate(back)).status, 201, 'a request without an effect can be repeated')
 
   const week = 7 * 86_400_000
   const { clock_trusted_from } = await back.admin.getRetention()

@@ -57,7 +57,7 @@ test('a shorter retention of a tenant applies after a day, and to no other tenan
   assert.ok(Math.abs(Date.parse(settles_at ?? '') - Date.now() - 86_400_000) < 60_000)
   await settle(owner)
   await changeRetention(kit.admin, { telemetry: 12 })
-  assert.equal((await kit.admin.getRetention()).settles_at, null, 'what is kept for longer has nothing to wait for')
+  assert.equal((await kit.admin.getRetention()).settles_at, null, 'a longer period applies at once')
   const due = await statusOf(kit.admin, 'telemetry')
   assert.deepEqual(
     [due.days, due.source, due.rows, due.rows_are, due.over, due.max_days, due.last_purge],
@@ -72,7 +72,7 @@ test('a shorter retention of a tenant applies after a day, and to no other tenan
   assert.deepEqual(
     (await purgesOf(kit.admin, 'telemetry')).map((e) => e.count),
     [1200],
-    'what went is on record once',
+    'the purge is recorded once',
   )
   assert.deepEqual(await purgesOf(other.client, 'telemetry'), [])
 })

@@ -64,7 +64,7 @@ test('a file is applied once, shows drift, and leaves other settings alone', asy
   assert.equal((await run('config', 'apply', at)).code, 0, 'nothing is asked where nothing differs')
   assert.equal(await writes(), before, 'and nothing is written')
   assert.equal((await audited(kit, 'policy.published')).length, 1)
-  assert.equal((await admin.getSecuritySettings()).sessions.absolute_seconds, 43_200, 'what it does not name stays')
+  assert.equal((await admin.getSecuritySettings()).sessions.absolute_seconds, 43_200, 'settings that are left out stay')
   assert.match((await admin.getEnrollmentSettings()).install_lines.linux, /^acme-vpn enroll http/)
 
   const [pool] = (await admin.listGatewayPools()).items.filter(({ name }) => name === 'frankfurt')
@@ -98,7 +98,7 @@ test('a file is applied once, shows drift, and leaves other settings alone', asy
   const shown = await run('config', 'show')
   assert.equal(shown.code, 0, shown.err)
   const same = await run('config', 'plan', await given(shown.out))
-  assert.deepEqual([same.code, same.out], [0, ''], 'what is shown is as it is')
+  assert.deepEqual([same.code, same.out], [0, ''], 'the output of show makes no change')
 })
 
 test('an invalid file is refused by field, without a request to the server', async (t) => {

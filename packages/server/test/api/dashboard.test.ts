@@ -208,7 +208,7 @@ test('adoption shows how many devices and gateways apply the delivered policy, a
     (await delivered()).map(([channel, version]) => [channel, version]),
     [['stable', 3]],
   )
-  assert.deepEqual((await lagging()).items, [], 'nobody is to apply what is delivered no more')
+  assert.deepEqual((await lagging()).items, [], 'a replaced policy has no laggards')
 })
 
 test('a page compares a limited number of devices and continues with a cursor', async (t) => {

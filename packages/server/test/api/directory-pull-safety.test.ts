@@ -258,7 +258,7 @@ test('a pull under way does not count as due, and the runs of a tenant are limit
   )
   await admin.cancelDirectoryRun({ params: { run_id: run.run_id }, body: {} })
   const { next_run_at } = await admin.getDirectorySource({ params: { source_id: one.source_id } })
-  assert.ok(Date.parse(next_run_at ?? '') > Date.now(), 'whoever cancels it does not want it at once')
+  assert.ok(Date.parse(next_run_at ?? '') > Date.now(), 'a cancelled run is not due at once')
 
   keycloak.meddle()
   await kit.db.inTenant(tenant, (tx) =>

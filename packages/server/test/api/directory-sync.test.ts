@@ -68,7 +68,7 @@ test('users who join, change, leave and return in a directory are followed', asy
     ],
   )
   assert.equal((await userOf(kit, person(0)))?.status, 'suspended')
-  assert.equal((await userOf(kit, person(31)))?.status, undefined, 'who may not come in is not made')
+  assert.equal((await userOf(kit, person(31)))?.status, undefined, 'a disabled user is not created')
 
   const back = await push(admin, snapshotOf([...next, all[0]!], groups))
   assert.deepEqual([back.counts.users.reactivated, back.counts.users.suspended], [1, 0])

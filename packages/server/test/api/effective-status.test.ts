@@ -231,7 +231,8 @@ test('list, filter, detail, counts and explanation agree on the effective status
     }
     const noRoom = [{ kind: 'session', detail: 'the plan has no room for another VPN session (limit 1)' }]
     await limit(kit, { sessions: 1 })
-    for (const asker of [ofA, ofB, ofUser, ofOther]) assert.deepEqual(await blocked(asker), [], 'nobody is connected')
+    for (const asker of [ofA, ofB, ofUser, ofOther])
+      assert.deepEqual(await blocked(asker), [], 'no device is connected')
     await meter(a.id)
     await until(async () => (await admin.listSessions({ query: { state: 'active' } })).items.length === 1)
     for (const asker of [ofB, ofOther]) assert.deepEqual(await blocked(asker), noRoom)

@@ -109,7 +109,7 @@ test('single sign-on can be enforced, and the last fallback account or provider 
   // With a second break-glass user, the first may go. A user without the mark is signed out at once.
   await mark(kit, ana)
   const locked = await lock(kit, ana)
-  await assert.rejects(mark(kit, safe, false), last, 'who is locked is no help')
+  await assert.rejects(mark(kit, safe, false), last, 'a locked user does not count')
   await kit.admin.releaseLock({ params: { lock_id: locked.lock.lock_id }, body: {} })
   assert.equal((await trySignIn(kit, 'ana')).status, 200)
   await mark(kit, safe, false)

@@ -94,5 +94,5 @@ test('waiting machines are limited per address and tenant, and expired ones are 
       .where('tenant_id', '=', kit.tenant)
       .executeTakeFirstOrThrow(),
   )
-  assert.equal(n, 50 + 1 + 500, 'what ended a quarter of an hour ago is forgotten')
+  assert.equal(n, 50 + 1 + 500, 'grants that ended 15 minutes ago are deleted')
 })

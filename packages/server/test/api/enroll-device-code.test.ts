@@ -162,7 +162,11 @@ test('enrollment of machines without a browser', async (t) => {
       assert.equal(g.asked(), asked)
       clock.advance(500)
       assert.equal(statusIn(await g.status(machine)), 'expired_token')
-      assert.deepEqual([g.asked(), await g.reasons()], [asked, ['expired']], 'whoever says slow_down for ever ends too')
+      assert.deepEqual(
+        [g.asked(), await g.reasons()],
+        [asked, ['expired']],
+        'a provider that always says slow_down ends too',
+      )
     },
   )
 

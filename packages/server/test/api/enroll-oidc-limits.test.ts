@@ -104,7 +104,7 @@ test('limits of an enrollment by a provider', async (t) => {
     assert.deepEqual([made.username, made.source, made.roles], ['eve', 'sso', []])
     const second = await fresh(w, { claims })
     assert.deepEqual([second.status, second.json.error], [409, 'entitlement_exceeded'])
-    assert.equal(made.last_login_at, null, 'who enrolls a device does not sign in')
+    assert.equal(made.last_login_at, null, 'an enrollment is no sign-in')
     const { items: links } = await kit.admin.listUserIdentities({ params: { user_id: made.user_id } })
     assert.deepEqual([links.length, links[0]?.last_login_at], [1, null])
     const { items: found } = await kit.admin.listDevices({ query: { ...params, status: 'pending', sort: 'name' } })

@@ -52,7 +52,7 @@ async function refuseInvalidProofs(w: World): Promise<void> {
     'an ID token of 12 minutes ago': ['time', { claims: { iat: now - 720 } }],
     'an expired ID token': ['time', { claims: { exp: now - 120 } }],
     'an ID token of another issuer': ['issuer', { claims: { iss: 'http://127.0.0.1:1' } }],
-    'what is no ID token': ['token', { body: { id_token: 'a.b.c' } }],
+    'a malformed ID token': ['token', { body: { id_token: 'a.b.c' } }],
     'somebody whom nobody linked': ['not_linked', { claims: { sub: 'sub-of-bob' } }],
     'a challenge of another tenant': ['unknown_provider', { challenge: foreignChallenge }],
   }

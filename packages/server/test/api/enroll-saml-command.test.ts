@@ -24,7 +24,7 @@ test('holdfast device enroll --saml: a person signs in, our page passes the resp
   const state = command.file('device.json')
   const enrolled = await run(['--saml', '--state', state, '--name', 'lap', '--platform', 'linux'])
   assert.equal(enrolled.code, 0, enrolled.err)
-  assert.deepEqual(statuses, [404, 200], 'what is not its answer is told nothing')
+  assert.deepEqual(statuses, [404, 200], 'other requests get 404')
   const { device, claims } = await command.saved(state)
   const by = { provider_id: provider.provider_id, provider_name: provider.name }
   assert.deepEqual(device.enrolled_by, { method: 'saml', token_id: null, token_name: null, ...by })

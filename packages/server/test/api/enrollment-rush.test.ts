@@ -173,7 +173,7 @@ test('concurrent enrollments, each test in a tenant of its own', async (t) => {
     assert.match(answers.find((a) => a.status === 409)!.text, /entitlement_exceeded.*3 devices/)
     assert.equal((await devicesOf(kit)).length, 3)
     const uses = await Promise.all(tokens.map((made) => usesOf(kit, made.enrollment_token)))
-    assert.equal(uses[0]! + uses[1]!, 3, 'who is refused takes no use')
+    assert.equal(uses[0]! + uses[1]!, 3, 'a refused enrollment takes no use')
   })
 
   await t.test('the last addresses are given to as many devices', async () => {

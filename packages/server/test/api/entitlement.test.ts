@@ -43,7 +43,7 @@ test('limits of tenants, on two replicas', async (t) => {
       await kit.admin.changeDevice({ body: { operation: 'revoke', device_id } })
       assert.equal((await rush(kit, enroll)).length, 1)
       await kit.admin.changeDevice({ body: { operation: 'revoke', device_id } })
-      assert.equal((await rush(kit, enroll)).length, 0, 'what was revoked once makes room once')
+      assert.equal((await rush(kit, enroll)).length, 0, 'a revocation frees one place')
       const { metrics } = await kit.admin.getEntitlementStatus({
         params: { tenant_id: encodeId('tenant', kit.tenant) },
       })
@@ -72,7 +72,7 @@ test('limits of tenants, on two replicas', async (t) => {
     )
     assert.equal((await kit.admin.getUser({ params: { user_id } })).status, 'suspended', 'nothing half done')
     await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
-    assert.equal((await rush(kit, newUser)).length, 0, 'whoever was suspended had made room already')
+    assert.equal((await rush(kit, newUser)).length, 0, 'a suspended user was not counted')
 
     const newKey = create('createApiKey', (i) => ({ name: `k${i}`, role: 'viewer' }))
     const keys = await rush(kit, newKey)
@@ -170,7 +170,7 @@ test('limits of tenants, on two replicas', async (t) => {
     assert.equal(first.accepted, 2)
     await limit(kit, { sessions: 1 })
     const second = await client.metering({ body: report(samples) as never })
-    assert.deepEqual([second.accepted, second.rejected], [4, []], 'what was carried counts')
+    assert.deepEqual([second.accepted, second.rejected], [4, []], 'the reported bytes count')
     const kept = samples.slice(2).map((s) => s.session_id)
     assert.deepEqual(second.ended_sessions?.map((s) => [s.session_id, s.reason]).sort(), [
       ...kept.map((id) => [id, 'entitlement_exceeded']).sort(),

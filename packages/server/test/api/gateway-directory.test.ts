@@ -244,5 +244,5 @@ test('a held read is answered when a gateway falls silent or returns, also throu
   }
   const before = device.directory
   assert.deepEqual(await waited(goesOnElsewhere, 2), ['healthy'])
-  assert.equal(device.directory, before, 'nobody is woken for what is only not known here')
+  assert.equal(device.directory, before, 'a state unknown to one replica wakes no read')
 })

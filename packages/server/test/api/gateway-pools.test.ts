@@ -64,7 +64,7 @@ test('gateway pools', async (t: TestContext) => {
     const params = { pool_id: other.pool_id }
     await assert.rejects(changeGatewayPool(admin, { params }, { name: 'FRANKFURT' }), refused(422, /name/))
     assert.deepEqual(await admin.deleteGatewayPool({ params }), { changed: true })
-    assert.deepEqual(await admin.deleteGatewayPool({ params }), { changed: false }, 'what holds already')
+    assert.deepEqual(await admin.deleteGatewayPool({ params }), { changed: false }, 'the pool is deleted already')
     const never = { pool_id: encodeId('gateway_pool', newUuid()) }
     await assert.rejects(admin.deleteGatewayPool({ params: never }), refused(404))
     const elsewhere = await kit.as('tenant_admin', await kit.newTenant())

@@ -53,7 +53,7 @@ test('ended sessions and revoked devices are kept and deleted with their month',
     const late = await gateways[0]!.meter([sample(session_id, 'active')])
     assert.equal(late.accepted, 1)
     const { state, rx_bytes } = await admin.getSession({ params: { session_id } })
-    assert.deepEqual([state, rx_bytes], ['ended', 2], 'what is reported late is added to what has ended')
+    assert.deepEqual([state, rx_bytes], ['ended', 2], 'late bytes are added to the ended session')
   })
 
   await t.test('of two gateways that start a session under one id, one gets it', async () => {
@@ -99,7 +99,7 @@ test('ended sessions and revoked devices are kept and deleted with their month',
     await assert.rejects(runJob(kit.app, 'drop_old_months'), /lock timeout/)
     const waited = performance.now() - asked
     await owner.query('rollback')
-    assert.ok(waited < promptly, `whoever came meanwhile waited ${waited} ms behind it`)
+    assert.ok(waited < promptly, `a report meanwhile waited ${waited} ms behind it`)
     assert.equal(await sessions(), hadSessions, 'another hour')
     const others = before - (await months()).length
     const dropped = others + (await runJob(kit.app, 'drop_old_months'))

@@ -40,7 +40,7 @@ test('a tenant sets the install line of its client, and a new token is returned 
   const again = await admin.updateEnrollmentSettings({ body: given })
   assert.deepEqual(again, after)
   const events = await eventsOf(kit, 'enrollment_settings.updated')
-  assert.equal(events.length, 1, 'what holds already is not recorded')
+  assert.equal(events.length, 1, 'an unchanged setting is not recorded')
   assert.deepEqual(events[0]?.changes, {
     'install_templates.linux': [null, template],
     'download_urls.linux': [null, 'https://downloads.example.com/acme.deb'],

@@ -24,7 +24,7 @@ test('a tenant with a hold is not erased, and an erased one keeps its log for it
   }
   assert.equal(await statusOf(), false)
   const deletion = owner.query('update tenants set deleted_at = now() where tenant_id = $1', [id])
-  await assert.rejects(deletion, /a legal hold keeps the tenant/, 'whoever asks')
+  await assert.rejects(deletion, /a legal hold keeps the tenant/, 'for every caller')
   await releaseHold(kit.admin, legal_hold_id, { query })
   assert.equal(await statusOf(), false, 'a release can be put right for a day')
   await settle(owner)
@@ -53,7 +53,7 @@ test('a tenant with a hold is not erased, and an erased one keeps its log for it
   )
   await owner.query(`update audit_counts set hour = hour - interval '401 days' where tenant_id = $1`, [id])
   await forget(kit)
-  assert.equal(await count(owner, 'audit_counts', `tenant_id = '${id}'`), 0, 'what was counted of it, too')
+  assert.equal(await count(owner, 'audit_counts', `tenant_id = '${id}'`), 0, 'its counters too')
 })
 
 test('a hold placed during the deletion of its tenant is refused', async (t) => {

@@ -203,7 +203,7 @@ test('warm requests and invented serial numbers send no SQL', async (t) => {
   }
   assert.deepEqual(sent, [])
   await askOcsp(kit, issued, { serials: [inventedSerial()] })
-  assert.equal(sent.length, 1, 'what is looked for is seen here')
+  assert.equal(sent.length, 1, 'the recorder sees such a statement')
 })
 
 test('lists and answers follow a rotation of the trust anchor', async (t) => {

@@ -174,7 +174,7 @@ async function endWithReport(kit: Kit, clock: Clock): Promise<void> {
   await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': false } } })
   clock.advance(7200)
   const failed = await laptop.client.postureAssertion()
-  assert.equal(failed.status, 'contraindicated', 'what was known to fail does not get better with age')
+  assert.equal(failed.status, 'contraindicated', 'a failed check stays failed in an old report')
   await publishChecks(kit, { disk: { ...disk, freshness_seconds: 60 } })
   await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
   clock.advance(60)

@@ -136,7 +136,7 @@ test('posture reports on two replicas', async (t) => {
     for (const turning of [facts(49), facts(90), facts(90, { 'firewall.enabled': true })]) {
       const [seq = 0] = seqs(kit)
       await laptop.client.reportPosture({ body: { facts: turning } })
-      assert.equal(seqs(kit)[0], seq + 1, 'what turns a check is told of')
+      assert.equal(seqs(kit)[0], seq + 1, 'a changed check result is announced')
     }
   })
 
@@ -251,7 +251,7 @@ test('posture reports over time', async (t) => {
       assert.equal(await endAtGateway(), 60)
 
       await say(86_400 - 300)
-      assert.equal(seq(), told + 2, 'what ends before that is told of')
+      assert.equal(seq(), told + 2, 'an earlier end is announced')
       assert.equal(await endAtGateway(), 5)
     },
   )

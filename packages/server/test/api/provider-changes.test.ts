@@ -76,7 +76,7 @@ async function changeKeyAsWeaker(world: SamlWorld, theirs: Awaited<ReturnType<ty
   await kit.heard()
   assert.deepEqual([await whoIs(kit, ofRoot), await whoIs(kit, ofWeak)], [401, 'weak'])
   assert.deepEqual([await enter('root there'), await reasons()], [401, ['saml:not_linked']])
-  assert.equal(await enter('weak there'), 'weak', 'whoever may do all that a person may decides how they sign in')
+  assert.equal(await enter('weak there'), 'weak', 'a caller with all permissions of the person may set the sign-in')
   const [updated] = (await kit.admin.listAuditEvents({ query: { kind: 'identity_provider.updated', limit: 1 } })).items
   assert.deepEqual(updated?.details?.ended_links, changed.ended_links)
   const { items } = await kit.admin.listAuditEvents({ query: { kind: 'user.changed', limit: 1 } })

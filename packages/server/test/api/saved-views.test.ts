@@ -80,7 +80,7 @@ test('saved views', async (t) => {
       assert.equal(
         (await put(chief, made.view_id, { ...body, shared: false })).status,
         422,
-        'nobody takes it but its owner',
+        'only the owner can make it private',
       )
       const hidden = await create(chief, {
         list: 'audit',

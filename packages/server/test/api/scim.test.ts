@@ -212,7 +212,7 @@ test('the requests of Okta work: its test suite, provisioning, and import by pag
   assert.deepEqual(
     [kept.json.active, kept.json.displayName, kept.json.emails, kept.json.name],
     [true, undefined, undefined, undefined],
-    'what is left out is taken away',
+    'omitted fields are removed',
   )
 
   const group = await scim.post('Groups', { displayName: 'Okta group', members: [{ value: id, display: 'x' }] })

@@ -202,7 +202,7 @@ test('search', async (t) => {
     assert.deepEqual(await of('yankee phone'), [['reactivate', 'revoke', 'lost_device']])
     await kit.admin.changeDevice({ body: { operation: 'revoke', ...body } })
     assert.deepEqual(await of('yankee phone'), [[]])
-    assert.deepEqual(await of('yankee.boss', await kit.as('security_admin')), [[]], 'who may do more')
+    assert.deepEqual(await of('yankee.boss', await kit.as('security_admin')), [[]], 'a stronger user')
     await kit.admin.suspendUser({ body: { user_id: boss } })
     const [suspended] = (await search(kit.admin, 'yankee.boss')).items
     assert.deepEqual([suspended?.status, suspended?.actions], ['suspended', ['reactivate', 'compromised_user']])

@@ -119,7 +119,7 @@ test('a disabled or deleted connector sends nothing, and events purged meanwhile
   await untilCame(() => taken, 7)
   assert.deepEqual(numbersIn(taken), [1, 2, 6, 7, 8, 9, 10])
   const lost = async () => (await kit.admin.getSiemConnector({ params })).delivery.lost
-  await until(async () => (await lost()) === 3, 'what was lost')
+  await until(async () => (await lost()) === 3, 'the lost events')
   // A delivered event does not count as lost in a replay.
   await kit.admin.replaySiemConnector({ params, body: { from_seq: 1 } })
   await until(() => taken.filter((e) => e.operation === 'n10').length === 2, 'the replay')

@@ -54,7 +54,7 @@ test('delivery of events, on two replicas', async (t) => {
       // Deliveries are counted once they are recorded.
       await until(
         async () => (await deliveryOf(kit, connector.connector_id)).delivered >= 600,
-        'what came to be counted',
+        'the counters of the deliveries',
       )
       const { delivered, failed, state } = await deliveryOf(kit, connector.connector_id)
       assert.ok(delivered >= 600 && failed >= 2, `${delivered} ${failed}`)

@@ -83,7 +83,7 @@ test('OpenSearch: after a partial bulk only missing events are sent again, and r
     oneTo(100).filter((n) => n !== 40),
   )
   const numbers = index.sent.map(numbersIn).filter((some) => some.length > 0)
-  assert.deepEqual(numbers, [oneTo(100), [7, 57]], 'what was stored is not sent again')
+  assert.deepEqual(numbers, [oneTo(100), [7, 57]], 'stored events are not sent again')
   const dead = await deadLettersOf(kit, connector_id)
   assert.deepEqual(
     dead.map((d) => d.reason),

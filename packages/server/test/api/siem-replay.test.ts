@@ -24,7 +24,7 @@ test('repeated delivery of events, on two replicas', async (t) => {
     const { connector_id } = connector
     const params = { connector_id }
     await until(async () => (await deliveryOf(kit, connector_id)).delivered > 0, 'its own creation')
-    assert.deepEqual(numbersIn(taken), [], 'what was before it is not sent')
+    assert.deepEqual(numbersIn(taken), [], 'earlier events are not sent')
     const all = await kit.admin.replaySiemConnector({ params, body: { from_seq: 1 } })
     assert.ok(all.events >= 20)
     await untilCame(() => taken, 20)
@@ -109,14 +109,14 @@ test('repeated delivery of events, on two replicas', async (t) => {
     const stream = () => streamOf(kit, connector_id)
     await until(async () => (await stream()).replay_failures > 1, 'it to be tried again')
     await arrive(kit, 1, 5)
-    await until(() => came().includes(5), 'what is new')
+    await until(() => came().includes(5), 'the new event')
     const { state, problem, failures } = await stream()
     assert.deepEqual([state, problem, failures], ['flowing', null, 0])
     // Its own patience, without the wait.
     await until(async () => {
       await withStream(kit, connector_id, { replay_due_at: new Date(0) })
       return (await letters()).length === 2 && (await letters()).every((d) => !d.replaying)
-    }, 'what can be sent, and what can not')
+    }, 'sendable and unsendable dead letters')
     assert.deepEqual(
       (await letters()).map((d) => d.reason),
       ['The receiver answered 500.', 'The receiver answered 403.'],
@@ -131,7 +131,7 @@ test('repeated delivery of events, on two replicas', async (t) => {
     assert.ok((await letters()).every((d) => d.replaying))
     status = () => 200
     await until(async () => (await letters()).length === 0, 'all of them')
-    await until(async () => (await told()).length === 0, 'what was told to be taken back')
+    await until(async () => (await told()).length === 0, 'the notification to be closed')
 
     // A replay from a sequence number on replaces the waiting one.
     status = (n) => (n === 6 ? 413 : 200)

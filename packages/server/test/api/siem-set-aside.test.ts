@@ -35,10 +35,10 @@ test('an event that blocks a connector, on two replicas', async (t) => {
           async () => (await now()).state === state && (await now()).next_seq !== null,
           'the event to be found',
         )
-        await until(() => numbersIn(taken).length === 29, 'what is before it')
+        await until(() => numbersIn(taken).length === 29, 'the earlier events')
         await until(
           async () => (await now()).delivered_seq === (await now()).next_seq! - 1,
-          'what was taken to be counted',
+          'the counters of the accepted events',
         )
         const seq = (await now()).next_seq!
         const [event] = (await kit.admin.listAuditEvents({ query: { sort: 'seq', after_seq: seq - 1, limit: 1 } }))

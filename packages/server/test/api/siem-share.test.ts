@@ -51,7 +51,7 @@ test('many receivers of one replica', async (t) => {
       response.end()
     })
     await quick.admin.createSiemConnector({ body: toWebhook(other.url) })
-    await until(() => taken.length > 0, 'who is quick')
+    await until(() => taken.length > 0, 'the fast receiver')
     assert.ok(hanging.length < 32 && !hanging.some((response) => response.closed), `${hanging.length}`)
     isHanging = false
     for (const response of hanging.splice(0)) response.end()
@@ -70,7 +70,7 @@ test('many receivers of one replica', async (t) => {
     const tenant_id = encodeId('tenant', kit.tenant)
     await deployment.admin.changeTenant({ body: { operation: 'delete', tenant_id, delay_seconds: 3600 } })
     await arrive(kit, 1)
-    await until(() => numbersIn(taken).length === 1, 'what happens until then')
+    await until(() => numbersIn(taken).length === 1, 'events before the deletion')
     assert.ok(taken.some((e) => e.kind === 'tenant.changed'))
   })
 })

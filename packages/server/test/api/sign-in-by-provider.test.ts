@@ -121,7 +121,7 @@ test('sign-in by an OpenID provider, on two replicas', async (t) => {
     }
     const text = await refusedWith('not_linked')
     await set({ provisioning: 'create' })
-    assert.equal(await refusedWith('username_taken'), text, 'nobody is told which')
+    assert.equal(await refusedWith('username_taken'), text, 'the answer does not tell the reason')
     const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit: 1 } })).items
     assert.equal(event && 'username' in event && event.username, 'carla', 'so that an administrator can link it')
   })
@@ -229,7 +229,7 @@ test('sign-in by an OpenID provider, on two replicas', async (t) => {
       await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
       await endsOn(t, kit, fourth)
       assert.equal((await signIn('eve')).answer.status, 401)
-      assert.deepEqual(await reasons(1), ['oidc:not_admitted'], 'who was deleted does not come back by signing in')
+      assert.deepEqual(await reasons(1), ['oidc:not_admitted'], 'a deleted user does not return by signing in')
       const other = await makeUser(kit, 'eve-again')
       assert.equal((await kit.admin.linkUserIdentity({ params: { user_id: other }, body: account })).changed, true)
       const fifth = await cookieOf()

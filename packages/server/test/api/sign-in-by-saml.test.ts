@@ -168,7 +168,7 @@ async function refuseInvalidResponses({ kit, idp, acs, away, answer, clock, reas
   type Edit = ((xml: string) => string) | undefined
   type Attack = [reason: string, change?: Edit, sign?: Edit, said?: { now: Date }]
   const attacks: Record<string, Attack> = {
-    'nobody signed it': ['signature', undefined, notSigned],
+    'an unsigned response': ['signature', undefined, notSigned],
     'a stranger signed it and shows our key': [
       'signature',
       undefined,

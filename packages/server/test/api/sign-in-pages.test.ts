@@ -243,7 +243,7 @@ test('the sign-in page of a tenant offers its providers, and a password only whe
   assert.match(await page(), /name="password"[\s\S]*class="choice"/)
   await kit.newTenant('acme')
   const other = (await page('?tenant=acme')).replaceAll('acme', 'nobody')
-  assert.equal(other, await page('?tenant=nobody'), 'nobody learns which tenants are there')
+  assert.equal(other, await page('?tenant=nobody'), 'the page does not reveal tenants')
   assert.match(other, /name="username"[^>]* value="nobody\/"/)
   assert.ok(!other.includes(provider.provider_id))
 

@@ -131,7 +131,7 @@ test('an answer of a provider works once, in its browser, for its provider and i
   clock.advance(11 * 60)
   await set({ sign_in: true })
   await refused('request_expired', late.path, late.browser)
-  assert.equal(texts.size, 1, 'nobody is told which')
+  assert.equal(texts.size, 1, 'the answer does not tell the reason')
   const everyReason: Record<Exclude<ReturnReason, 'no_response'>, true> = {
     unknown_tenant: true,
     unknown_provider: true,

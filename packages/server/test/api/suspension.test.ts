@@ -148,7 +148,7 @@ test('a suspended user loses sessions, devices and connections at once, and gets
   assert.deepEqual((await admin.listSessions()).items, [])
   const late = await gateways[0]!.meter([sample(laptop)])
   assert.equal(late.accepted, 1)
-  assert.deepEqual((await admin.listSessions()).items, [], 'what a gateway still reports is over at once')
+  assert.deepEqual((await admin.listSessions()).items, [], 'a still reported session ends at once')
 
   const back = await admin.reactivateUser({ body: { user_id } })
   assert.deepEqual([back.changed, back.user.status], [true, 'active'])
@@ -171,7 +171,7 @@ test('a suspended user loses sessions, devices and connections at once, and gets
   }
   assert.deepEqual(peers(), [both, both])
   assert.equal((await person.get('/v1/admin/me')).status, 401, 'the old session stays ended')
-  await assert.rejects(devices[2]!.pollDigest(), 'what was revoked stays revoked')
+  await assert.rejects(devices[2]!.pollDigest(), 'a revoked device stays revoked')
 })
 
 test('every way that ends VPN sessions records them in one event with its cause', async (t) => {

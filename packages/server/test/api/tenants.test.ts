@@ -78,7 +78,7 @@ async function createTenant(kit: Kit): Promise<void> {
   assert.deepEqual(
     (await kit.admin.listTenants()).items.map((x) => x.name),
     ['acme', 'default'],
-    'what was refused left nothing',
+    'a refused creation leaves nothing',
   )
 }
 
@@ -227,7 +227,7 @@ async function suspendTenant(kit: Kit): Promise<void> {
   // A waiting request is answered, and the next one is refused.
   const asked = performance.now()
   await waiting
-  assert.ok(performance.now() - asked < 10_000, 'who waits is let go')
+  assert.ok(performance.now() - asked < 10_000, 'the held request ends')
   assert.equal(
     (await enrollRaw(kit, token).catch((e: Error) => e.message)).toString().slice(0, 23),
     'enrollment refused: 401',

@@ -74,7 +74,7 @@ async function offerByChannel(kit: Kit): Promise<void> {
   assert.deepEqual(
     await gather(await other.client.updatePackage({ query: { target: trial.package.package_id } })),
     contentOf('1.1.0'),
-    'who has begun may finish',
+    'a started update can be completed',
   )
   await changeTo(kit.admin, trial.release_id, { operation: 'halt', reason: 'broken' })
   await kit.heard()

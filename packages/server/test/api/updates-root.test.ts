@@ -141,7 +141,7 @@ test('holders are notified when a new root is due, by a replaced key or an expir
   assert.match((await kit.admin.tufStatus()).due ?? '', /does not name the keys that sign now/)
   assert.equal((await notices()).length, 1)
   const client = await tufClient(kit)
-  assert.equal(await client.get('1.2.0/linux/x64/client.tar.gz'), undefined, 'what was signed before stays in force')
+  assert.equal(await client.get('1.2.0/linux/x64/client.tar.gz'), undefined, 'signed metadata stay in force')
   await next('three.json', 1, ['anna'], '--expires', '60d')
   await sign('three.json', 'anna')
   assert.equal((await publish('three.json')).code, 0)

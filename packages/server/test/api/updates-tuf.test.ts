@@ -45,7 +45,7 @@ async function updateAsDevice(kit: Kit): Promise<void> {
   await kit.heard()
   assert.deepEqual(await there.get(path), contentOf('1.1.0'))
   await changeTo(kit.admin, release_id, { operation: 'pause' })
-  assert.deepEqual(await client.get(path), contentOf('1.1.0'), 'who has begun may finish')
+  assert.deepEqual(await client.get(path), contentOf('1.1.0'), 'a started update can be completed')
   await changeTo(kit.admin, release_id, { operation: 'halt', reason: 'broken' })
   assert.equal(await client.get(path), undefined)
   const { tuf } = await kit.admin.updateManifest({

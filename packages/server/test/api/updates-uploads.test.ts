@@ -163,7 +163,7 @@ async function sweepAbandoned(kit: Kit): Promise<void> {
   await utimes(old!, new Date(), new Date(Date.now() - 2 * 3_600_000))
   assert.equal(await runJob(kit.app, 'sweep_packages'), 1)
   assert.deepEqual(await incoming(kit), ['young'])
-  assert.equal((await contents(kit)).length, 1, 'what is a package stays')
+  assert.equal((await contents(kit)).length, 1, 'a referenced package stays')
 }
 
 test('an oversized upload is refused with and without its length, and leaves nothing', async (t) => {

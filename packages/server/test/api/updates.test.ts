@@ -226,9 +226,9 @@ test('changes of a release, and the devices to which it is offered', async (t) =
     })
     for (let n = 0; n < 20; n++)
       assert.equal((await send('updateManifest', {}, { headers: { 'if-none-match': etag } })).status, 304)
-    assert.deepEqual(sent, [], 'what is warm asks no database')
+    assert.deepEqual(sent, [], 'a warm read sends no SQL')
     await admin.getDevice({ params: { device_id: device.id } })
-    assert.equal(sent.length > 0, true, 'what is looked for is seen here')
+    assert.equal(sent.length > 0, true, 'the recorder sees such a statement')
     mock.restore()
     // A given value takes precedence.
     const newest = await device.client.updateManifest({ query: { version: '2.0.0' } })

@@ -19,7 +19,7 @@ test('a recorded step is not repeated, even if its effect was undone since', asy
   await drive(kit, 1)
   const done = await ended(kit, run.workflow_run_id)
   assert.deepEqual(done.steps[0]?.result, { changed: true, lock_id, made_before: true })
-  assert.deepEqual((await kit.admin.listLocks()).items, [], 'whoever released it is not overruled')
+  assert.deepEqual((await kit.admin.listLocks()).items, [], 'the release is respected')
 })
 
 test('a promotion ends only the canary for which it was planned', async (t) => {

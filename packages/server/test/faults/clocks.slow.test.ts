@@ -165,7 +165,7 @@ test('replicas with clocks ten minutes ahead and behind store and judge by datab
     assert.equal((await digestAt(behind, device)).digest, before.digest)
     assert.equal(await statusOf('reportPosture', device.caller, { facts: { 'disk.encrypted': true } })(both[i]!), 200)
     for (const of of both)
-      await until(async () => (await digestAt(of, device)).digest !== before.digest, 'what the report allows')
+      await until(async () => (await digestAt(of, device)).digest !== before.digest, 'the digest after the report')
     assert.equal((await digestAt(ahead, device)).digest, (await digestAt(behind, device)).digest)
     asked.push(`a report to ${i ? 'the one behind' : 'the one ahead'}, good for 5 minutes: counts at both`)
     const statusOfAssertion = async (of: Reached) => {

@@ -157,7 +157,7 @@ async function askInventedSerials(kit: Kit, issued: Issued) {
   for (const { error, answers } of floods)
     assert.ok(error === 3 || answers.every(({ status }) => status === 'unknown'), `${error}`)
   assert.ok(floods.some(({ error }) => error === undefined))
-  assert.deepEqual((await askOcsp(kit, issued)).bytes, first.bytes, 'what was signed is there still')
+  assert.deepEqual((await askOcsp(kit, issued)).bytes, first.bytes, 'the signed answer is still served')
 }
 
 async function askWithoutDatabase(t: TestContext, kit: Kit, issued: Issued) {

@@ -62,7 +62,7 @@ test('users of LemonLDAP::NG sign in by SAML, and enroll devices of their own', 
   const first = await signIn('dwho', 'dwho', visit)
   assert.deepEqual([first.status, first.who], [200, 'dwho'])
   assert.equal((await first.bring()).status, 401, 'one response, one session')
-  assert.equal((await signIn('nobody', '', visit)).who, 'dwho', 'who has signed in there is asked nothing')
+  assert.equal((await signIn('nobody', '', visit)).who, 'dwho', 'a person who is signed in there is not asked')
   assert.equal((await signIn('rtyler')).who, 'rtyler')
   const { items } = await kit.admin.listUsers({ query: { source: 'sso', sort: 'username' } })
   assert.deepEqual(

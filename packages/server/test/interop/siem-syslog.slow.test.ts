@@ -185,7 +185,7 @@ test('an event with any text is one record of rsyslog and syslog-ng, in every fo
       assert.deepEqual(
         events.map((e) => e.operation),
         texts.map((text, i) => `n${i + 1} ${text}`),
-        'what was written is what is read',
+        'the received text equals the sent one',
       )
     }
   }

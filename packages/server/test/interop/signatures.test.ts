@@ -158,7 +158,11 @@ test('jwcrypto verifies every signed document with the published keys only, and 
   assert.deepEqual(moves, [[made.delivered.digest, made.deliveredNext.digest]], 'and go on to the same')
 
   assert.ok(trust.is_canonical)
-  assert.equal(verdicts.documents[0], Buffer.from(signed.payload, 'base64url').toString(), 'what is shown is signed')
+  assert.equal(
+    verdicts.documents[0],
+    Buffer.from(signed.payload, 'base64url').toString(),
+    'the shown document equals the signed one',
+  )
   assert.deepEqual(trust.payload, document)
 })
 

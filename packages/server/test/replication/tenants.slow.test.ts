@@ -67,7 +67,7 @@ test('a tenant is loaded at its first request, once, and unloaded when no reques
   const left = await until(() => app.fleet.held() === 1, 'tenants that nobody asks for')
   const before = loads.get(kit.tenant)
   assert.equal((await held).status, 304)
-  assert.equal(loads.get(kit.tenant), before, 'who waits keeps its tenant')
+  assert.equal(loads.get(kit.tenant), before, 'a held request keeps its tenant loaded')
   await until(() => app.fleet.held() === 0, 'the tenant that nobody waits for any more')
   t.diagnostic(
     `${tenantCount} tenants; read at the start: 0; all but the awaited one left after ${Math.round(left)} ms`,

@@ -189,11 +189,7 @@ test('every write answers a described status: 201 if it creates, 200 and changed
     ],
     'kinds that say what was changed',
   )
-  assert.deepEqual(
-    await untold(watching, events),
-    [],
-    'whoever watches is told of every write, in each list it concerns',
-  )
+  assert.deepEqual(await untold(watching, events), [], 'a stream announces every write, for each list that it concerns')
   const onRecord = JSON.stringify(events)
   assert.ok(secrets.size > 10)
   assert.deepEqual(

@@ -161,7 +161,7 @@ test('adding a user or device to a group, or setting a tag, needs the permission
   await t.test('every membership field of the contract is covered, or adds no member', () => {
     const scim = ['createScimGroup members', 'replaceScimGroup members']
     assert.deepEqual(found.toSorted(), [...Object.keys(ways), ...onlyNames, ...scim].sort())
-    assert.ok('patchScimGroup' in contract, 'whose operations name no field')
+    assert.ok('patchScimGroup' in contract, 'its operations name no field')
   })
 
   await t.test('every role is tried in every way', async () => {

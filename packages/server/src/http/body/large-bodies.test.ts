@@ -33,7 +33,7 @@ test('a client that disconnects frees its share before, during and after reading
 
   const early = await next()
   await early.leave()
-  assert.ok(early.take(take), 'who went while it was found out who they are')
+  assert.ok(early.take(take), 'a client that left during authentication')
 
   const reading = await next()
   assert.ok(reading.take(take))

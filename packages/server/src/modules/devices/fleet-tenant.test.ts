@@ -51,7 +51,7 @@ test('the state of a device follows changes of its user', () => {
   held.selected = { by: {}, slot: { variant: null, used: false }, from: 0, until: 1 }
   t.putUser(user('anna', true, 7))
   assert.deepEqual([held.usable, held.isSuspended, held.groupIds, held.seq], [false, true, [], 7])
-  assert.equal(held.selected, null, 'what was selected for the user that was')
+  assert.equal(held.selected, null, 'the selection for the former user')
 })
 
 test('a device whose new user is not loaded is unusable until the user is loaded', () => {

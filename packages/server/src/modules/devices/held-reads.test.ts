@@ -59,7 +59,7 @@ test('long polls are answered a few per turn of the event loop, after the shared
   const herd = await startHerd(200)
   assert.equal(herd.reads.waiting(), 200)
   herd.publish('new')
-  assert.equal(herd.answered.length, 0, 'whoever changes the policy goes first')
+  assert.equal(herd.answered.length, 0, 'the publish comes first')
   const before = herd.looks()
   for (let i = 0; i < 20; i++) await turn()
   assert.equal(herd.answered.length, 0)

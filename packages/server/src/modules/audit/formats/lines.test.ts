@@ -109,7 +109,7 @@ test('invisible characters are escaped in JSON, and named in CSV columns', () =>
   assert.deepEqual((JSON.parse(json(stored)) as { user_agent: string }).user_agent, name)
   const [row] = rows(csvHeader + csv(stored))
   assert.equal(row!.user_agent, unseen.map(() => '\ufffd').join('a'))
-  assert.ok(row!.actor_name!.endsWith('\u{1f469}\ufe0f'), 'what an emoji is made of is shown')
+  assert.ok(row!.actor_name!.endsWith('\u{1f469}\ufe0f'), 'the parts of an emoji are shown')
   assert.equal(canonicalJson(JSON.parse(row!.record!)), stored.record)
 })
 

@@ -79,7 +79,11 @@ test('a report by one side alone becomes a conflict after the time in which the 
   assert.equal(outcome({ device: at(109, left) }), 'stale pending')
   assert.equal(outcome({ device: at(110, left) }), 'conflict found')
   assert.equal(outcome({ device: at(200, { ...left, sessionId: 's0' }) }), 'consistent settled', 'it left another one')
-  assert.equal(outcome({ device: at(900, { ...left, at: ago(900) }) }), 'conflict found', 'who has left says no more')
+  assert.equal(
+    outcome({ device: at(900, { ...left, at: ago(900) }) }),
+    'conflict found',
+    'a device that left reports no more',
+  )
   const gone = { ...session, state: 'ended', endReason: 'user', gatewayState: 'ended', endedAt: ago(100) } as const
   assert.equal(outcome({ session: gone, device: at(900) }), 'conflict found')
   assert.equal(outcome({ session: gone, device: at(900, { at: ago(99) }) }), 'stale pending', 'said as it ended')
@@ -105,7 +109,7 @@ test('a device whose certificates have all ended is stale while it is connected'
   const over = { ...session, state: 'ended', gatewayState: 'ended', endedAt: ago(300), endReason: 'user' } as const
   assert.equal(verdictOf({ session: over, device: undefined, lostCertificate }), 'consistent')
   const refused = assessConnections({ ...agreed, lostCertificate, standing: { ...standing, allowed: false } }, now)
-  assert.equal(refused.verdict, 'consistent', 'what its gateway carries against the policy is another finding')
+  assert.equal(refused.verdict, 'consistent', 'a session against the policy is another finding')
 })
 
 test('every verdict has its disagreements, and no missing reporter is accused', () => {

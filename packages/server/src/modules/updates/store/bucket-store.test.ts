@@ -66,7 +66,7 @@ test('a bucket that accepts a connection without answering times out', onLinux, 
   while (sockets.length < 3) await once(server, 'connection')
   t.mock.timers.tick(30 * second)
   await Promise.all([asked, removed])
-  assert.equal(isOver, false, 'what is larger may take longer')
+  assert.equal(isOver, false, 'a larger file may take longer')
   t.mock.timers.tick(4 * minute)
   await put
   t.mock.timers.reset()

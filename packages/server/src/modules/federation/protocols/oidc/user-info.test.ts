@@ -83,7 +83,7 @@ test('mapped claims missing in an ID token are read from UserInfo, after either 
   const before = asked.length
   assert.deepEqual(new Set(asked), new Set(['Bearer a']))
   for (const way of Object.values(ways)) await way({ preferred_username: 'jo', groups: [] })
-  assert.equal(asked.length, before, 'what the ID token has is not asked for')
+  assert.equal(asked.length, before, 'claims of the ID token are not requested')
 })
 
 test('a failing UserInfo, or one about another person, refuses the sign-in', async (t) => {
