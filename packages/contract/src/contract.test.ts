@@ -100,7 +100,7 @@ test('a secret is returned once, by the endpoint that creates it, in the field `
   })
 })
 
-test('durations and ends are named alike in requests, and are timestamps in answers', () => {
+test('a body sets an expiry in seconds within bounds, except in two named operations', () => {
   const asked = operations.flatMap(([name, e]) =>
     fieldsOf((e.body ?? {}) as Walked).flatMap(([field, schema]) => {
       const { minimum, maximum } = schema as { minimum?: number; maximum?: number }

@@ -15,7 +15,7 @@ import { type Answered, startServer } from './test-server.ts'
 const guide = '../../../docs/agents.md'
 const readme = '../README.md'
 
-/** Runs the snippets below a heading of a page as one function of the agent's own parts, and returns what it gives. */
+/** Runs the snippets below a heading of a page as one function with the given variables. Returns the result. */
 async function snippetsOf(
   heading: string,
   given: Record<string, unknown>,

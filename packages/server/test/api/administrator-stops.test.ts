@@ -20,7 +20,7 @@ const workflow =
   (client, user_id, query) =>
     client.runWorkflow({ body: { workflow: 'offboard_user', params: { user_id, ...params }, dry_run }, query })
 /**
- * Every way to stop a user; `modules/offboarding` says what ends with it. Directories and providers keep the last
+ * Every way to stop a user; `modules/offboarding` lists the parts that end. Directories and providers keep the last
  * active administrator by themselves.
  */
 const ways: Readonly<Record<string, Stop>> = {

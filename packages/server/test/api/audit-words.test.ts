@@ -51,7 +51,7 @@ test('the words of a block are indexed in parts, however long its records are', 
   })
 })
 
-test('a search uses the word index even while entries are still unsequenced', async (t) => {
+test('a search uses the word index, also before PostgreSQL has merged its pending entries', async (t) => {
   const kit = await startKit(t)
   await withClient(kit.databaseUrl, async (owner) => {
     await owner.query(

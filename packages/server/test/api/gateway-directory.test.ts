@@ -186,7 +186,7 @@ test('a directory is signed for its device, and lists the resources of each pool
       pg.Client.prototype.query = query
     })
     for (let i = 0; i < 20; i++) await device.fetchDirectory()
-    // The gateways' last times are read every few seconds, whatever the requests, and the devices' are written
+    // The gateways' last times are read every few seconds, without a request, and the devices' are written
     // likewise.
     assert.ok(scopes <= 5, `${scopes} transactions in 20 reads`)
   })

@@ -156,7 +156,7 @@ async function setStrict(kit: Kit): Promise<void> {
   await kit.admin.updateSecuritySettings({ body: strict })
 }
 
-/** Operations that name a user, sent by callers who are that user or act for them. */
+/** Operations that name a user, sent by that user and by callers that act for the user. */
 async function limitOperations(
   kit: Kit,
   callers: Callers,

@@ -53,7 +53,7 @@ async function working(kit: Kit, { user_id, device_id, spc_id, session_id, admin
 test('modules/offboarding: every way of stopping a user or a device ends certificates permanently, and sessions', async (t) => {
   const kit = await startKit(t, { config })
   const { admin } = kit
-  // Runs of workflows wait until it enforces what they changed.
+  // Runs of workflows wait until this gateway enforces their changes.
   const [following] = await followingGateways(kit, 1)
   const gateway = following?.gateway ?? assert.fail()
   const keycloak = await startKeycloak(kit)

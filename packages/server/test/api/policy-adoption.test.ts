@@ -37,7 +37,7 @@ test('adoption of a policy version over time, and the fleet by version', async (
   await beat(before)
   const { bundle_id, published_at } = await publish(kit, [rule('all', { any: true })])
   const at = (seconds: number) => new Date(Date.parse(published_at) + seconds * 1000)
-  /** Advances to a time after the publication, whatever time the machine has used. */
+  /** Advances to a time after the publication, without the time that the machine has used. */
   const goTo = (seconds: number) => clock.advance((at(seconds).getTime() - clock.now().getTime()) / 1000)
   const apply = async ({ id, client }: (typeof devices)[number]) => {
     const { policy } = await admin.getDevice({ params: { device_id: id } })

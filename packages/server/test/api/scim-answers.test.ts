@@ -62,7 +62,7 @@ test('requested and excluded attributes', async (t) => {
   says(await call(kit, { method: 'GET', path: '/v1/scim/v2/Users' }, bearer(kit.adminKey)), 403)
   const elsewhere = await call(kit, { method: 'GET', path: '/v1/admin/users' }, bearer(key))
   assert.deepEqual([elsewhere.status, elsewhere.json.error], [403, 'forbidden'])
-  // A directory's key has no access to another tenant, whatever its role.
+  // A directory's key with any role has no access to another tenant.
   const { secret: strong } = await kit.admin.createApiKey({
     body: { name: 'strong', role: 'platform_admin', directory: 'entra' },
   })

@@ -40,7 +40,7 @@ test('telemetry', async (t: TestContext) => {
     const third = event('e3')
     const many = await times(20, (i) => clients[i % 2]!.telemetry({ body: { events: [e, third] } }))
     assert.equal(accepted(many), 1)
-    // The id identifies the event, whatever else differs.
+    // The id alone identifies the event.
     const moments = await times(20, (i) =>
       clients[i % 2]!.telemetry({
         body: { events: [event('e4', { at: new Date(Date.now() - i).toISOString(), latency_ms: i })] },

@@ -45,7 +45,7 @@ test('if a replica ends while it asks the provider, the other asks after a minut
   g.clock.advance(61)
   assert.equal((await g.status(onSecond)).json.status, 'authorized')
   assert.equal(g.asked(), before + 1)
-  // A late answer to the first replica changes nothing, whatever it is.
+  // Any late answer to the first replica changes nothing.
   answer(400, { error: 'access_denied' })
   g.network.refuse(false)
   await lost

@@ -109,7 +109,7 @@ test('modules/offboarding: an empty list ends nothing', async () => {
   assert.deepEqual(noted, [])
 })
 
-/** Files that use a statement which can stop somebody, and stop nobody by it. */
+/** Files that use a statement of this kind without stopping a user or device. */
 const others: Readonly<Record<string, string>> = {
   'modules/identity/people/recovery.ts moveStatus': 'lets the emergency account in again',
 }
@@ -173,7 +173,7 @@ test('only the composition root passes the parts, and only to modules/offboardin
   ])
 })
 
-/** The functions that end sessions of somebody, or more. Each has a type that no other one fits. */
+/** The functions that end sessions, or more. Their types are incompatible. */
 type Ending = Offboarding & {
   endVpnSessions: EndVpnSessions
   endProviderSessions: Identity['people']['endProviderSessions']

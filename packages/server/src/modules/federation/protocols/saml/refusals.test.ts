@@ -200,7 +200,7 @@ test('a provider with an ECDSA key is refused with that reason first', async () 
   assert.match(String(error), /ECDSA, which is not supported/)
 })
 
-/** Documents that differ from what they seem to be. Their signature is valid. */
+/** Misleading documents with a valid signature. */
 const encrypted = plainResponse().replace(assertionOf, '<saml:EncryptedAssertion/>')
 const notPlain: readonly (readonly [what: string, xml: string, reason: Reason])[] = [
   ['a document type', `<!DOCTYPE x>${good}`, 'token'],

@@ -6,7 +6,7 @@ import { createSaml } from './saml.ts'
 import { key, now, plainResponse, posted, provider, requestId, signed } from './test-idp.ts'
 
 // XML signature wrapping (Somorovsky et al., "On Breaking SAML", 2012): the signed element is moved to a place that
-// nobody reads, and a forged one takes its place. XSW1 and 2 wrap a signed response, XSW3 to 8 a signed assertion.
+// no code reads, and a forged one takes its place. XSW1 and 2 wrap a signed response, XSW3 to 8 a signed assertion.
 
 const saml = createSaml({ now: () => now })
 const finish = (xml: string) => saml.finish(provider, { samlResponse: posted(xml), requestId })
