@@ -65,7 +65,7 @@ test('several keys open each their own values, and the first one seals', async (
   await assert.rejects(reseal(both, altered), { code: 'bad_signature' })
 })
 
-test('the sealed text begins with the key id, whatever the context', async () => {
+test('the sealed text begins with the key id, in any context', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uint8Array({ minLength: 32, maxLength: 32 }),

@@ -53,7 +53,7 @@ for (const [name, made] of Object.entries(operators))
       }),
     ))
 
-test('an expression over missing facts is unknown, whatever its operators', () =>
+test('an expression over missing facts is unknown, with any operators', () =>
   fc.assert(
     fc.property(expression, (text) => assert.equal(of(text, {}), null)),
     { numRuns: 2000 },

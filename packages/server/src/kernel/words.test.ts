@@ -17,7 +17,7 @@ const text = fc
   )
   .map((t) => (typeof t === 'string' ? t : t.join('')).toWellFormed().replaceAll('\0', ''))
 
-test('the words of a record are those of its texts, however JSON escapes them', () => {
+test('the words of a record are those of its texts, with any JSON escapes', () => {
   fc.assert(
     fc.property(fc.dictionary(text, text), (event) => {
       const expected = new Set(Object.entries(event).flatMap((pair) => pair.flatMap(wordsOf)))

@@ -197,7 +197,7 @@ test('API keys', async (t) => {
     assert.ok(!kit.logs.join('').includes(secret))
   })
 
-  await t.test('the audit event of a key names the owner of the key, whoever created or revoked it', async () => {
+  await t.test('the audit event of a key names its owner, not the person who created or revoked it', async () => {
     const owner = await makeUser(kit, 'maker', ['tenant_admin'])
     const made = await (await signInAs(kit, 'maker')).post('/v1/admin/api-keys', { name: 'theirs', role: 'viewer' })
     assert.equal(made.status, 201, made.text)

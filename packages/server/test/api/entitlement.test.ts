@@ -196,7 +196,7 @@ test('limits of tenants, on two replicas', async (t) => {
     assert.equal(await usedOf(kit, 'sessions'), 2)
   })
 
-  await t.test('a lowered limit removes nothing, and alerts report once what is near it', async () => {
+  await t.test('a lowered limit removes nothing, and alerts report once that usage is near it', async () => {
     const kit = await tenantOf(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const devices = await times(8, (i) => enrollRaw(kit, token, `d${i}`))

@@ -81,7 +81,7 @@ test('an administrator names a device; one of another tenant is the same 404 as 
   assert.equal((await ask(() => ({ cookie }), `?device_id=${laptop.id}`)).status, 200)
 })
 
-test('a device that is shut out is never affirmed, whatever it reported', async (t) => {
+test('a device that is shut out is never affirmed, with any report', async (t) => {
   const kit = await startKit(t)
   await publishChecks(kit)
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'anna' } } })

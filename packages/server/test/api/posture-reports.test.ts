@@ -217,44 +217,41 @@ test('posture reports over time', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
 
-  await t.test(
-    'the end of a variant at gateways is extended at half of its time, and an earlier end is sent at once',
-    async () => {
-      const wireguard_public_key = Buffer.alloc(32, 1).toString('base64')
-      const laptop = await enroll(kit, 'laptop', { now: clock.now, wireguard_public_key })
-      const { secret } = await withGateway(kit)
-      const gateway = kit.clientFor(secret)
-      await publishChecks(kit, { disk: { ...disk, freshness_seconds: 3600 }, av })
-      const updated = (ago: number) => new Date(clock.now().getTime() - ago * 1000).toISOString()
-      const say = (ago = 0) =>
-        laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true, 'av.updated_at': updated(ago) } } })
-      const minutesUntil = (end: string) => Math.round((Date.parse(end) - clock.now().getTime()) / 60_000)
-      const endAtGateway = async () => {
-        const { peers } = payloadOf((await gateway.unifiedPolicy()).policy)
-        return minutesUntil(peers[0].valid_until)
-      }
-      const seq = () => kit.app.feed.seqOf(kit.tenant)
-      await say()
-      assert.equal(await endAtGateway(), 60)
+  await t.test('the end of a variant is extended at half of its time, and an earlier end is sent at once', async () => {
+    const wireguard_public_key = Buffer.alloc(32, 1).toString('base64')
+    const laptop = await enroll(kit, 'laptop', { now: clock.now, wireguard_public_key })
+    const { secret } = await withGateway(kit)
+    const gateway = kit.clientFor(secret)
+    await publishChecks(kit, { disk: { ...disk, freshness_seconds: 3600 }, av })
+    const updated = (ago: number) => new Date(clock.now().getTime() - ago * 1000).toISOString()
+    const say = (ago = 0) =>
+      laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true, 'av.updated_at': updated(ago) } } })
+    const minutesUntil = (end: string) => Math.round((Date.parse(end) - clock.now().getTime()) / 60_000)
+    const endAtGateway = async () => {
+      const { peers } = payloadOf((await gateway.unifiedPolicy()).policy)
+      return minutesUntil(peers[0].valid_until)
+    }
+    const seq = () => kit.app.feed.seqOf(kit.tenant)
+    await say()
+    assert.equal(await endAtGateway(), 60)
 
-      const told = seq()
-      for (let minutes = 10; minutes <= 30; minutes += 10) {
-        const { next_report_before } = await say()
-        assert.equal(seq(), told, `nothing to tell when ${minutes - 10} minutes are over`)
-        assert.equal(minutesUntil(next_report_before!), 70 - minutes, 'the device hears of the end that gateways know')
-        clock.advance(600)
-      }
-      assert.equal(await endAtGateway(), 30)
-      clock.advance(60)
-      await say()
-      assert.equal(seq(), told + 1)
-      assert.equal(await endAtGateway(), 60)
+    const told = seq()
+    for (let minutes = 10; minutes <= 30; minutes += 10) {
+      const { next_report_before } = await say()
+      assert.equal(seq(), told, `nothing to tell when ${minutes - 10} minutes are over`)
+      assert.equal(minutesUntil(next_report_before!), 70 - minutes, 'the device hears of the end that gateways know')
+      clock.advance(600)
+    }
+    assert.equal(await endAtGateway(), 30)
+    clock.advance(60)
+    await say()
+    assert.equal(seq(), told + 1)
+    assert.equal(await endAtGateway(), 60)
 
-      await say(86_400 - 300)
-      assert.equal(seq(), told + 2, 'an earlier end is announced')
-      assert.equal(await endAtGateway(), 5)
-    },
-  )
+    await say(86_400 - 300)
+    assert.equal(seq(), told + 2, 'an earlier end is announced')
+    assert.equal(await endAtGateway(), 5)
+  })
 
   await t.test('the first report of a device is not replaced by an earlier one', async () => {
     const laptop = await enroll(kit, 'laptop', { now: clock.now })

@@ -60,7 +60,7 @@ test('of twenty concurrent first starts with two different keys, those with one 
   await openPeppers(database.url, keys[winner]!)
 })
 
-test('data from before key rotation belongs to the key that sealed it, whatever the file has now', async (t) => {
+test('data from before key rotation belongs to the key that sealed it, regardless of the current file', async (t) => {
   const kit = await startKit(t)
   for (const { stop } of kit.replicas) await stop()
   await read(

@@ -10,7 +10,7 @@ import { createNetwork } from './proxy.ts'
 
 const clean = ({ output }: { output: () => string }) => assert.doesNotMatch(output(), /unhandled|uncaught|TypeError/i)
 
-test('a process ends with code 0 when asked to, whatever it is doing, and not before', async (t) => {
+test('a process ends with code 0 on request, in any state, and not before', async (t) => {
   const { database, launch, start, firstTookMs } = await startDeployment(t)
   const network = await createNetwork(t, database.url)
   const [busy, serving, twice, cut] = await Promise.all([

@@ -69,7 +69,7 @@ async function allEvents(kit: Kit): Promise<AuditEvent[]> {
   return found
 }
 
-test('every write answers a described status: 201 if it creates, 200 and changed: false if nothing changes; each is in the audit log without secrets', async (t: TestContext) => {
+test('every write answers a described status: 201 if it creates, changed: false if nothing changes; its event has no secret', async (t: TestContext) => {
   const kit = await startKit(t, { config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
   const watching = await openStream(kit.url, { authorization: `Bearer ${kit.adminKey}` })
   kit.after(watching.close)

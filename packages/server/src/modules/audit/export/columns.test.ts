@@ -49,7 +49,7 @@ test('the key of a name must be its lower case in some locale', () => {
     assert.throws(() => requireAsRecorded(rowOf(name, key), undefined), { seq: 1, message: /actor_name_key/ })
 })
 
-test('the columns must match the recorded text, whatever its white space', () => {
+test('the columns must match the recorded text, with any white space', () => {
   const spaced = (record: string) => record.replace('"origin":', '"origin": ')
   requireAsRecorded(rowOf('Zoë', 'zoë', spaced), undefined)
   const { hash } = rowOf('Zoë', 'zoë')

@@ -37,7 +37,7 @@ const anyCheck = fc.record({
 })
 const anyAge = fc.option(fc.integer({ min: 0, max: 3 * hour }))
 
-test('a status is affirming if the report is less than an hour old and at least one enforced check exists and all pass', () =>
+test('a status is affirming if the report is less than an hour old and all enforced checks, at least one, pass', () =>
   fc.assert(
     fc.property(fc.array(anyCheck, { maxLength: 5 }), anyAge, (checks, age) => {
       const { status, reasons, until } = attestationStateOf(age === null ? null : aged(age), result(...checks), now)

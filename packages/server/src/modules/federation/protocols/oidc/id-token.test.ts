@@ -171,7 +171,7 @@ test('a wrong ID token is refused for its reason, from the code exchange and fro
   )
 })
 
-test('an algorithm must be allowed by us and the provider, whatever the header says', async (t) => {
+test('an algorithm must be allowed by us and the provider, regardless of the header', async (t) => {
   const { idp, finish, verify, oidc, provider } = await start(t)
   const names = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
   const others = ['RS384', 'RS512', 'PS384', 'PS512', 'ES384', 'ES512']
