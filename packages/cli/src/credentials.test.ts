@@ -46,11 +46,11 @@ test('a refused sign-in without a code suggests --totp; one with a code does not
 })
 
 test('a required action of the session is printed with its command', async (t) => {
-  for (const [owed, command] of [
+  for (const [requiredAction, command] of [
     ['change_password', 'holdfast user password'],
     ['enroll_mfa', 'holdfast totp enroll'],
   ] as const) {
-    const body = { ...(login.body as object), required_action: owed }
+    const body = { ...(login.body as object), required_action: requiredAction }
     const { url } = await startServer(t, () => ({ ...login, body }))
     const { run } = await startShell(t, { HOLDFAST_URL: url })
     const { code, err } = await run(['login', '--username', 'admin'], { stdin: 'secret' })
@@ -116,8 +116,8 @@ test('step-up, a new own password and a new second factor renew the saved cookie
       [cookies[2], { code: '123456' }],
     ],
   )
-  const owed = asked.filter(({ line }) => line === 'GET /v1/admin/me').map(({ headers }) => headers.cookie)
-  assert.deepEqual(owed, [cookies[2], cookies[3]], 'the required action is read with the new cookie')
+  const reads = asked.filter(({ line }) => line === 'GET /v1/admin/me').map(({ headers }) => headers.cookie)
+  assert.deepEqual(reads, [cookies[2], cookies[3]], 'the required action is read with the new cookie')
 })
 
 test('recovery codes are printed even if the new cookie cannot be saved', async (t) => {

@@ -80,11 +80,11 @@ test('a secret is returned once, by the endpoint that creates it, in the field `
   for (const [name, e] of operations) {
     const secrets = fieldsOf(e.response as Walked).flatMap(([field, s]) => (isSecret(s) ? [field] : []))
     if (secrets.length > 0) found[name] = secrets
-    const unsaid = fieldsOf(e.response as Walked).filter(
+    const undescribed = fieldsOf(e.response as Walked).filter(
       ([field, s]) =>
         s.type === 'string' && !isSecret(s) && s.title !== 'PublicKey' && /(secret|password|token)$|^key$/.test(field),
     )
-    assert.deepEqual(unsaid, [], name)
+    assert.deepEqual(undescribed, [], name)
   }
   const one = ['secret']
   assert.deepEqual(found, {

@@ -10,9 +10,9 @@ test('the ledger reports a write as lost only if it was acknowledged', async () 
   await ledger.run('publish', 'no answer', () => Promise.reject(new ConnectionError('broken off')))
   await ledger.run('publish', 'no answer, but done', () => Promise.reject(new ConnectionError('broken off')))
   const there = new Set(['kept', 'no answer, but done'])
-  const publish = ledger.tally(({ marker }) => there.has(marker)).find(({ deed }) => deed === 'publish')
+  const publish = ledger.tally(({ marker }) => there.has(marker)).find(({ kind }) => kind === 'publish')
   assert.deepEqual(publish, {
-    deed: 'publish',
+    kind: 'publish',
     acknowledged: 2,
     present: 1,
     lost: ['gone (pol_2)'],

@@ -40,8 +40,8 @@ export async function createReplicated(count: number): Promise<Served> {
       for (const replica of replicas) await replica.start()
       return (performance.now() - started) / 1000
     },
-    lastWords: async () =>
-      (await Promise.all(replicas.map(async (each) => `${each.name}:\n${await each.lastWords()}`))).join('\n'),
+    lastOutput: async () =>
+      (await Promise.all(replicas.map(async (each) => `${each.name}:\n${await each.lastOutput()}`))).join('\n'),
     remove: async ({ keep }) => {
       await Promise.all(replicas.map((each) => each.terminate()))
       await postgres?.remove()

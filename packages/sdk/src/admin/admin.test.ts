@@ -33,9 +33,9 @@ test('signIn sends the given code with the password, and no other', async (t) =>
 })
 
 test('signIn returns the required action of the session', async (t) => {
-  for (const owed of [null, 'change_password', 'enroll_mfa'] as const) {
-    const { baseUrl } = await startServer(t, () => login(owed))
-    assert.equal((await signIn({ baseUrl, username: 'admin', password: 'secret' })).requiredAction, owed)
+  for (const requiredAction of [null, 'change_password', 'enroll_mfa'] as const) {
+    const { baseUrl } = await startServer(t, () => login(requiredAction))
+    assert.equal((await signIn({ baseUrl, username: 'admin', password: 'secret' })).requiredAction, requiredAction)
   }
 })
 

@@ -87,10 +87,10 @@ test('API keys', async (t) => {
         return send(url, { method: 'POST', path: '/v1/admin/api-keys', json, headers })
       }
 
-      const heir = await make({})
-      assert.equal(heir.status, 201, heir.text)
-      assert.equal(heir.json.api_key.expires_at, maker.api_key.expires_at)
-      assert.deepEqual(heir.json.api_key.allowed_cidrs, bounds.allowed_cidrs)
+      const derived = await make({})
+      assert.equal(derived.status, 201, derived.text)
+      assert.equal(derived.json.api_key.expires_at, maker.api_key.expires_at)
+      assert.deepEqual(derived.json.api_key.allowed_cidrs, bounds.allowed_cidrs)
       const narrower = await make({ expires_in_seconds: hours(1), allowed_cidrs: ['127.0.0.2'] })
       assert.equal(narrower.status, 201, narrower.text)
       const beyond: [object, RegExp][] = [
@@ -108,7 +108,7 @@ test('API keys', async (t) => {
       assert.equal((await refusals()).length - before.length, beyond.length)
 
       clock.advance(7201)
-      assert.equal((await use(url, heir.json.secret)).status, 401)
+      assert.equal((await use(url, derived.json.secret)).status, 401)
       const tenant = await newTenant()
       const across = await admin.createApiKey({
         body: { name: 'elsewhere', role: 'viewer' },

@@ -177,13 +177,13 @@ async function useKeyOfOwner(kit: Kit): Promise<void> {
   assert.equal(made.status, 201, made.text)
   assert.equal(made.json.api_key.user_id, graceId)
   const { secret } = made.json
-  const heir = await send(kit.url, {
+  const derived = await send(kit.url, {
     method: 'POST',
     path: '/v1/admin/api-keys',
     json: { name: 'made by the key', role: 'viewer' },
     headers: { authorization: `Bearer ${secret}` },
   })
-  assert.equal(heir.status, 201, heir.text)
+  assert.equal(derived.status, 201, derived.text)
   const asks = async (token: string, path: string) => {
     const answers = []
     for (const replica of kit.replicas)
@@ -212,7 +212,7 @@ async function useKeyOfOwner(kit: Kit): Promise<void> {
   assert.deepEqual(await asks(secret, '/v1/admin/users'), [200, 200])
   await admin.suspendUser({ body: { user_id: graceId } })
   await kit.heard()
-  for (const token of [secret, heir.json.secret]) assert.deepEqual(await asks(token, '/v1/admin/me'), [401, 401])
+  for (const token of [secret, derived.json.secret]) assert.deepEqual(await asks(token, '/v1/admin/me'), [401, 401])
   assert.deepEqual(await asks(automation.json.secret, '/v1/admin/users'), [200, 200], 'automation goes on')
   await admin.reactivateUser({ body: { user_id: graceId } })
   await kit.heard()

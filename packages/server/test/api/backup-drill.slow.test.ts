@@ -22,7 +22,7 @@ const rulesFor = (cidr: string) => ({
 })
 
 /** An event without its sequence number and hash. */
-const unplaced = ({ seq: _, hash: __, ...event }: Awaited<ReturnType<typeof recordOf>>[number]) => event
+const withoutNumber = ({ seq: _, hash: __, ...event }: Awaited<ReturnType<typeof recordOf>>[number]) => event
 
 const crlNumbers = async (gateway: Kit['admin']) =>
   (await gateway.gatewayTrustAnchors()).crls.map(({ number }) => number)
@@ -120,9 +120,9 @@ test('a backup under load is consistent; after its restore elsewhere devices and
   const placed = rows[0]!.placed
   assert.ok(placed > 0)
   assert.deepEqual(after.slice(0, placed), before.slice(0, placed), 'sequenced events keep their numbers')
-  const known = new Map(before.map((event) => [event.event_id, unplaced(event)]))
+  const known = new Map(before.map((event) => [event.event_id, withoutNumber(event)]))
   for (const event of after.slice(placed, fence.seq - 1))
-    assert.deepEqual(unplaced(event), known.get(event.event_id), 'unsequenced events get numbers here')
+    assert.deepEqual(withoutNumber(event), known.get(event.event_id), 'unsequenced events get numbers here')
   const tokens = after.slice(0, fence.seq - 1).filter((e) => e.kind === 'enrollment_token.created').length
   const count = await withClient(url, (c) => c.query('select count(*)::int as n from enrollment_tokens'))
   assert.equal(count.rows[0].n, tokens, 'each token with its event, and no event without its token')

@@ -252,10 +252,10 @@ test('the requested address is opened after a forced change of password and seco
   const led = await browser.get(address)
   const entered = await browser.submit(await browser.follow(led), { username: 'ana', password: String(secret) })
   assert.equal(entered.headers.location, address)
-  const owed = await browser.get(address)
-  assert.equal(owed.headers.location, `/admin/password?${next}`)
+  const redirected = await browser.get(address)
+  assert.equal(redirected.headers.location, `/admin/password?${next}`)
   const typed = { current_password: String(secret), new_password: 'seven crabs walk', again: 'seven' }
-  const wrong = await browser.submit(await browser.follow(owed), typed)
+  const wrong = await browser.submit(await browser.follow(redirected), typed)
   assert.equal(wrong.status, 422)
   const set = await browser.submit(wrong, { ...typed, again: typed.new_password })
   assert.deepEqual([set.status, set.headers.location], [303, address])

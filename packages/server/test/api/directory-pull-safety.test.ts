@@ -195,9 +195,9 @@ test('a late result applies nothing: after a cancellation, another replica or a 
 
   // A snapshot is sent under the id of the run: the run then has no result.
   release = Promise.withResolvers<void>()
-  const robbed = await client.runDirectorySource({ params, body: {} })
+  const interrupted = await client.runDirectorySource({ params, body: {} })
   await until(() => keycloak.asked.at(-1)?.includes('/groups/count') ?? false)
-  const { run_id, started_at } = robbed.run
+  const { run_id, started_at } = interrupted.run
   const taking = await push(
     admin,
     snapshotOf(people(3), [], { snapshot_id: run_id, generated_at: started_at, confirm_mass_change: true }),

@@ -237,12 +237,12 @@ test('a held read is answered when a gateway falls silent or returns, also throu
   }
   assert.deepEqual(await waited(comesBack), ['healthy'])
   assert.ok(performance.now() - from < 20_000, 'none of them waited for its end')
-  const goesOnElsewhere = async () => {
+  const beatsAtOtherReplica = async () => {
     clock.advance(20)
     await beat()
     clock.advance(20)
   }
   const before = device.directory
-  assert.deepEqual(await waited(goesOnElsewhere, 2), ['healthy'])
+  assert.deepEqual(await waited(beatsAtOtherReplica, 2), ['healthy'])
   assert.equal(device.directory, before, 'a state unknown to one replica wakes no read')
 })

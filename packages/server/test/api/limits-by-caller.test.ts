@@ -187,7 +187,7 @@ async function limitOperations(
     linkUserIdentity: [[`/v1/admin/users/${root}/identities`, { provider_id, subject: 'mine' }]],
     unlinkUserIdentity: [[`/v1/admin/users/${root}/identities/unlink`, { provider_id, subject: 'not linked' }]],
   }
-  const doNotLift: Record<string, string> = {
+  const liftNothing: Record<string, string> = {
     createApiKey: 'a key does no more than its owner, and stands for its maker',
     suspendUser: 'it keeps somebody out',
     revokeApiKeysOfUser: 'it ends keys',
@@ -201,7 +201,7 @@ async function limitOperations(
     placeLegalHold: 'it keeps what would be purged',
     updateView: 'the owner is only shown',
   }
-  assert.deepEqual(namingUsers(), [...Object.keys(lifts), ...Object.keys(doNotLift)].sort(), 'each is thought of')
+  assert.deepEqual(namingUsers(), [...Object.keys(lifts), ...Object.keys(liftNothing)].sort(), 'each is thought of')
 
   const before = await kit.admin.getUser({ params: { user_id: root } })
   const wrong: string[] = []

@@ -151,8 +151,8 @@ async function uploadUnderKey(kit: Kit): Promise<void> {
   assert.deepEqual(again, first)
   const other = { idempotencyKey: 'upload-1', headers: { 'repr-digest': reprDigest('00'.repeat(32)) } }
   await assert.rejects(upload(kit.admin, release_id, bytes, {}, other), refused(422, /Idempotency-Key/))
-  const unsaid = { idempotencyKey: 'upload-2' }
-  await assert.rejects(upload(kit.admin, release_id, bytes, {}, unsaid), refused(400, /Repr-Digest/))
+  const withoutDigest = { idempotencyKey: 'upload-2' }
+  await assert.rejects(upload(kit.admin, release_id, bytes, {}, withoutDigest), refused(400, /Repr-Digest/))
   assert.equal((await audited(kit, 'package.created')).length, 1)
 }
 

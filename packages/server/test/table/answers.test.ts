@@ -37,7 +37,7 @@ const newEachTime: readonly Operation[] = ['changePassword', 'logout']
 
 type Said = { changes: { kind: ChangedKind; ids: string[]; many: boolean }[] }
 /** Returns the audit events for which the stream did not announce the changed list, or the changed object in it. */
-async function untold(stream: Opened, events: readonly AuditEvent[]): Promise<string[]> {
+async function missingAnnouncements(stream: Opened, events: readonly AuditEvent[]): Promise<string[]> {
   const last = Math.max(...events.map((event) => event.seq))
   const first = Number((await stream.event('ready')).id.split('-')[1])
   await stream.event('audit', ({ seq }) => seq >= last)
@@ -189,7 +189,11 @@ test('every write answers a described status: 201 if it creates, changed: false 
     ],
     'kinds that say what was changed',
   )
-  assert.deepEqual(await untold(watching, events), [], 'a stream announces every write, for each list that it concerns')
+  assert.deepEqual(
+    await missingAnnouncements(watching, events),
+    [],
+    'a stream announces every write, for each list that it concerns',
+  )
   const onRecord = JSON.stringify(events)
   assert.ok(secrets.size > 10)
   assert.deepEqual(

@@ -104,8 +104,8 @@ const rowOf = (name: Operation): Row => rows[name] ?? assert.fail(`${name} takes
 
 async function prepare(kit: Kit, name: Operation) {
   const { read, body, before } = rowOf(name)
-  const spokenOf = [name, read, ...(before ? [before] : [])].flatMap(thingsIn)
-  const own = await populate(kit, kit.admin, spokenOf)
+  const things = [name, read, ...(before ? [before] : [])].flatMap(thingsIn)
+  const own = await populate(kit, kit.admin, things)
   const { ids } = own
   const callerOf = (operation: Operation) => speaking(contract[operation], own, bearer(kit.adminKey))
   const send = async (operation: Operation, n: number, more: Record<string, string>, replica = kit.replicas[0]!) => {

@@ -88,7 +88,7 @@ test('a long poll that is answered late gets the newest state', async () => {
 })
 
 /** Returns the devices of the tenant, `0` to `2`, that read again after a change. User `jane` has device `1`. */
-async function whoLooksAfter(change: Change): Promise<string[]> {
+async function devicesReadAfter(change: Change): Promise<string[]> {
   let listener: Listener | undefined
   const reads = createHeldReads({
     changes: { listen: (_, given) => (listener = given) },
@@ -126,5 +126,5 @@ test('a change wakes exactly the devices that it concerns', async () => {
     ['group', 'g', []],
     ['trust', everything, []],
   ] as const)
-    assert.deepEqual(await whoLooksAfter({ kind, subject }), expected, `${kind} ${subject}`)
+    assert.deepEqual(await devicesReadAfter({ kind, subject }), expected, `${kind} ${subject}`)
 })

@@ -28,7 +28,7 @@ const inAssertion = (from: string | RegExp, to: string): string => {
 }
 
 /** Responses with a wrong statement. The provider itself signed each assertion. */
-const wronglySaid: readonly (readonly [what: string, xml: string, reason: Reason])[] = [
+const wrongContents: readonly (readonly [what: string, xml: string, reason: Reason])[] = [
   [
     'a response for another address',
     changed(/Destination="[^"]*"/, 'Destination="https://evil.example/"'),
@@ -143,7 +143,7 @@ const wronglySaid: readonly (readonly [what: string, xml: string, reason: Reason
   ['a value that is too long', changed('>staff<', `>${'x'.repeat(8193)}<`), 'token'],
   ['another version of SAML', inAssertion('Version="2.0"', 'Version="1.1"'), 'token'],
 ]
-for (const [what, xml, reason] of wronglySaid)
+for (const [what, xml, reason] of wrongContents)
   test(`refused though signed: ${what}`, async () => {
     assert.equal(await reasonOf(finish(signed(xml, 'Assertion'))), reason)
     const both = signed(xml, 'Response')
@@ -154,43 +154,47 @@ for (const [what, xml, reason] of wronglySaid)
 const rsa = (name: string) => `http://www.w3.org/2000/09/xmldsig#${name}`
 const good = signed(plainResponse(), 'Assertion')
 const stranger = rsaKey()
-const wronglySigned: readonly (readonly [what: string, xml: string, reason: Reason, change?: Partial<SamlProvider>])[] =
+const wrongSignatures: readonly (readonly [
+  what: string,
+  xml: string,
+  reason: Reason,
+  change?: Partial<SamlProvider>,
+])[] = [
+  ['nothing', plainResponse(), 'signature'],
+  ['by another key, with its own certificate', signed(plainResponse(), 'Assertion', { key: stranger }), 'signature'],
   [
-    ['nothing', plainResponse(), 'signature'],
-    ['by another key, with its own certificate', signed(plainResponse(), 'Assertion', { key: stranger }), 'signature'],
-    [
-      'by another key, with the certificate of the right one',
-      signed(plainResponse(), 'Assertion', { key: stranger, keyInfo: key.pem }),
-      'signature',
-    ],
-    ['with SHA-1', signed(plainResponse(), 'Assertion', { algorithm: rsa('rsa-sha1') }), 'algorithm'],
-    ['over a digest by SHA-1', signed(plainResponse(), 'Assertion', { digest: rsa('sha1') }), 'algorithm'],
-    [
-      'over a canonical form with comments',
-      signed(plainResponse(), 'Assertion', {
-        transforms: [rsa('enveloped-signature'), 'http://www.w3.org/2001/10/xml-exc-c14n#WithComments'],
-      }),
-      'algorithm',
-    ],
-    ['only the assertion, though the response must be signed', good, 'signature', { signedResponse: true }],
-    ['the response by another key than its assertion', signed(good, 'Response', { key: stranger }), 'signature'],
-    ['another name than the signed one', good.replace('>anna<', '>eve<'), 'signature'],
-    [
-      'an assertion with one attribute less',
-      good.replace('<saml:AttributeValue>admins</saml:AttributeValue>', ''),
-      'signature',
-    ],
-    [
-      'a response with another status',
-      signed(plainResponse(), 'Response').replace('ID="_response1"', 'Consent="x" ID="_response1"'),
-      'signature',
-    ],
-    ['a response with no address', signed(changed(/ Destination="[^"]*"/, ''), 'Response'), 'destination'],
-    ['with a good signature that is cut off', good.replace(/(<ds:SignatureValue>)[^<]*/, '$1'), 'signature'],
-    ['with ECDSA', good.replace('#rsa-sha256', '#ecdsa-sha256'), 'algorithm'],
-    ['with a key made of the certificate (HMAC)', good.replace(/http:\S*#rsa-sha256/, rsa('hmac-sha1')), 'algorithm'],
-  ]
-for (const [what, xml, reason, change] of wronglySigned)
+    'by another key, with the certificate of the right one',
+    signed(plainResponse(), 'Assertion', { key: stranger, keyInfo: key.pem }),
+    'signature',
+  ],
+  ['with SHA-1', signed(plainResponse(), 'Assertion', { algorithm: rsa('rsa-sha1') }), 'algorithm'],
+  ['over a digest by SHA-1', signed(plainResponse(), 'Assertion', { digest: rsa('sha1') }), 'algorithm'],
+  [
+    'over a canonical form with comments',
+    signed(plainResponse(), 'Assertion', {
+      transforms: [rsa('enveloped-signature'), 'http://www.w3.org/2001/10/xml-exc-c14n#WithComments'],
+    }),
+    'algorithm',
+  ],
+  ['only the assertion, though the response must be signed', good, 'signature', { signedResponse: true }],
+  ['the response by another key than its assertion', signed(good, 'Response', { key: stranger }), 'signature'],
+  ['another name than the signed one', good.replace('>anna<', '>eve<'), 'signature'],
+  [
+    'an assertion with one attribute less',
+    good.replace('<saml:AttributeValue>admins</saml:AttributeValue>', ''),
+    'signature',
+  ],
+  [
+    'a response with another status',
+    signed(plainResponse(), 'Response').replace('ID="_response1"', 'Consent="x" ID="_response1"'),
+    'signature',
+  ],
+  ['a response with no address', signed(changed(/ Destination="[^"]*"/, ''), 'Response'), 'destination'],
+  ['with a good signature that is cut off', good.replace(/(<ds:SignatureValue>)[^<]*/, '$1'), 'signature'],
+  ['with ECDSA', good.replace('#rsa-sha256', '#ecdsa-sha256'), 'algorithm'],
+  ['with a key made of the certificate (HMAC)', good.replace(/http:\S*#rsa-sha256/, rsa('hmac-sha1')), 'algorithm'],
+]
+for (const [what, xml, reason, change] of wrongSignatures)
   test(`refused for what is signed: ${what}`, async () => assert.equal(await reasonOf(finish(xml, change)), reason))
 
 test('a provider with an ECDSA key is refused with that reason first', async () => {

@@ -13,7 +13,7 @@ import { outcomeOf, type Record, type Subject } from './record.ts'
  */
 const settleMs = 15_000
 
-export type Deeds = {
+export type TrialWrites = {
   url: string
   admin: Client
   record: Record
@@ -30,7 +30,10 @@ export type Deeds = {
 type Pace = { moves: number; made: number; publishEveryMs: number }
 
 /** Creates users with two devices each; the answers to these devices are watched. */
-export async function enrollWatched({ url, admin, observer, dispatcher, record }: Deeds, users: number): Promise<void> {
+export async function enrollWatched(
+  { url, admin, observer, dispatcher, record }: TrialWrites,
+  users: number,
+): Promise<void> {
   const numbers = Array.from({ length: users }, (_, n) => n)
   await inParallel(numbers, 4, async (n) => {
     const made = await admin.changeUser({ body: { operation: 'create', user: { username: `watched-${n}` } } })
@@ -49,28 +52,28 @@ export async function enrollWatched({ url, admin, observer, dispatcher, record }
 }
 
 /** Creates, publishes, suspends, reactivates and revokes until the trial is over. No request is repeated. */
-export async function doDeeds(deeds: Deeds, { moves, made, publishEveryMs }: Pace): Promise<void> {
+export async function runWrites(writes: TrialWrites, { moves, made, publishEveryMs }: Pace): Promise<void> {
   const busy = new Set<string>()
   const run = async (lanes: number, pauseMs: number, work: () => Promise<void>) => {
     await Promise.all(
       Array.from({ length: lanes }, async () => {
-        while (!deeds.isOver()) {
+        while (!writes.isOver()) {
           await work()
-          await delay(deeds.random.between(pauseMs / 2, pauseMs * 1.5))
+          await delay(writes.random.between(pauseMs / 2, pauseMs * 1.5))
         }
       }),
     )
   }
-  const { next } = deeds.record
+  const { next } = writes.record
   await Promise.all([
-    run(moves, 300, () => moveOne(deeds, busy)),
-    run(made, 300, () => makeUser(deeds, next())),
-    run(1, 1_000, () => enrollOne(deeds, next())),
-    run(1, publishEveryMs, () => publishOne(deeds, next())),
+    run(moves, 300, () => moveOne(writes, busy)),
+    run(made, 300, () => makeUser(writes, next())),
+    run(1, 1_000, () => enrollOne(writes, next())),
+    run(1, publishEveryMs, () => publishOne(writes, next())),
   ])
 }
 
-async function makeUser({ admin, record }: Deeds, n: number): Promise<void> {
+async function makeUser({ admin, record }: TrialWrites, n: number): Promise<void> {
   const marker = `made-${n}`
   const outcome = await tell(() =>
     admin.changeUser({ body: { operation: 'create', user: { username: marker } } }, { signal: soon() }),
@@ -79,7 +82,7 @@ async function makeUser({ admin, record }: Deeds, n: number): Promise<void> {
 }
 
 /** The device is watched from its enrollment, so that its loss by the database is noticed. */
-async function enrollOne({ url, token, record, dispatcher, observer }: Deeds, n: number): Promise<void> {
+async function enrollOne({ url, token, record, dispatcher, observer }: TrialWrites, n: number): Promise<void> {
   const marker = `late-${n}`
   let state: DeviceState | undefined
   const save = (saved: DeviceState) => {
@@ -92,7 +95,7 @@ async function enrollOne({ url, token, record, dispatcher, observer }: Deeds, n:
 }
 const mostWatched = 150
 
-async function publishOne({ admin, record, published, documentOf }: Deeds, n: number): Promise<void> {
+async function publishOne({ admin, record, published, documentOf }: TrialWrites, n: number): Promise<void> {
   const note = `document ${n}`
   const policy = documentOf(n)
   published.set(note, policy)
@@ -102,7 +105,7 @@ async function publishOne({ admin, record, published, documentOf }: Deeds, n: nu
   record.made.push({ kind: 'publication', marker: note, outcome })
 }
 
-async function moveOne({ admin, record, random, isOver }: Deeds, busy: Set<string>): Promise<void> {
+async function moveOne({ admin, record, random, isOver }: TrialWrites, busy: Set<string>): Promise<void> {
   const free = [...record.subjects.values()].filter(
     ({ id, moves }) => !busy.has(id) && !moves.some(({ want }) => want === 'revoked'),
   )
