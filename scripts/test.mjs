@@ -68,7 +68,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => c
 
 /** Resolves at its end in any case; the tests report errors. */
 function compileOnce() {
-  const code = `await import(${JSON.stringify(pathToFileURL(join(root, 'packages/server/test/kit.ts')))})`
+  const code = `await import(${JSON.stringify(pathToFileURL(join(root, 'packages/server/test/support/deployment/deployment.ts')))})`
   const quietly = { cwd: root, stdio: 'ignore', timeout: 30_000 }
   const compiling = spawn(process.execPath, ['--input-type=module', '-e', code], quietly)
   return new Promise((resolve) => compiling.on('close', resolve).on('error', resolve))

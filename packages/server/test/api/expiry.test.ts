@@ -9,12 +9,12 @@ import type { Contract, Output } from '@holdfast/contract'
 import { generateLicenseKey, signLicense } from '@holdfast/crypto'
 import pg from 'pg'
 import { rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
-import { newCsr } from '../certificates.ts'
-import { enroll, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, type Kit, runJob, startKit } from '../kit.ts'
-import { opened } from '../notices.ts'
-import { startSamlIdp } from '../saml.ts'
-import { makeTenant } from '../tenants.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { createClock, type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
+import { makeTenant } from '../support/deployment/tenants.ts'
+import { opened } from '../support/domain/notifications.ts'
+import { startSamlIdp } from '../support/providers/saml-idp.ts'
 
 type Expiry = Output<Contract['listExpiries']>['items'][number]
 const day = 86_400

@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { withClient } from '../../src/embedded/test-database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { person, push, snapshotOf, userOf } from '../directories.ts'
-import { eventsOf } from '../events.ts'
-import { enroll } from '../gateways.ts'
-import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
-import { scimWith } from '../scim.ts'
-import { refusedWith } from '../sign-in.ts'
+import { enroll } from '../support/actors/gateways.ts'
+import { refusedWith } from '../support/actors/sign-in.ts'
+import { scimWith } from '../support/clients/scim-client.ts'
+import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { person, push, snapshotOf, userOf } from '../support/providers/directory-snapshots.ts'
 
 /** Every way in which a user is deleted. A directory that names a user no more suspends them for 30 days first. */
 const ways: Readonly<Record<string, { make: (kit: Kit) => Promise<string>; remove: Remove }>> = {

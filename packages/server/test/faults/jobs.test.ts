@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { createTestDatabase } from '../../src/embedded/test-database.ts'
 import { startJobs } from '../../src/jobs/runner.ts'
-import { createNetwork } from './proxy.ts'
+import { createNetwork } from '../support/database/network-faults.ts'
 
 const quiet = { info() {}, warn() {}, error() {} }
 

@@ -8,7 +8,7 @@ import { deriveKeys, type Secrets } from '../../src/config/secrets.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createTestDatabase } from '../../src/embedded/test-database.ts'
 import { openPeppers } from '../../src/modules/secrets/index.ts'
-import { createNetwork } from './proxy.ts'
+import { createNetwork } from '../support/database/network-faults.ts'
 
 const quiet = { info() {}, warn() {}, error() {} }
 

@@ -7,7 +7,7 @@ import { newUuid } from '../../src/kernel/ids.ts'
 import { type Change, createChanges } from '../../src/replication/changes.ts'
 import { createClock } from '../../src/replication/clock.ts'
 import { createFeed } from '../../src/replication/feed.ts'
-import { schema } from '../kit.ts'
+import { schema } from '../support/deployment/deployment.ts'
 
 /** Replicas that consist of a feed only, on a database that the test may change freely. */
 export async function startFeeds(t: TestContext, count = 2) {

@@ -43,7 +43,7 @@ import {
   verifyProof,
 } from '@holdfast/crypto'
 import { hierarchy, hour, now } from '@holdfast/crypto/x509/fixture'
-import { ocspRequest } from '../ocsp.ts'
+import { ocspRequest } from '../support/clients/ocsp-client.ts'
 import { mutantsOfBytes, mutantsOfJson, mutantsOfText } from './mutants.ts'
 
 /** A function that parses foreign input, a valid input, and the only errors that it may throw. */
