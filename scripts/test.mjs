@@ -6,7 +6,7 @@ import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, wr
 import { availableParallelism, constants, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { startTestCluster } from '../packages/server/src/embedded/test-database.ts'
+import { startTestCluster } from '../packages/server/test/support/database/test-database.ts'
 import { buildConsole } from './console.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))

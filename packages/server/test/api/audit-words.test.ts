@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withClient } from '../../src/embedded/test-database.ts'
 import { createWordIndexer } from '../../src/modules/audit/words/indexer.ts'
+import { withClient } from '../support/database/test-database.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 

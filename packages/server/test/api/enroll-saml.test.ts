@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
 import { peekDeviceCredential, thumbprint } from '@holdfast/crypto'
 import { changeIdentityProvider, changeSecuritySettings } from '@holdfast/sdk'
-import { rsaKey, signed } from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import { bearer, call, challengeFrom, deviceCaller, operation, type Raw } from '../support/actors/all-callers.ts'
 import { newKey } from '../support/actors/oidc-enrollment.ts'
 import { makeUser } from '../support/actors/people.ts'
@@ -11,6 +10,7 @@ import { openBrowser } from '../support/clients/browser.ts'
 import { send } from '../support/clients/raw-http.ts'
 import { type Replica, times } from '../support/deployment/deployment.ts'
 import { answeringBoth, metadataOf, requestIn, type SamlWorld, startSaml } from '../support/providers/saml-idp.ts'
+import { rsaKey, signed } from '../support/providers/saml-responses.ts'
 
 const begin = operation('beginEnrollmentBySaml')
 const enroll = operation('enrollBySaml')

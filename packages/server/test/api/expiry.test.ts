@@ -8,13 +8,13 @@ import { type TestContext, test } from 'node:test'
 import type { Contract, Output } from '@holdfast/contract'
 import { generateLicenseKey, signLicense } from '@holdfast/crypto'
 import pg from 'pg'
-import { rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import { newCsr } from '../support/actors/certificate-requests.ts'
 import { enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
 import { createClock, type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
 import { makeTenant } from '../support/deployment/tenants.ts'
 import { opened } from '../support/domain/notifications.ts'
 import { startSamlIdp } from '../support/providers/saml-idp.ts'
+import { rsaKey } from '../support/providers/saml-responses.ts'
 
 type Expiry = Output<Contract['listExpiries']>['items'][number]
 const day = 86_400

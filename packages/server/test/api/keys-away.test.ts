@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withClient } from '../../src/embedded/test-database.ts'
 import { enroll, publish, rule } from '../support/actors/gateways.ts'
 import { tufClient } from '../support/clients/tuf-client.ts'
+import { withClient } from '../support/database/test-database.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 import { contentOf, release } from '../support/domain/releases.ts'
 

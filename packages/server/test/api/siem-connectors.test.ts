@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signIn } from '@holdfast/sdk'
-import { withClient } from '../../src/embedded/test-database.ts'
 import { call } from '../support/actors/all-callers.ts'
 import { refused } from '../support/actors/gateways.ts'
+import { withClient } from '../support/database/test-database.ts'
 import { adminPassword, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import { openBrowser } from '../support/clients/browser.ts'
 import { send } from '../support/clients/raw-http.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { whoIs } from '../support/providers/oidc-sign-in.ts'
+import { rsaKey } from '../support/providers/saml-responses.ts'
 import { startSamlMachines } from './saml-machines.ts'
 import { askPython, without } from './tools.ts'
 

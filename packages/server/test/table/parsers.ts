@@ -42,7 +42,7 @@ import {
   verifyLicense,
   verifyProof,
 } from '@holdfast/crypto'
-import { hierarchy, hour, now } from '@holdfast/crypto/x509/fixture'
+import { hierarchy, hour, now } from '@holdfast/crypto/test/certificates'
 import { ocspRequest } from '../support/clients/ocsp-client.ts'
 import { mutantsOfBytes, mutantsOfJson, mutantsOfText } from './mutants.ts'
 

@@ -1,7 +1,7 @@
 import { changeRetention } from '@holdfast/sdk'
-import { withClient } from '../../../src/embedded/test-database.ts'
 import type { Kit } from '../deployment/deployment.ts'
 import { ageRecord, connectOwner, forget, settle } from './retention.ts'
+import { withClient } from './test-database.ts'
 
 /** Adds this number of events to the audit log of the kit's tenant. All have their sequence numbers on return. */
 export const fillRecord = (kit: Pick<Kit, 'databaseUrl' | 'tenant'>, count: number): Promise<void> =>

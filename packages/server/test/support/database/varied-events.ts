@@ -1,8 +1,8 @@
 import { canonicalJson } from '@holdfast/crypto'
 import { uuidv7 } from 'uuidv7'
-import { withClient } from '../../../src/embedded/test-database.ts'
 import { encodeId } from '../../../src/kernel/ids.ts'
 import type { Kit } from '../deployment/deployment.ts'
+import { withClient } from './test-database.ts'
 
 type Made = {
   kind: string

@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { startShell } from '@holdfast/cli/test-shell'
+import { startShell } from '@holdfast/cli/test/shell'
 import { Agent, buildConnector } from 'undici'
-import { createTestDatabase } from '../../../src/embedded/test-database.ts'
+import { createTestDatabase } from '../database/test-database.ts'
 import { type Kit, masterKeyLine, startKit, usualMasterKey } from './deployment.ts'
 
 /** A folder with a master key file and an identity, and an operator's command line in it. */

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { createTestDatabase } from '../../../src/embedded/test-database.ts'
+import { createTestDatabase } from '../database/test-database.ts'
 import { schema } from './deployment.ts'
 import { listening } from './server-output.ts'
 

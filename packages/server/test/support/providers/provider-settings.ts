@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { ApiError, type Client, changeIdentityProvider } from '@holdfast/sdk'
-import { key, rsaKey } from '../../../src/modules/federation/protocols/saml/test-idp.ts'
 import type { Kit } from '../deployment/deployment.ts'
 import { metadataOf } from './saml-idp.ts'
+import { key, rsaKey } from './saml-responses.ts'
 
 type Given = Parameters<typeof changeIdentityProvider>[2]
 

@@ -4,15 +4,10 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { changeIdentityProvider } from '@holdfast/sdk'
-import {
-  key as firstKey,
-  plainResponse,
-  posted,
-  signed,
-} from '../../../src/modules/federation/protocols/saml/test-idp.ts'
 import { type Browser, openBrowser } from '../clients/browser.ts'
 import { createClock, type Kit, type Replica, startKit } from '../deployment/deployment.ts'
 import { opened } from '../domain/notifications.ts'
+import { key as firstKey, plainResponse, posted, signed } from './saml-responses.ts'
 
 type Key = typeof firstKey
 type Edit = ((xml: string) => string) | undefined

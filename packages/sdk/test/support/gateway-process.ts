@@ -1,4 +1,4 @@
-import { folderStore, openGateway } from './index.ts'
+import { folderStore, openGateway } from '../../src/index.ts'
 
 /**
  * A gateway in its own process, so that tests can kill it. Prints the enforced state on stdout. Arguments: URL, tenant,

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import type { AuditFields, AuditKind } from '@holdfast/contract/vocabulary'
 import fc from 'fast-check'
-import type { Source } from '../../../kernel/actor.ts'
-import { newUuid } from '../../../kernel/ids.ts'
-import { arrivalOf } from '../record.ts'
-import type { StoredEvent } from './event.ts'
+import type { Source } from '../../../src/kernel/actor.ts'
+import { newUuid } from '../../../src/kernel/ids.ts'
+import type { StoredEvent } from '../../../src/modules/audit/formats/event.ts'
+import { arrivalOf } from '../../../src/modules/audit/record.ts'
 
 /**
  * Strings that an attacker could put into a name to break out of the record. Every run tests each alone, and mixtures.

@@ -11,10 +11,10 @@ import {
   softwareSigner,
   thumbprint,
 } from '@holdfast/crypto'
-import { bringCheckpoint, readCheckpoint, trustedBy } from './keys.ts'
-import { linesOf } from './lines.ts'
-import type { Manifest } from './manifest.ts'
-import { verifyExport } from './verify-export.ts'
+import { bringCheckpoint, readCheckpoint, trustedBy } from '../../src/audit/keys.ts'
+import { linesOf } from '../../src/audit/lines.ts'
+import type { Manifest } from '../../src/audit/manifest.ts'
+import { verifyExport } from '../../src/audit/verify-export.ts'
 
 export const tenantId = 'tnt_01h455vb4pex5vsknk084sn02q'
 export const eventNamed = (n: number, more: object = {}) => ({

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
 import { type PublicJwk, thumbprint, verifyProof } from '@holdfast/crypto'
-import { type DeviceOptions, type DeviceState, enrollDevice } from './index.ts'
-import { contentFor, createIssuer, digestOf } from './test-issuer.ts'
-import { type Answered, type Asked, startServer } from './test-server.ts'
+import { type DeviceOptions, type DeviceState, enrollDevice } from '../../src/index.ts'
+import { contentFor, createIssuer, digestOf } from './issuer.ts'
+import { type Answered, type Asked, startServer } from './scripted-server.ts'
 
 export const token = 'hfe_token'
 export const day = 86_400_000

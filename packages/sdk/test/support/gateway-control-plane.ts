@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
-import { openGateway } from './index.ts'
-import { contentFor, createIssuer, digestOf, peerOf } from './test-issuer.ts'
-import { type Answered, type Asked, startServer } from './test-server.ts'
+import { openGateway } from '../../src/index.ts'
+import { contentFor, createIssuer, digestOf, peerOf } from './issuer.ts'
+import { type Answered, type Asked, startServer } from './scripted-server.ts'
 
 export const content = contentFor('a')
 export const variant = digestOf(content)

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign, X509Certificate } from 'node:crypto'
 import { SignedXml } from 'xml-crypto'
-import type { SamlProvider } from './provider.ts'
+import type { SamlProvider } from '../../../src/modules/federation/protocols/saml/provider.ts'
 
 // An identity provider for tests. It signs any content.
 

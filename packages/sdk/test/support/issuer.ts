@@ -1,7 +1,7 @@
 import type { PublicJwk, Purpose, Signer } from '@holdfast/crypto'
 import { canonicalJson, contentDigest, generateKey, signGeneralJws, signJws, softwareSigner } from '@holdfast/crypto'
-import type { PolicyContent } from './verify/policy-verifier.ts'
-import type { SignedTrustSet } from './verify/trust-store.ts'
+import type { PolicyContent } from '../../src/verify/policy-verifier.ts'
+import type { SignedTrustSet } from '../../src/verify/trust-store.ts'
 
 type TestKey = { signer: Signer; publicJwk: PublicJwk; kid: string; purpose: Purpose }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { PolicyDocument, PolicyRule, PolicyTimeWindow } from '@holdfast/contract/policy-document'
 import fc from 'fast-check'
-import { type CompiledPolicy, compilePolicy } from './compile.ts'
-import { checkDocument } from './document.ts'
-import type { DeviceFacts } from './facts.ts'
-import { type ResolvedPolicy, referencesOf, resolveDocument } from './references.ts'
+import { type CompiledPolicy, compilePolicy } from '../../src/compile.ts'
+import { checkDocument } from '../../src/document.ts'
+import type { DeviceFacts } from '../../src/facts.ts'
+import { type ResolvedPolicy, referencesOf, resolveDocument } from '../../src/references.ts'
 
 /** For tests: a directory in which the id of every object is its name. */
 export function resolve(value: unknown): ResolvedPolicy {

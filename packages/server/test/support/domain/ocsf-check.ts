@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
-import { type Attribute, objects, type Shape, schemaClasses } from './ocsf-schema.fixture.ts'
+import { type Attribute, objects, type Shape, schemaClasses } from './ocsf-schema.ts'
 
 export type Ocsf = Record<string, unknown> & { class_uid: number; activity_id: number; type_uid: number }
 

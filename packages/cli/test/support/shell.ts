@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
-import { runCli } from './program.ts'
+import { runCli } from '../../src/program.ts'
 
 export type Asked = { line: string; headers: IncomingHttpHeaders; body: unknown }
 export type Answered = { status?: number; headers?: Record<string, string>; body: unknown }

@@ -3,8 +3,8 @@ import { accessSync, constants, mkdtempSync, realpathSync, statfsSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, escapeIdentifier, escapeLiteral, Pool } from 'pg'
-import { accountOwning, chooseAccount, giveTo } from './account.ts'
-import { startThrowawayPostgres } from './postgres.ts'
+import { accountOwning, chooseAccount, giveTo } from '../../../src/embedded/account.ts'
+import { startThrowawayPostgres } from '../../../src/embedded/postgres.ts'
 
 /** A template database for test files of one kind. `prepare` runs once per cluster and closes its connections. */
 export interface Template {
