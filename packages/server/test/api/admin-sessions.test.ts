@@ -4,7 +4,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
-import { accountOf, refusedWith, signIn, statuses } from '../support/actors/sign-in.ts'
+import { accountOf, signIn } from '../support/actors/sign-in.ts'
+import { refused, statuses } from '../support/clients/answers.ts'
 import { cookieOf, createBrowser } from '../support/clients/raw-http.ts'
 import { createClock, type Replica, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
@@ -100,7 +101,7 @@ test('sessions of administrators on two replicas', async (t) => {
     assert.equal((await person.get(`${path}?user_id=${bob}`)).status, 403, 'addresses of others are not for a viewer')
     assert.equal((await other.get(`${path}?user_id=${ana}`)).status, 403)
     assert.equal((await kit.admin.listAdminSessions()).items.length, 3)
-    await assert.rejects(kit.admin.listAdminSessions({ query: { user_id: 'usr_x' } }), refusedWith(400))
+    await assert.rejects(kit.admin.listAdminSessions({ query: { user_id: 'usr_x' } }), refused(400))
     const foreign = await kit.as('tenant_admin', await kit.newTenant())
     assert.deepEqual((await foreign.listAdminSessions()).items, [])
 
@@ -114,12 +115,12 @@ test('sessions of administrators on two replicas', async (t) => {
     const helpdesk = await kit.as('helpdesk')
     await assert.rejects(
       helpdesk.endAdminSession({ params: { session_id: current.session_id } }),
-      refusedWith(403, /viewer/),
+      refused(403, /viewer/),
     )
     assert.equal((await helpdesk.endAdminSession({ params: { session_id: bobs } })).changed, true)
     for (const session_id of [encodeId('admin_session', crypto.randomUUID()), 'ses_x', 'x'])
-      await assert.rejects(kit.admin.endAdminSession({ params: { session_id } }), refusedWith(404))
-    await assert.rejects(foreign.endAdminSession({ params: { session_id: bobs } }), refusedWith(404))
+      await assert.rejects(kit.admin.endAdminSession({ params: { session_id } }), refused(404))
+    await assert.rejects(foreign.endAdminSession({ params: { session_id: bobs } }), refused(404))
     const expired = (await expirations()).filter((e) => e.outcome === 'success' && e.reason === 'manual')
     assert.deepEqual(
       expired.map((e) => [e.session_id, e.user_id, e.reason, e.details]),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'csv-parse/sync'
-import { refused } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { exported, hashOf, readNdjson, sha256, signedManifest } from '../support/domain/audit-exports.ts'
 

@@ -4,21 +4,11 @@ import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import { changeRetention } from '@holdfast/sdk'
 import { hashAt } from '../../src/modules/audit/export/export.queries.ts'
-import {
-  addEvents,
-  ageRecord,
-  ask,
-  connectOwner,
-  count,
-  forget,
-  type Owner,
-  placeHold,
-  purgesOf,
-  releaseHold,
-  settle,
-} from '../support/database/retention.ts'
+import { addEvents, ageRecord } from '../support/database/aged-rows.ts'
+import { ask, connectOwner, count, type Owner } from '../support/database/owner-connection.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { forget, placeHold, purgesOf, releaseHold, settle } from '../support/domain/retention.ts'
 
 const recordOf = async ({ admin }: Kit) =>
   (await admin.listAuditEvents({ query: { limit: 200 } })).items.toSorted((a, b) => a.seq - b.seq)

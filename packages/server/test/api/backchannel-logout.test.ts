@@ -4,9 +4,8 @@ import { test } from 'node:test'
 import { createAuthenticator, makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
 import { openBrowser } from '../support/clients/browser.ts'
 import { cookieOf, send } from '../support/clients/raw-http.ts'
-import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { type Kit, loopbackAllowed, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { opened } from '../support/domain/notifications.ts'
 import { type Claims, makeKey, sign, startHostileProvider } from '../support/providers/hostile-oidc-provider.ts'
 import { whoIs } from '../support/providers/oidc-sign-in.ts'
 
@@ -72,7 +71,7 @@ async function start(kit: Kit, { as = kit.admin, name = 'Login' } = {}) {
 }
 
 test('a logout at the provider, in a deployment of two replicas', async (t) => {
-  const kit = await startKit(t, { config: opened, replicas: 2 })
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2 })
 
   await t.test('of twenty who bring one logout token, on two replicas, one is believed', async () => {
     const { idp, post, signIn, over } = await start(kit, { name: 'A third' })
@@ -245,7 +244,7 @@ const attacks: Record<string, [reason: string, make: (idp: Idp) => Promise<strin
 }
 
 test('whatever is no logout token of this provider is one 400, which only the record explains', async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { idp, provider, post, signIn, running } = await start(kit)
   const cookies = { a: await signIn({ sub: 'anna', sid: 's-1' }) }
   const right = await logoutToken(idp, { sid: 's-1' })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { securityHeadersFor } from '../../src/http/answer/security-headers.ts'
-import { call, operation, send } from '../support/actors/all-callers.ts'
+import { call, operation, send } from '../support/clients/api-calls.ts'
 import { send as sendRaw } from '../support/clients/raw-http.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 

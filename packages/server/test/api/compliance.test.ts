@@ -2,22 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeRetention } from '@holdfast/sdk'
 import { configureKept } from '../../src/db/kept.ts'
-import {
-  addEndedSessions,
-  addTelemetry,
-  ask,
-  connectOwner,
-  count,
-  forget,
-  placeHold,
-  purgesOf,
-  releaseHold,
-  settle,
-  statusOf,
-} from '../support/database/retention.ts'
+import { addEndedSessions, addTelemetry } from '../support/database/aged-rows.ts'
+import { ask, connectOwner, count } from '../support/database/owner-connection.ts'
 import { runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { makeTenant } from '../support/deployment/tenants.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
+import { forget, placeHold, purgesOf, releaseHold, settle, statusOf } from '../support/domain/retention.ts'
 
 const standard = { audit: null, vpn_sessions: 90, telemetry: 30, metering: 400, revoked_devices: 90 }
 const others = { admin_sessions: 30, notifications: 180, policy: 30, enrollment_tokens: 90 }

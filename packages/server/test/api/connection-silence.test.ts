@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, publish, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newSession, withGateway } from '../support/actors/gateways.ts'
 import { runJob, startKit } from '../support/deployment/deployment.ts'
 import { createWitnesses, listenedFor } from '../support/domain/connection-reports.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('gateways that fall silent', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

@@ -3,10 +3,13 @@ import { type TestContext, test } from 'node:test'
 import { exampleId } from '@holdfast/contract/schema'
 import { changeGatewayPool } from '@holdfast/sdk'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newSession, open, report, withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startCommand } from '../support/clients/cli-command.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 import { createWitnesses, type Device } from '../support/domain/connection-reports.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('connection truth', async (t: TestContext) => {
   const kit = await startKit(t)

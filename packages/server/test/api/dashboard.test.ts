@@ -6,11 +6,14 @@ import { createPager } from '../../src/db/page.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { createPendingAdoption } from '../../src/modules/dashboard/pending-adoption.ts'
 import { countOpenNotifications } from '../../src/modules/notifications/index.ts'
-import { enroll, publish, refused, rule, seqOf, withGateway } from '../support/actors/gateways.ts'
-import { refusedWith, signIn } from '../support/actors/sign-in.ts'
-import { enrollRaw } from '../support/clients/api-calls.ts'
+import { enroll, enrollRaw } from '../support/actors/devices.ts'
+import { withGateway } from '../support/actors/gateways.ts'
+import { signIn } from '../support/actors/sign-in.ts'
+import { refused } from '../support/clients/answers.ts'
+import { seqOf } from '../support/database/tenant-sequence.ts'
 import { createClock, type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { notice } from '../support/domain/notifications.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const hourMs = 3_600_000
 /** Time in seconds after which all parts of the overview are refreshed. */
@@ -118,7 +121,7 @@ test('the overview of a fleet', async (t) => {
         days.series.map(within(24 * hourMs)),
       )
       const longAgo = new Date(clock.now().getTime() - 500 * 24 * hourMs).toISOString()
-      await assert.rejects(kit.admin.readMetrics({ query: { from: longAgo } }), refusedWith(422, /400 days/))
+      await assert.rejects(kit.admin.readMetrics({ query: { from: longAgo } }), refused(422, /400 days/))
     },
   )
 

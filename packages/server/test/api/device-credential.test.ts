@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
-import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { call, deviceCaller, operation, type Raw, send } from '../support/clients/api-calls.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 
 const digest = operation('policyDigest')

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
-import { type Kit, startKit } from '../support/deployment/deployment.ts'
-import { config, keycloakClient, pull, settled, sourceOf, startKeycloak } from '../support/providers/directory-pulls.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { type Kit, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { pull, settled, sourceOf } from '../support/providers/directory-pulls.ts'
+import { keycloakClient, startKeycloak } from '../support/providers/keycloak-directory.ts'
 
 type Keycloak = Awaited<ReturnType<typeof startKeycloak>>
 type Meddle = Parameters<Keycloak['meddle']>[0]
@@ -109,7 +110,7 @@ const faults: Record<string, { does: (keycloak: Keycloak) => Meddle; becomes: Re
 }
 
 test('what a directory does wrong: nothing is applied and the run says why, or it is borne with', async (t) => {
-  const kit = await startKit(t, { config })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin } = kit
   const wrong: string[] = []
   const one = async (name: string, { does, becomes, retries }: (typeof faults)[string], n: number) => {
@@ -191,7 +192,7 @@ test('where a source may not be, and what is refused of its settings', async (t)
 })
 
 test('directories that do not answer keep no other tenant waiting', async (t) => {
-  const kit: Kit = await startKit(t, { config })
+  const kit: Kit = await startKit(t, { config: loopbackAllowed })
   const silent = await startKeycloak(kit)
   silent.meddle(() => 'hang')
   const runs: { client: Kit['admin']; run_id: string }[] = []

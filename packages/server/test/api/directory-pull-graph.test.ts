@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeDirectorySource } from '@holdfast/sdk'
 import { createOutbound } from '../../src/outbound/outbound.ts'
-import { createClock, startKit } from '../support/deployment/deployment.ts'
-import { config, heldOf, pull } from '../support/providers/directory-pulls.ts'
+import { createClock, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { heldOf, pull } from '../support/providers/directory-pulls.ts'
 import { entraClient, member, removed, startGraph } from '../support/providers/graph-directory.ts'
 
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
@@ -27,8 +27,8 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
   // Ends before the deployment checks for leaks.
   const ends: (() => void)[] = []
   t.after(() => ends.forEach((end) => void end()))
-  const graph = await startGraph({ after: (end) => void ends.push(end) }, createOutbound(config))
-  const kit = await startKit(t, { config, now: clock.now, outbound: graph.outbound })
+  const graph = await startGraph({ after: (end) => void ends.push(end) }, createOutbound(loopbackAllowed))
+  const kit = await startKit(t, { config: loopbackAllowed, now: clock.now, outbound: graph.outbound })
   const { admin } = kit
   const names = ['ada', 'ben', 'cleo', 'dan', 'eva']
   graph.say.users = [

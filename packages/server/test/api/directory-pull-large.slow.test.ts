@@ -7,9 +7,10 @@ import { Worker } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { everything } from '../../src/replication/changes.ts'
-import { call, enrollRaw, operation, type Raw } from '../support/actors/all-callers.ts'
-import { type Kit, type Replica, startKit } from '../support/deployment/deployment.ts'
-import { config, settled, sourceOf } from '../support/providers/directory-pulls.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { call, operation, type Raw } from '../support/clients/api-calls.ts'
+import { type Kit, loopbackAllowed, type Replica, startKit } from '../support/deployment/deployment.ts'
+import { settled, sourceOf } from '../support/providers/directory-pulls.ts'
 import type { Change, Made, Wanted } from '../support/providers/keycloak-directory-worker.ts'
 
 const users = Number(process.env.HOLDFAST_DIRECTORY_USERS ?? 20_000)
@@ -28,7 +29,7 @@ const fillFleet = (kit: Kit) =>
   })
 
 test(`a directory of ${users} users: read, applied, and who is out is out on another replica`, async (t) => {
-  const kit = await startKit(t, { config, replicas: 2 })
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2 })
   const { admin } = kit
   const [here, there] = kit.replicas as [Replica, Replica]
   const client = kit.clientFor(kit.adminKey, here)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startKit } from '../support/deployment/deployment.ts'
-import { config, pull } from '../support/providers/directory-pulls.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { pull } from '../support/providers/directory-pulls.ts'
 import { startOkta } from '../support/providers/okta-directory.ts'
 
 test('Okta: pages by Link, a private key as the client, who is deprovisioned is gone', async (t) => {
-  const kit = await startKit(t, { config })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin } = kit
   const okta = await startOkta(kit)
   const people = Array.from({ length: 230 }, (_, i) => okta.addUser(`p${String(i).padStart(3, '0')}@acme.example`))

@@ -7,9 +7,17 @@ import pg from 'pg'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { dueSources } from '../../src/modules/directory/pull/sources.queries.ts'
 import { provision, pushed } from '../support/clients/scim-client.ts'
-import { createClock, type Kit, type Replica, runJob, startKit } from '../support/deployment/deployment.ts'
-import { config, keycloakClient, pull, settled, sourceOf, startKeycloak } from '../support/providers/directory-pulls.ts'
+import {
+  createClock,
+  type Kit,
+  loopbackAllowed,
+  type Replica,
+  runJob,
+  startKit,
+} from '../support/deployment/deployment.ts'
+import { pull, settled, sourceOf } from '../support/providers/directory-pulls.ts'
 import { people, push, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { keycloakClient, startKeycloak } from '../support/providers/keycloak-directory.ts'
 import { startOkta } from '../support/providers/okta-directory.ts'
 
 /** Waits until a condition holds, for up to 20 s. */
@@ -38,7 +46,7 @@ async function holding(kit: Kit, statement: string) {
 }
 
 test('a credential goes to no other place than the one it was given for', async (t) => {
-  const kit = await startKit(t, { config })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin } = kit
   const [keycloak, another] = [await startKeycloak(kit), await startKeycloak(kit)]
   keycloak.addUsers(1)
@@ -60,7 +68,7 @@ test('a credential goes to no other place than the one it was given for', async 
 
 test('a reading that has no end, or no credential any more, ends; a long one takes turns', async (t) => {
   const clock = createClock()
-  const kit = await startKit(t, { config, replicas: 2, now: clock.now })
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2, now: clock.now })
   const { admin } = kit
   const [, other] = kit.replicas as [Replica, Replica]
 
@@ -130,7 +138,7 @@ test('a reading that has no end, or no credential any more, ends; a long one tak
 
 test('what comes late applies nothing: after a cancellation, after another replica, after a snapshot', async (t) => {
   const clock = createClock()
-  const kit = await startKit(t, { config, replicas: 2, now: clock.now })
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2, now: clock.now })
   const { admin } = kit
   const [here, other] = kit.replicas as [Replica, Replica]
   const client = kit.clientFor(kit.adminKey, here)
@@ -212,7 +220,7 @@ test('what comes late applies nothing: after a cancellation, after another repli
 })
 
 test('a directory that is provisioned is not read too: not set up, and not applied', async (t) => {
-  const kit = await startKit(t, { config })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin, tenant } = kit
   const keycloak = await startKeycloak(kit)
   keycloak.addUsers(1)
@@ -236,7 +244,7 @@ test('a directory that is provisioned is not read too: not set up, and not appli
 })
 
 test('what is due is not what is on its way, and what a tenant keeps is bounded', async (t) => {
-  const kit = await startKit(t, { config })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin, tenant } = kit
   const keycloak = await startKeycloak(kit)
   keycloak.addUsers(1)

@@ -3,28 +3,21 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { changeDirectorySource } from '@holdfast/sdk'
 import { createOutbound, type Outbound } from '../../src/outbound/outbound.ts'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
 import { makeUser } from '../support/actors/people.ts'
-import { createClock, type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { createClock, type Kit, loopbackAllowed, runJob, startKit } from '../support/deployment/deployment.ts'
 import { promptly, until } from '../support/deployment/wait-until.ts'
 import { inbox } from '../support/domain/notifications.ts'
-import {
-  config,
-  heldOf,
-  populateKeycloak,
-  pull,
-  settled,
-  sourceOf,
-  startKeycloak,
-} from '../support/providers/directory-pulls.ts'
+import { heldOf, populateKeycloak, pull, settled, sourceOf } from '../support/providers/directory-pulls.ts'
+import { startKeycloak } from '../support/providers/keycloak-directory.ts'
 
 test('a pull that is called off', async (t) => {
-  const usual = createOutbound(config)
+  const usual = createOutbound(loopbackAllowed)
   const slowToLetGo: Outbound = {
     ...usual,
     request: (...given) => usual.request(...given).catch((e) => delay(500).then(() => Promise.reject(e))),
   }
-  const kit = await startKit(t, { config, outbound: slowToLetGo })
+  const kit = await startKit(t, { config: loopbackAllowed, outbound: slowToLetGo })
   await t.test('a run that is cancelled, or whose source is changed, applies nothing', () => cancelled(kit))
   await t.test('who asks again while the reading that was called off still ends is not forgotten', () => again(kit))
 })
@@ -89,7 +82,7 @@ async function again(kit: Kit): Promise<void> {
 
 test('on its schedule: spread, later and later while it fails, one word when it begins and one when it ends', async (t) => {
   const clock = createClock()
-  const kit = await startKit(t, { config, now: clock.now })
+  const kit = await startKit(t, { config: loopbackAllowed, now: clock.now })
   const { admin } = kit
   const keycloak = await startKeycloak(kit)
   populateKeycloak(keycloak)
@@ -158,7 +151,7 @@ test('on its schedule: spread, later and later while it fails, one word when it 
 })
 
 test('a tenant has fifty sources at most, whoever makes the last of them where', async (t) => {
-  const kit = await startKit(t, { config, replicas: 2 })
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2 })
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   const nowhere = { issuer: 'http://127.0.0.1:9009/realms/people' }
   const make = (n: number) => sourceOf(clients[n % 2]!, nowhere, { provider: `corp-${n}` })

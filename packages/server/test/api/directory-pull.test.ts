@@ -4,22 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { changeDirectorySource } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { bearer, call, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
 import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
-import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import {
-  config,
-  heldOf,
-  keycloakClient,
-  populateKeycloak,
-  pull,
-  settled,
-  sourceOf,
-  startKeycloak,
-} from '../support/providers/directory-pulls.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { createClock, loopbackAllowed, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { heldOf, populateKeycloak, pull, settled, sourceOf } from '../support/providers/directory-pulls.ts'
+import { keycloakClient, startKeycloak } from '../support/providers/keycloak-directory.ts'
 
 test('a Keycloak is followed: users, nested groups by their paths, who is disabled and who is gone', async (t) => {
-  const kit = await startKit(t, { config })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin } = kit
   const keycloak = await startKeycloak(kit)
   const { ada, eva } = populateKeycloak(keycloak)
@@ -98,7 +91,7 @@ test('a Keycloak is followed: users, nested groups by their paths, who is disabl
 })
 
 test('twenty who ask at once, on two replicas, get one run', async (t) => {
-  const kit = await startKit(t, { config, replicas: 2 })
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2 })
   const keycloak = await startKeycloak(kit)
   populateKeycloak(keycloak)
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
@@ -151,7 +144,7 @@ test('twenty who ask at once, on two replicas, get one run', async (t) => {
 
 test('a replica that dies in the middle is followed by another, from the last page that was kept', async (t) => {
   const clock = createClock()
-  const kit = await startKit(t, { config, replicas: 2, now: clock.now })
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2, now: clock.now })
   const keycloak = await startKeycloak(kit)
   const people = keycloak.addUsers(250)
   keycloak.addGroup('/all', people)

@@ -4,9 +4,11 @@ import type { Contract, Output } from '@holdfast/contract'
 import { effectiveStatuses } from '@holdfast/contract/devices'
 import { sql } from 'kysely'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { enroll, open, publish, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { open, withGateway } from '../support/actors/gateways.ts'
 import { createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 import { limit } from '../support/domain/tenant-limits.ts'
 
 type Device = Output<Contract['getDevice']>

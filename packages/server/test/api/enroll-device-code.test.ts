@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey, peekDeviceCredential, thumbprint } from '@holdfast/crypto'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
 import { startGrants, statusIn } from '../support/actors/device-code-enrollment.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
 import { times } from '../support/deployment/deployment.ts'
 import { makeKey, sign } from '../support/providers/hostile-oidc-provider.ts'
 

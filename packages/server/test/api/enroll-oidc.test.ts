@@ -4,7 +4,6 @@ import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
 import { createProof, enrollmentNonce, mintChallenge, peekDeviceCredential, thumbprint } from '@holdfast/crypto'
 import { changeIdentityProvider } from '@holdfast/sdk'
-import { bearer, call, deviceCaller, operation, type Raw } from '../support/actors/all-callers.ts'
 import {
   type Attempt,
   attempt,
@@ -16,6 +15,7 @@ import {
   tokenFor,
   type World,
 } from '../support/actors/oidc-enrollment.ts'
+import { bearer, call, deviceCaller, operation, type Raw } from '../support/clients/api-calls.ts'
 
 const enroll = operation('enrollByOidc')
 const device = { name: 'phone', platform: 'ios' }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey } from '@holdfast/crypto'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
 import { newWireguardKey } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 

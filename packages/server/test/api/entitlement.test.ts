@@ -3,12 +3,13 @@ import { test } from 'node:test'
 import { countedMetrics } from '@holdfast/contract/vocabulary'
 import { generateKey } from '@holdfast/crypto'
 import { encodeId } from '../../src/kernel/ids.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
 import { newWireguardKey, report, withGateway } from '../support/actors/gateways.ts'
-import { refusedWith } from '../support/actors/sign-in.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation, type Raw } from '../support/clients/api-calls.ts'
+import { refused } from '../support/clients/answers.ts'
+import { bearer, call, deviceCaller, operation, type Raw } from '../support/clients/api-calls.ts'
 import { provision, scimUser } from '../support/clients/scim-client.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { tenantOf } from '../support/deployment/tenants.ts'
 import { limit, statusOf, tells, toldLimits, usedOf } from '../support/domain/tenant-limits.ts'
 import { people, snapshotOf } from '../support/providers/directory-snapshots.ts'
 
@@ -68,7 +69,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     assert.equal((await rush(kit, newUser)).length, 1)
     await assert.rejects(
       kit.admin.reactivateUser({ body: { user_id } }),
-      refusedWith(409, /users: (\d+) of \1 are in use, and 1 more asked for/),
+      refused(409, /users: (\d+) of \1 are in use, and 1 more asked for/),
     )
     assert.equal((await kit.admin.getUser({ params: { user_id } })).status, 'suspended', 'nothing half done')
     await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
@@ -99,7 +100,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     const { api_key } = await kit.admin.createApiKey({
       body: { name: 'short', role: 'viewer', expires_in_seconds: 60 },
     })
-    await assert.rejects(kit.admin.createApiKey({ body: { name: 'next', role: 'viewer' } }), refusedWith(409))
+    await assert.rejects(kit.admin.createApiKey({ body: { name: 'next', role: 'viewer' } }), refused(409))
     await kit.db.inTenant(kit.tenant, (tx) =>
       tx
         .updateTable('api_keys')
@@ -121,14 +122,14 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     await limit(kit, { devices: 5 })
     await assert.rejects(
       kit.admin.changeDevices({ body: { operation: 'reactivate', device_ids } }),
-      refusedWith(409, /0 of 5 are in use, and 6 more/),
+      refused(409, /0 of 5 are in use, and 6 more/),
     )
     assert.equal(await usedOf(kit, 'devices'), 0)
     const five = await kit.admin.changeDevices({ body: { operation: 'reactivate', device_ids: device_ids.slice(1) } })
     assert.equal(five.summary.changed, 5)
     await assert.rejects(
       kit.admin.changeDevice({ body: { operation: 'reactivate', device_id: device_ids[0]! } }),
-      refusedWith(409),
+      refused(409),
     )
     const dry = await kit.admin.changeDevices({ body: { operation: 'reactivate', device_ids, dry_run: true } })
     assert.equal(dry.summary.changed, 1, 'a dry run says what would move')
@@ -140,17 +141,17 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     await limit(kit, { users: before + 10 })
     const push = (n: number, from: number) =>
       kit.admin.ingestDirectorySnapshot({ body: { ...snapshotOf(people(n, from)), confirm_mass_change: true } })
-    await assert.rejects(push(11, 0), refusedWith(409, /and 11 more asked for/))
+    await assert.rejects(push(11, 0), refused(409, /and 11 more asked for/))
     assert.equal(await usedOf(kit, 'users'), before, 'nothing of it is there')
     await push(10, 0)
     assert.equal(await usedOf(kit, 'users'), before + 10)
     await push(10, 5)
     assert.equal(await usedOf(kit, 'users'), before + 10)
-    await assert.rejects(push(15, 0), refusedWith(409, /and 5 more asked for/))
+    await assert.rejects(push(15, 0), refused(409, /and 5 more asked for/))
 
     const { scim } = await provision(kit)
-    const refused = await scim.post('Users', scimUser('one-more'))
-    assert.deepEqual([refused.status, refused.json.status], [409, '409'], refused.text)
+    const answer = await scim.post('Users', scimUser('one-more'))
+    assert.deepEqual([answer.status, answer.json.status], [409, '409'], answer.text)
   })
 
   await t.test(
@@ -241,7 +242,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
         params: { pool_id: pool.pool_id },
         body: { name: `g${Math.random()}`, public_key: newWireguardKey() },
       })
-    await assert.rejects(another(), refusedWith(409, /gateways: 1 of 1/))
+    await assert.rejects(another(), refused(409, /gateways: 1 of 1/))
     const resolved = await kit.admin.getEntitlement({ params: { tenant_id } })
     assert.deepEqual(
       [resolved.plan, resolved.edition, resolved.limits.gateways, resolved.sources.gateways, resolved.features],
@@ -253,7 +254,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     assert.equal(tenants, 1)
     await kit.admin.updatePlan({ params: { plan_id }, body: { ...fields, limits: { gateways: 2 } } })
     await another()
-    await assert.rejects(kit.admin.deletePlan({ params: { plan_id } }), refusedWith(422, /is that of tenants \(1\)/))
+    await assert.rejects(kit.admin.deletePlan({ params: { plan_id } }), refused(422, /is that of tenants \(1\)/))
   })
 
   await t.test('a counter that was tampered with is found at night, put right, and on record', async () => {

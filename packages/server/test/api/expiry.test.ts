@@ -9,10 +9,12 @@ import type { Contract, Output } from '@holdfast/contract'
 import { generateLicenseKey, signLicense } from '@holdfast/crypto'
 import pg from 'pg'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
-import { createClock, type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, type Kit, loopbackAllowed, runJob, startKit } from '../support/deployment/deployment.ts'
 import { makeTenant } from '../support/deployment/tenants.ts'
-import { opened } from '../support/domain/notifications.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 import { startSamlIdp } from '../support/providers/saml-idp.ts'
 import { rsaKey } from '../support/providers/saml-responses.ts'
 
@@ -51,7 +53,7 @@ test('everything that runs out is there, with its end, soonest first', async (t)
   const clock = createClock()
   const idp = await startSamlIdp(t)
   const files = { file: path('license'), keysFile: path('keys') }
-  const kit = await startKit(t, { now: clock.now, config: { ...opened, license: files } })
+  const kit = await startKit(t, { now: clock.now, config: { ...loopbackAllowed, license: files } })
   const key = await createKey(kit, 'ci', 20)
   await kit.admin.createApiKey({ body: { name: 'without an end', role: 'viewer' } })
   const { client: gateway, gateway: made } = await withGateway(kit)

@@ -2,17 +2,13 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway, changeGatewayPool, enrollDevice, type GatewayDirectory } from '@holdfast/sdk'
 import pg from 'pg'
-import {
-  changeSomethingElse,
-  enroll,
-  newWireguardKey,
-  publish,
-  refused,
-  rule,
-  withGateway,
-} from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newWireguardKey, withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { changeSomethingElse } from '../support/database/tenant-sequence.ts'
 import { createClock, startKit } from '../support/deployment/deployment.ts'
 import { promptly, until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('the directory of a device', async (t: TestContext) => {
   const clock = createClock()

@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway, changeGatewayPool } from '@holdfast/sdk'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
-import {
-  audited,
-  enroll,
-  newWireguardKey,
-  open,
-  publish,
-  refused,
-  region,
-  rule,
-  seqOf,
-  withGateway,
-} from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newWireguardKey, open, region, withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { seqOf } from '../support/database/tenant-sequence.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('the identity of a gateway', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -29,7 +23,7 @@ test('the identity of a gateway', async (t: TestContext) => {
   const device = await enroll(kit, 'laptop')
   const gateway = open(kit, a)
   await gateway.pull()
-  const events = async () => (await audited(kit, 'gateway.identified')).filter((e) => e.outcome === 'success')
+  const events = async () => (await eventsOf(kit, 'gateway.identified')).filter((e) => e.outcome === 'success')
   const offered = async () => (await device.directory()).find((p) => p.name === 'A')?.gateways ?? []
 
   await t.test(
@@ -160,7 +154,7 @@ test('in a pool that requires approval a key waits for an administrator', async 
     const held = gateway.pull({ wait: 20 })
     const answers = await times(20, (i) => approve(first, kit.clientFor(kit.adminKey, kit.replicas[i % 2]!)))
     assert.equal(answers.filter((r) => r.changed).length, 1)
-    assert.equal((await audited(kit, 'gateway.approved')).filter((e) => e.outcome === 'success').length, 1)
+    assert.equal((await eventsOf(kit, 'gateway.approved')).filter((e) => e.outcome === 'success').length, 1)
     assert.deepEqual(await standing(), ['healthy', first, null])
     await held
     while (gateway.state?.gateway.public_key !== first) await gateway.pull({ wait: 1 })

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGatewayPool } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
-import { audited, publish, refused, region, rule, seqOf } from '../support/actors/gateways.ts'
+import { region } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { seqOf } from '../support/database/tenant-sequence.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('gateway pools', async (t: TestContext) => {
   const kit = await startKit(t)
@@ -79,7 +83,7 @@ test('gateway pools', async (t: TestContext) => {
       const before = await seqOf(kit)
       await changeGatewayPool(admin, { params }, { enabled: false, region: { ...region } })
       assert.equal(await seqOf(kit), before)
-      const events = await audited(kit, 'gateway_pool.updated')
+      const events = await eventsOf(kit, 'gateway_pool.updated')
       assert.equal(events.filter((e) => e.outcome === 'success').length, 1)
       assert.deepEqual(events[0]?.changes, { capacity: [500, null], enabled: [true, false] })
     },

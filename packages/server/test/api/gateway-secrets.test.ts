@@ -3,7 +3,8 @@ import { type TestContext, test } from 'node:test'
 import { mintToken, readToken } from '@holdfast/crypto'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { refused, withGateway } from '../support/actors/gateways.ts'
+import { withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 
 test('gateway service secrets', async (t: TestContext) => {

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway } from '@holdfast/sdk'
-import {
-  audited,
-  enroll,
-  newSession,
-  newWireguardKey,
-  refused,
-  report,
-  withGateway,
-} from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newSession, newWireguardKey, report, withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 test('gateways', async (t: TestContext) => {
   const clock = createClock()
@@ -77,7 +72,7 @@ test('gateways', async (t: TestContext) => {
     assert.equal((await drain(true)).changed, false)
     assert.equal((await made.client.heartbeat({ body: { boot_id: 'c', active_sessions: 0 } })).status, 'draining')
     assert.equal((await drain(false)).gateway.status, 'healthy')
-    assert.equal((await audited(kit, 'gateway.drained')).length, 2)
+    assert.equal((await eventsOf(kit, 'gateway.drained')).length, 2)
   })
   await t.test('how its machine does is shown as it said last, until it starts anew', async () => {
     const system = {
@@ -244,7 +239,7 @@ test('gateways', async (t: TestContext) => {
     const session = await admin.getSession({ params: { session_id } })
     assert.deepEqual([session.state, session.end_reason], ['ended', 'gateway_down'])
     await assert.rejects(admin.getGateway({ params }), refused(404))
-    assert.equal((await audited(kit, 'gateway.deleted')).length, 1)
+    assert.equal((await eventsOf(kit, 'gateway.deleted')).length, 1)
     await admin.createGateway({ params: { pool_id: made.pool.pool_id }, body: { name: 'g1' } })
   })
 })

@@ -7,7 +7,7 @@ import {
   installPlatforms,
 } from '@holdfast/contract/enrollment-settings'
 import { sql } from 'kysely'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf, everyEvent } from '../support/domain/audit-events.ts'
 

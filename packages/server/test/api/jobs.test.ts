@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { populate } from '../support/actors/all-callers.ts'
+import { populate } from '../support/actors/sample-objects.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
 test('every background job runs, twice, on a tenant that has something of everything', async (t) => {

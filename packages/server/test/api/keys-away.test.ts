@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enroll, publish, rule } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
 import { tufClient } from '../support/clients/tuf-client.ts'
 import { withClient } from '../support/database/test-database.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 import { contentOf, release } from '../support/domain/releases.ts'
 
 const isAway = (e: unknown) => {

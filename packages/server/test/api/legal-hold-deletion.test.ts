@@ -2,19 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeRetention } from '@holdfast/sdk'
 import { configureKept } from '../../src/db/kept.ts'
-import {
-  ageRecord,
-  ask,
-  connectOwner,
-  count,
-  forget,
-  placeHold,
-  releaseHold,
-  settle,
-} from '../support/database/retention.ts'
+import { ageRecord } from '../support/database/aged-rows.ts'
+import { ask, connectOwner, count } from '../support/database/owner-connection.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 import { makeTenant } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { forget, placeHold, releaseHold, settle } from '../support/domain/retention.ts'
 
 test('a tenant with a hold is not deleted; of one that was, the record goes in its time', async (t) => {
   const clock = createClock()

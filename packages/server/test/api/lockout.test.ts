@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { makeUser } from '../support/actors/people.ts'
-import { accountOf, count, refusedWith, right, signIn, statuses } from '../support/actors/sign-in.ts'
+import { accountOf, right, signIn } from '../support/actors/sign-in.ts'
+import { count, refused, statuses } from '../support/clients/answers.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 
@@ -78,7 +79,7 @@ test('failures are counted together on two replicas, of an account and of an add
       assert.deepEqual((await told()).map((n) => n.subject.id).sort(), [user_id, vic].sort())
 
       const helpdesk = await kit.as('helpdesk')
-      await assert.rejects(helpdesk.unlockUser({ body: { user_id: vic } }), refusedWith(403, /role viewer/))
+      await assert.rejects(helpdesk.unlockUser({ body: { user_id: vic } }), refused(403, /role viewer/))
       const opened = await times(8, () => helpdesk.unlockUser({ body: { user_id, reason: 'called in' } }))
       assert.equal(opened.filter((o) => o.changed).length, 1)
       assert.equal(opened[0]?.user.locked_until, null)

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client } from '@holdfast/sdk'
-import { audited, enroll, publish, rule } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
 import { makeUser } from '../support/actors/people.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 import { followingGateways } from '../support/domain/workflow-runs.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
@@ -80,8 +82,8 @@ test('of twenty locks of one target there is one, and of twenty releases one', a
   const params = { lock_id: locks[0]!.lock.lock_id }
   const releases = await times(20, (i) => by(i).releaseLock({ params, body: {} }))
   assert.equal(releases.filter((r) => r.changed).length, 1)
-  assert.equal((await audited(kit, 'lock.set')).length, 1)
-  assert.equal((await audited(kit, 'lock.released')).length, 1)
+  assert.equal((await eventsOf(kit, 'lock.set')).length, 1)
+  assert.equal((await eventsOf(kit, 'lock.released')).length, 1)
 })
 
 test('a lock binds within a second, on two replicas and at its gateways', async (t) => {

@@ -3,10 +3,14 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { audited, enroll, open, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { open, withGateway } from '../support/actors/gateways.ts'
 import { makeUser, signInAs, trySignIn } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
 
@@ -30,7 +34,7 @@ test('a locked person has no session, no key and no way in', async (t) => {
   await assert.rejects(hers.me(), refused(401))
   assert.equal((await trySignIn(kit, 'ada')).status, 401, 'with the right password')
   await assert.rejects(enroll(kit, 'another of hers', { user_id }), refused(403, /is suspended, locked or deleted/))
-  const [failed] = (await audited(kit, 'login.failed')) as { failure_reason?: string }[]
+  const [failed] = (await eventsOf(kit, 'login.failed')) as { failure_reason?: string }[]
   assert.equal(failed?.failure_reason, 'suspended', 'and on record')
   await kit.admin.releaseLock({ params: { lock_id: lock.lock_id }, body: { reason: 'it was not her' } })
   await kit.heard()
@@ -65,7 +69,7 @@ test('a locked gateway is told nothing, carries nothing and is offered to nobody
   await assert.rejects(gateway.pull(), refused(401))
   assert.deepEqual(await offered(), [])
   assert.deepEqual((await kit.admin.listSessions()).items, [])
-  assert.equal(((await audited(kit, 'gateway.refused'))[0] as { reason?: string }).reason, 'suspended')
+  assert.equal(((await eventsOf(kit, 'gateway.refused'))[0] as { reason?: string }).reason, 'suspended')
   const [health] = (await kit.admin.gatewayHealth()).items
   assert.match(health?.problems.find((p) => p.code === 'closed')?.detail ?? '', /locked/)
   await kit.admin.releaseLock({ params: { lock_id: lock.lock_id }, body: {} })
@@ -132,7 +136,7 @@ test('a lock ends by itself, and no earlier', async (t) => {
   assert.equal(await statusOf(device.client), 401, 'until it is released, and on record as such')
   assert.equal(await runJob(kit.app, 'end_locks'), 1)
   assert.equal(await statusOf(device.client), 200)
-  const [event] = await audited(kit, 'lock.released')
+  const [event] = await eventsOf(kit, 'lock.released')
   assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'expired' }])
 })
 
@@ -159,6 +163,6 @@ test('a lock ends with its target', async (t) => {
   const left = (await kit.admin.listLocks()).items.map((l) => l.target.name)
   assert.deepEqual(left, ['phone'])
   assert.deepEqual([await statusOf(inGroup.client), await statusOf(kept.client)], [200, 401])
-  for (const event of await audited(kit, 'lock.released'))
+  for (const event of await eventsOf(kit, 'lock.released'))
     assert.deepEqual([event.actor.type, event.details], ['job', { reason: 'its target is gone' }])
 })

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, report, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newSession, report, withGateway } from '../support/actors/gateways.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
 test('thousands of devices begin at once, before the database knows how many sessions there are', async (t) => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
-import { enroll, newSession, refused, report, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newSession, report, withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('metering', async (t: TestContext) => {

@@ -4,8 +4,9 @@ import { changeNotificationSettings } from '@holdfast/sdk'
 import { createMailer } from '../../src/modules/notifications/mail.ts'
 import { createClock, startKit } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { inbox, raise, startReceiver } from '../support/domain/notifications.ts'
+import { inbox, raise } from '../support/domain/notifications.ts'
 import { startSmtpListener } from '../support/providers/smtp-listener.ts'
+import { startReceiver } from '../support/providers/webhook-receiver.ts'
 
 test('mail goes to each recipient alone, and a name can not add to its headers', async (t) => {
   const smtp = await startSmtpListener(t)

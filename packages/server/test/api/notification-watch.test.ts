@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
 import { createClock, startKit } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { listenedFor } from '../support/domain/connection-reports.ts'

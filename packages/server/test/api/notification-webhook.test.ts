@@ -2,14 +2,15 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { changeNotificationSettings } from '@holdfast/sdk'
-import { createClock, startKit } from '../support/deployment/deployment.ts'
+import { createClock, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { enableWebhook, inbox, notice, opened, raise, startReceiver } from '../support/domain/notifications.ts'
+import { enableWebhook, inbox, notice, raise } from '../support/domain/notifications.ts'
+import { startReceiver } from '../support/providers/webhook-receiver.ts'
 
 test('a webhook is signed as Standard Webhooks say, and sent again until it is taken', async (t) => {
   const clock = createClock()
   const receiver = await startReceiver(t, 500, 302, 204)
-  const kit = await startKit(t, { now: clock.now, config: opened })
+  const kit = await startKit(t, { now: clock.now, config: loopbackAllowed })
   const secret = await enableWebhook(kit, receiver.url)
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
   await raise(kit)
@@ -46,7 +47,7 @@ test('a webhook is signed as Standard Webhooks say, and sent again until it is t
 test('after ten attempts a delivery is given up, for everyone to see', async (t) => {
   const clock = createClock()
   const receiver = await startReceiver(t, 503)
-  const kit = await startKit(t, { now: clock.now, config: opened })
+  const kit = await startKit(t, { now: clock.now, config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
   await raise(kit)
   for (let i = 0; i < 12; i++) {
@@ -61,7 +62,7 @@ test('after ten attempts a delivery is given up, for everyone to see', async (t)
 
 test('a receiver that is gone turns its webhook off, and administrators are told', async (t) => {
   const receiver = await startReceiver(t, 410)
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
   await kit.db.inTenant(kit.tenant, async (tx) => {
     for (let i = 0; i < 6; i++) await kit.app.notifications.notify(tx, kit.tenant, notice({ title: `${i}` }))
@@ -85,7 +86,7 @@ test('a receiver that is gone turns its webhook off, and administrators are told
 
 test('the signing secret is shown when it is made and nowhere else', async (t) => {
   const receiver = await startReceiver(t, 200)
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const first = await enableWebhook(kit, receiver.url)
   const untouched = await changeNotificationSettings(kit.admin, { webhook: { kinds: ['gateway.down'] } })
   assert.equal(untouched.secret, null)

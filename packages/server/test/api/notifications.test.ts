@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeNotificationSettings, changeSecuritySettings } from '@holdfast/sdk'
+import { refused } from '../support/clients/answers.ts'
 import { send } from '../support/clients/raw-http.ts'
-import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { createClock, loopbackAllowed, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import {
-  enableWebhook,
-  inbox,
-  notice,
-  opened,
-  raise,
-  refusedWith,
-  startReceiver,
-} from '../support/domain/notifications.ts'
+import { enableWebhook, inbox, notice, raise } from '../support/domain/notifications.ts'
+import { startReceiver } from '../support/providers/webhook-receiver.ts'
 
 test('a notification exists if and only if the change that causes it does', async (t) => {
   const kit = await startKit(t)
@@ -83,12 +77,12 @@ test('the inbox is filtered and paged, and shows nothing of other tenants', asyn
   const stranger = await kit.as('tenant_admin', await kit.newTenant())
   assert.deepEqual((await stranger.listNotifications()).items, [])
   const { notification_id } = first.items[0]!
-  await assert.rejects(stranger.acknowledgeNotification({ params: { notification_id } }), refusedWith(404, /no such/))
+  await assert.rejects(stranger.acknowledgeNotification({ params: { notification_id } }), refused(404, /no such/))
 })
 
 test('of two replicas only one sends', async (t) => {
   const receiver = await startReceiver(t, 200)
-  const kit = await startKit(t, { replicas: 2, config: opened })
+  const kit = await startKit(t, { replicas: 2, config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
   await times(10, (i) => raise(kit, { title: `${i}` }))
   await Promise.all(kit.replicas.map((r) => r.app.notifications.deliver()))
@@ -101,7 +95,7 @@ test('of two replicas only one sends', async (t) => {
 test('what was claimed by a replica that ended is sent by another', async (t) => {
   const clock = createClock()
   const receiver = await startReceiver(t, 200)
-  const kit = await startKit(t, { replicas: 2, now: clock.now, config: opened })
+  const kit = await startKit(t, { replicas: 2, now: clock.now, config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
   await kit.db.inTenant(kit.tenant, async (tx) => {
     await kit.app.notifications.notify(tx, kit.tenant, notice())
@@ -119,13 +113,10 @@ test('what was claimed by a replica that ended is sent by another', async (t) =>
 test('settings that can not work are refused with the field', async (t) => {
   const kit = await startKit(t)
   const put = (body: Parameters<typeof changeNotificationSettings>[1]) => changeNotificationSettings(kit.admin, body)
-  await assert.rejects(
-    put({ email: { enabled: true, recipients: ['a@example.com'] } }),
-    refusedWith(422, /HOLDFAST_SMTP/),
-  )
-  await assert.rejects(put({ webhook: { enabled: true } }), refusedWith(422, /webhook\.url/))
+  await assert.rejects(put({ email: { enabled: true, recipients: ['a@example.com'] } }), refused(422, /HOLDFAST_SMTP/))
+  await assert.rejects(put({ webhook: { enabled: true } }), refused(422, /webhook\.url/))
   for (const url of ['http://hooks.example/', 'https://127.0.0.1/', 'https://[::1]:8443/', 'https://hooks.example:22/'])
-    await assert.rejects(put({ webhook: { url } }), refusedWith(422, /webhook\.url/), url)
+    await assert.rejects(put({ webhook: { url } }), refused(422, /webhook\.url/), url)
   for (const address of [
     'a@b\r\nRCPT TO:<c@d>',
     'a b@example.com',
@@ -134,8 +125,8 @@ test('settings that can not work are refused with the field', async (t) => {
     '"a"@b',
     'a',
   ])
-    await assert.rejects(put({ email: { recipients: [address] } }), refusedWith(422, /recipients/), address)
-  await assert.rejects(put({ email: { kinds: ['nonsense' as 'expiring'] } }), refusedWith(422, /kinds/))
+    await assert.rejects(put({ email: { recipients: [address] } }), refused(422, /recipients/), address)
+  await assert.rejects(put({ email: { kinds: ['nonsense' as 'expiring'] } }), refused(422, /kinds/))
   assert.deepEqual(await kit.admin.getNotificationSettings(), {
     email: { enabled: false, recipients: [], kinds: [], min_severity: 'info', available: false },
     webhook: { enabled: false, origin: null, kinds: [], secret_set: false },

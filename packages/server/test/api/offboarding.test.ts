@@ -4,12 +4,13 @@ import { test } from 'node:test'
 import type { Gateway } from '@holdfast/sdk'
 import { encodeId, idOf, newUuid } from '../../src/kernel/ids.ts'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { enroll } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
 import { provision, scimUser } from '../support/clients/scim-client.ts'
-import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { type Kit, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { followingGateways } from '../support/domain/workflow-runs.ts'
-import { config, pull, sourceOf, startKeycloak } from '../support/providers/directory-pulls.ts'
+import { pull, sourceOf } from '../support/providers/directory-pulls.ts'
 import { person, push, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { startKeycloak } from '../support/providers/keycloak-directory.ts'
 
 /** A user with a device, its certificate, a VPN session and an admin session. */
 type Had = { user_id: string; device_id: string; spc_id: string; session_id: string; admin_session: string }
@@ -51,7 +52,7 @@ async function working(kit: Kit, { user_id, device_id, spc_id, session_id, admin
 }
 
 test('modules/offboarding: each way of stopping a person or a device ends certificates for good, and sessions', async (t) => {
-  const kit = await startKit(t, { config })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin } = kit
   // Runs of workflows wait until it enforces what they changed.
   const [following] = await followingGateways(kit, 1)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { readCrl } from '@holdfast/crypto'
 import pg from 'pg'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { enroll } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
 import { inventedSerial, ocspRequest, readOcsp } from '../support/clients/ocsp-client.ts'
 import { runJob, startKit, times } from '../support/deployment/deployment.ts'
 import {

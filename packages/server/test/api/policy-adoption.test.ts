@@ -3,10 +3,14 @@ import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { followedMs, gridTimes } from '../../src/modules/dashboard/adoption-grid.ts'
-import { enroll, publish, refused, rule, seqOf, withGateway } from '../support/actors/gateways.ts'
-import { forget } from '../support/database/retention.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { seqOf } from '../support/database/tenant-sequence.ts'
 import { withClient } from '../support/database/test-database.ts'
 import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
+import { forget } from '../support/domain/retention.ts'
 
 test('times of points lie densely at first, and end after 30 days', () => {
   const second = 1000

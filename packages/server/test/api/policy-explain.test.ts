@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { PolicyConditions } from '@holdfast/contract/policy-document'
-import { enroll } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
 test('explain names the rules that would have allowed, the nearest first, with what each lacks and a sentence', async (t: TestContext) => {

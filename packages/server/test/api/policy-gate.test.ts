@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { audited, enroll, newSession, refused, report, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newSession, report, withGateway } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 import { inbox } from '../support/domain/notifications.ts'
 
 const document = (cidr: string) => ({
@@ -104,12 +107,12 @@ test('a canary that breaks the sessions of a group rolls itself back, once, and 
   })
   const why = '8 of 8 devices on canary have packets denied, 1 of 8 on stable'
   await t.test('the record, the notification and the health of the canary say why, once each', async () => {
-    const failed = (await audited(kit, 'policy.gate_failed')) as unknown as Record<string, unknown>[]
+    const failed = (await eventsOf(kit, 'policy.gate_failed')) as unknown as Record<string, unknown>[]
     assert.deepEqual(
       failed.map((e) => [e.reason, e.action, e.version, JSON.stringify(e.actor).includes('judge_canaries')]),
       [[why, 'rollback', 2, true]],
     )
-    assert.equal((await audited(kit, 'policy.published')).length, 3)
+    assert.equal((await eventsOf(kit, 'policy.published')).length, 3)
     const notices = (await inbox(kit)).filter((n) => n.kind === 'policy.gate_failed')
     assert.deepEqual(
       notices.map((n) => [n.title, n.severity, n.detail.includes(why)]),
@@ -174,7 +177,7 @@ test('a gate is passed in time, and holds a promotion until then', async (t: Tes
     await assert.rejects(promote({ override_gate: true, note: ' ' }), refused(422, /note/))
     const { version } = await promote({ override_gate: true, note: 'the denied packets are meant to be' })
     assert.equal(version, 3)
-    const [event] = await audited(kit, 'policy.published')
+    const [event] = await eventsOf(kit, 'policy.published')
     assert.match(JSON.stringify(event), /"gate_overridden":true/)
   })
   await t.test('with time, enough devices and nothing risen it passes, and the promotion needs no word', async () => {
@@ -188,7 +191,7 @@ test('a gate is passed in time, and holds a promotion until then', async (t: Tes
     await age(kit, canary.version, 2)
     await Promise.all([judge(), judge()])
     const { gate: passed } = await healthOf(canary.bundle_id)
-    assert.deepEqual([passed?.state, (await audited(kit, 'policy.gate_passed')).length], ['passed', 1])
+    assert.deepEqual([passed?.state, (await eventsOf(kit, 'policy.gate_passed')).length], ['passed', 1])
     await promote()
     assert.deepEqual(await current(kit), [['stable', 5]])
   })

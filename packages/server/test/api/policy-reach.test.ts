@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { enroll, refused } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
 const schema = 'holdfast.policy/1' as const

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { audited, enroll, newSession, refused, report, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newSession, report, withGateway } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const resources = { wiki: { cidrs: ['10.1.0.0/24'] }, ssh: { cidrs: ['10.2.0.0/24'] } }
 const allowing = (rules: object[], named: object = resources) => ({
@@ -82,7 +85,7 @@ test('sessions that were recorded are replayed against a draft', async (t: TestC
     'a document that is not in order is refused where it is wrong; it is on record that one was tried',
     async () => {
       await assert.rejects(replay({ schema: 'holdfast.policy/2' }), refused(422, /policy\.schema/))
-      const events = await audited(kit, 'policy.replayed')
+      const events = await eventsOf(kit, 'policy.replayed')
       assert.equal(events.length, 6)
       const other = kit.clientFor(await kit.keyFor('tenant_admin', await kit.newTenant()))
       assert.equal((await other.replayPolicy({ body: { policy: allowing([]) } })).sessions_examined, 0)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '@holdfast/sdk'
-import { call, enrollRaw, operation, type RawDevice } from '../support/actors/all-callers.ts'
+import { enrollRaw, type RawDevice } from '../support/actors/devices.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 
 const digestOf = async (kit: Kit, device: RawDevice) => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { configureKept } from '../../src/db/kept.ts'
-import { connectOwner, forget, type Owner, settle } from '../support/database/retention.ts'
+import { connectOwner, type Owner } from '../support/database/owner-connection.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { forget, settle } from '../support/domain/retention.ts'
 
 const kinds = ['free', "the user's", "the device's"] as const
 type Kind = (typeof kinds)[number]

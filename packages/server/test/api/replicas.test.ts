@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { call, createWorld, enrollRaw, operation, type RawDevice } from '../support/actors/all-callers.ts'
+import { createWorld } from '../support/actors/all-callers.ts'
+import { enrollRaw, type RawDevice } from '../support/actors/devices.ts'
 import { untilStatus } from '../support/actors/people.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
 import { type Kit, type Replica, startKit } from '../support/deployment/deployment.ts'
 
 const digest = operation('policyDigest')

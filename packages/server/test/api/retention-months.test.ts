@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { configureKept } from '../../src/db/kept.ts'
-import { ask, connectOwner, count, forget, placeHold, statusOf } from '../support/database/retention.ts'
+import { ask, connectOwner, count } from '../support/database/owner-connection.ts'
 import { runJob, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { forget, placeHold, statusOf } from '../support/domain/retention.ts'
 
 const day = 86_400_000
 const kept = Math.floor((Date.now() - Date.parse('2020-03-15')) / day)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { connectOwner, count, forget, placeHold, releaseHold, settle } from '../support/database/retention.ts'
+import { connectOwner, count } from '../support/database/owner-connection.ts'
 import { startKit } from '../support/deployment/deployment.ts'
+import { forget, placeHold, releaseHold, settle } from '../support/domain/retention.ts'
 
 const long = `now() - interval '401 days'`
 const rows = {

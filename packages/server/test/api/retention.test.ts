@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { enrollRaw, populate } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { populate } from '../support/actors/sample-objects.ts'
 import { runJob, startKit } from '../support/deployment/deployment.ts'
 
 test('what is over is forgotten after its time, and what is still referred to stays', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { bearer, call } from '../support/actors/all-callers.ts'
+import { bearer, call } from '../support/clients/api-calls.ts'
 import { provision, pushed, resources, says, scimGroup, scimUser } from '../support/clients/scim-client.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeUser, passwordOf, trySignIn } from '../support/actors/people.ts'
 import { many, provision, pushed, type Scim, scimGroup, scimUser } from '../support/clients/scim-client.ts'
-import { startKit } from '../support/deployment/deployment.ts'
-import { config, pull, sourceOf, startKeycloak } from '../support/providers/directory-pulls.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { pull, sourceOf } from '../support/providers/directory-pulls.ts'
 import { push, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { startKeycloak } from '../support/providers/keycloak-directory.ts'
 
 /** Requests that identity providers send in practice, and that deployments have refused. */
 test('what identity providers send in the field', async (t) => {
-  const kit = await startKit(t, { config })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { scim } = await provision(kit)
   const add = (scim: Scim, group: string, ids: readonly string[]) =>
     scim.patch(`Groups/${group}`, [{ op: 'Add', path: 'members', value: ids.map((value) => ({ value })) }])

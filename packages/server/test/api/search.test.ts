@@ -7,8 +7,10 @@ import { sql } from 'kysely'
 import type { Actor } from '../../src/kernel/actor.ts'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { createSearch } from '../../src/modules/search/search.ts'
-import { enroll, open, refused, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { open, withGateway } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 
 type Hit = Output<Contract['search']>['items'][number]

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enroll, open, publish, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { open, withGateway } from '../support/actors/gateways.ts'
 import { enrollFactor, makeUser, signInAs, untilNextStep } from '../support/actors/people.ts'
 import { createClock, startKit } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('gateways are told when the user of a device last proved a second factor', async (t) => {
   const clock = createClock(untilNextStep())

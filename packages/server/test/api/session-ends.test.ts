@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { RevokedSession } from '@holdfast/sdk'
 import { isBlocked } from '@holdfast/sdk'
-import { enroll, newSession, open, publish, report, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newSession, open, report, withGateway } from '../support/actors/gateways.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const sample = (device: { id: string }, more: object = {}) => ({
   session_id: newSession(),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { loopbackAllowed, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { deliveryOf, isAllSent, streamOf, withStream } from '../support/domain/siem-delivery.ts'
 import {
@@ -10,7 +10,6 @@ import {
   eventsIn,
   numbersIn,
   oneTo,
-  opened,
   type Received,
   startHttp,
   toWebhook,
@@ -18,7 +17,7 @@ import {
 } from '../support/providers/siem-receivers.ts'
 
 test('events of tenants of one deployment of two replicas are sent once more', async (t) => {
-  const deployment = await startKit(t, { replicas: 2, config: opened })
+  const deployment = await startKit(t, { replicas: 2, config: loopbackAllowed })
 
   await t.test('a replay goes on from a place or a time', async () => {
     const kit = await tenantOf(deployment)

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signIn } from '@holdfast/sdk'
-import { call } from '../support/actors/all-callers.ts'
-import { refused } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { call } from '../support/clients/api-calls.ts'
 import { withClient } from '../support/database/test-database.ts'
-import { adminPassword, startKit } from '../support/deployment/deployment.ts'
+import { adminPassword, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import {
   arrive,
   eventsIn,
   numbersIn,
-  opened,
   type Received,
   startHttp,
   toSyslog,
@@ -19,7 +18,7 @@ import {
 } from '../support/providers/siem-receivers.ts'
 
 test('a credential is never shown, and is not sent to another origin, nor by another certificate', async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const sink = await startHttp(kit, (_, response) => response.end('{}'))
   const credential = 'token-that-nobody-reads'
   const path = 'services-with-a-secret-in-it'
@@ -71,7 +70,7 @@ test('what could not be sent is refused by field: inner addresses, fields of ano
 })
 
 test('an export is begun from this site only, and not by HEAD', async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const sink = await startHttp(kit, (_, response) => response.end())
   const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
   const { cookie } = await signIn({
@@ -94,7 +93,7 @@ test('an export is begun from this site only, and not by HEAD', async (t) => {
 })
 
 test('a connector that is disabled or deleted sends nothing; what retention took meanwhile is counted as lost', async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const taken: Received[] = []
   const sink = await startHttp(kit, (request, response) => {
     taken.push(...eventsIn(request))

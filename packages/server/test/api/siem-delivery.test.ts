@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { runJob, startKit } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { loopbackAllowed, runJob, startKit } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { deliveryOf } from '../support/domain/siem-delivery.ts'
 import {
@@ -10,7 +10,6 @@ import {
   eventsIn,
   numbersIn,
   oneTo,
-  opened,
   type Received,
   startHttp,
   startSyslog,
@@ -30,7 +29,7 @@ const requireOrder = (events: readonly Received[]) => {
 }
 
 test('events of tenants of one deployment of two replicas are forwarded', async (t) => {
-  const deployment = await startKit(t, { replicas: 2, config: opened })
+  const deployment = await startKit(t, { replicas: 2, config: loopbackAllowed })
 
   await t.test(
     'syslog: a receiver that resets in the middle or closes early is sent everything, in order, on two replicas',

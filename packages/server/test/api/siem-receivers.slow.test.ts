@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import type { Contract, Input } from '@holdfast/contract'
-import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { type Kit, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import {
   arrive,
   numbersIn,
   oneTo,
-  opened,
   type Received,
   type Request,
   startHttp,
@@ -67,7 +66,7 @@ const toIndex = (url: string): Body => ({
 })
 
 test('OpenSearch: of a bulk that is stored in part only what is missing is sent again, and what is refused is a dead letter', async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const number = (e: Received) => numbersIn([e])[0] ?? 0
   let busy = 2
   const index = createIndex((event) => {
@@ -104,7 +103,7 @@ test('OpenSearch: of a bulk that is stored in part only what is missing is sent 
 })
 
 test('OpenSearch: an index that stays too busy is asked later, with everything, and stores nothing twice', async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   let refusals = 5
   const index = createIndex((event) =>
     numbersIn([event])[0] === 3 && refusals-- > 0
@@ -122,7 +121,7 @@ test('OpenSearch: an index that stays too busy is asked later, with everything, 
 })
 
 test('Splunk: the token and the channel are sent, and what is acknowledged later is waited for', async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const taken: Received[] = []
   const waiting = new Map<number, Received[]>()
   let asked = 0

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refused } from '../support/actors/gateways.ts'
-import { startKit, times } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { refused } from '../support/clients/answers.ts'
+import { loopbackAllowed, startKit, times } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { deliveryOf, isAllSent, withStream } from '../support/domain/siem-delivery.ts'
 import {
@@ -10,7 +10,6 @@ import {
   eventsIn,
   numbersIn,
   oneTo,
-  opened,
   type Received,
   startHttp,
   toWebhook,
@@ -18,7 +17,7 @@ import {
 } from '../support/providers/siem-receivers.ts'
 
 test('an event that holds a connector up, of one deployment of two replicas', async (t) => {
-  const deployment = await startKit(t, { replicas: 2, config: opened })
+  const deployment = await startKit(t, { replicas: 2, config: loopbackAllowed })
 
   for (const [status, state] of [
     [403, 'parked'],

@@ -3,22 +3,21 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { isAllSent } from '../support/domain/siem-delivery.ts'
 import {
   arrive,
   eventsIn,
   numbersIn,
-  opened,
   type Received,
   startHttp,
   toWebhook,
 } from '../support/providers/siem-receivers.ts'
 
 test('many receivers of one replica', async (t) => {
-  const deployment = await startKit(t, { config: opened })
+  const deployment = await startKit(t, { config: loopbackAllowed })
 
   await t.test('a tenant has its share of what is sent at once, and receivers that are slow have half', async () => {
     let isHanging = false

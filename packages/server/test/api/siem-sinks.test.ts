@@ -4,12 +4,11 @@ import { test } from 'node:test'
 import { changeSiemConnector } from '@holdfast/sdk'
 import { Webhook } from 'standardwebhooks'
 import { idOf } from '../../src/kernel/ids.ts'
-import { runJob, startKit } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { loopbackAllowed, runJob, startKit } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import {
   arrive,
-  opened,
   type Request,
   startHttp,
   startSyslog,
@@ -28,7 +27,7 @@ const verifies = (secret: string, { body, headers }: Request): boolean => {
 }
 
 test('what goes to receivers over HTTP', async (t) => {
-  const deployment = await startKit(t, { config: opened })
+  const deployment = await startKit(t, { config: loopbackAllowed })
 
   await t.test(
     'a message of syslog has a byte order mark where it is asked for, and is ASCII where it has none',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Kit, startKit } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { type Kit, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { change, deliveryOf, withStream } from '../support/domain/siem-delivery.ts'
 import {
@@ -10,7 +10,6 @@ import {
   eventsIn,
   numbersIn,
   oneTo,
-  opened,
   type Received,
   type Request,
   startHttp,
@@ -32,7 +31,7 @@ async function waitingFor(kit: Kit, count: number, answer: Answer, padding?: () 
 const sizeOf = (request: Request) => eventsIn(request).length
 
 test('receivers that are slow, or ask for patience', { concurrency: true }, async (t) => {
-  const deployment = await startKit(t, { config: opened })
+  const deployment = await startKit(t, { config: loopbackAllowed })
 
   const small = t.test('a batch that is not taken is halved over turns until it is', async () => {
     const kit = await tenantOf(deployment)

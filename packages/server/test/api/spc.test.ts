@@ -2,10 +2,14 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { certificateInfo, generateKey, readCrl, readSpc, verifyChain } from '@holdfast/crypto'
 import { csrFor, newCsr } from '../support/actors/certificate-requests.ts'
-import { audited, enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { withGateway } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 type Clock = ReturnType<typeof createClock>
 const invalid = refused(422)
@@ -44,7 +48,7 @@ test('a device has its key certified', async (t) => {
       list.items.map((s) => s.spc_id),
       [spc.spc_id, made.spc.spc_id],
     )
-    assert.equal((await audited(kit, 'spc.issued')).length, 2)
+    assert.equal((await eventsOf(kit, 'spc.issued')).length, 2)
   })
   await t.test("a key has one certificate, and is nobody else's", async () => {
     const key = generateKey('ES256')
@@ -211,7 +215,7 @@ async function rotated(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
     assert.equal(await statusOf(certificate), 'good')
     const changed = await times(20, () => here.revokeSpc({ body: { spc_id: spc.spc_id, reason: 'keyCompromise' } }))
     assert.equal(changed.filter((c) => c.changed).length, 1)
-    const events = (await audited(kit, 'spc.revoked')).filter((e) => e.target?.id === spc.spc_id)
+    const events = (await eventsOf(kit, 'spc.revoked')).filter((e) => e.target?.id === spc.spc_id)
     assert.equal(events.length, 1)
     assert.deepEqual([await statusOf(certificate, here), await statusOf(certificate)], ['revoked', 'revoked'])
   })

@@ -3,14 +3,16 @@ import { test } from 'node:test'
 import { examples } from '@holdfast/contract/examples'
 import { type StartStepName, startSteps } from '@holdfast/contract/vocabulary'
 import { createAdmin } from '@holdfast/sdk'
-import { enrollRaw } from '../support/actors/all-callers.ts'
-import { enroll, newSession, publish, refused, report, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll, enrollRaw } from '../support/actors/devices.ts'
+import { newSession, report, withGateway } from '../support/actors/gateways.ts'
 import { enrollFactor, makeUser, signInAs } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startCommand } from '../support/clients/cli-command.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { inbox } from '../support/domain/notifications.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const doneOf = async ({ admin }: Pick<Kit, 'admin'>) =>
   (await admin.getStart()).steps.filter((s) => s.done).map((s) => s.step)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, report, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newSession, report, withGateway } from '../support/actors/gateways.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('telemetry', async (t: TestContext) => {

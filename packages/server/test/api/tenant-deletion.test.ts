@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { refusedWith } from '../support/actors/sign-in.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../support/clients/api-calls.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
+import { bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { send } from '../support/clients/raw-http.ts'
-import { ask, connectOwner, count } from '../support/database/retention.ts'
+import { ask, connectOwner, count } from '../support/database/owner-connection.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 import { janesPassword, makeTenant } from '../support/deployment/tenants.ts'
 
@@ -24,7 +25,7 @@ test('a tenant is deleted after its delay, taken back until then; nothing of it 
   const scheduled = await change('delete', { delay_seconds: 7200 })
   assert.equal(scheduled.tenant.status, 'deleting')
   assert.equal(Date.parse(scheduled.tenant.delete_after!) - clock.now().getTime() > 7_100_000, true)
-  await assert.rejects(change('reactivate'), refusedWith(422, /cancel_deletion/))
+  await assert.rejects(change('reactivate'), refused(422, /cancel_deletion/))
   const told = await kit.admin.listNotifications({ query: { tenant_id } })
   assert.equal(told.items[0]?.kind, 'tenant.deletion_scheduled')
   assert.equal((await change('cancel_deletion')).tenant.status, 'active')

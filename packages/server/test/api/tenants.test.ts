@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { challengeFrom } from '../support/actors/all-callers.ts'
-import { count, refusedWith } from '../support/actors/sign-in.ts'
-import { bearer, type Caller, call, enrollRaw, operation } from '../support/clients/api-calls.ts'
+import { challengeFrom, enrollRaw } from '../support/actors/devices.ts'
+import { count, refused } from '../support/clients/answers.ts'
+import { bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
 import { cookieOf, send } from '../support/clients/raw-http.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { acme, janesPassword, makeTenant } from '../support/deployment/tenants.ts'
@@ -59,14 +59,14 @@ async function made(kit: Kit): Promise<void> {
   }))
   assert.equal(rows.length, 7)
 
-  await assert.rejects(kit.admin.changeTenant({ body: acme }), refusedWith(422, /tenant\.name: is already taken/))
+  await assert.rejects(kit.admin.changeTenant({ body: acme }), refused(422, /tenant\.name: is already taken/))
   for (const name of ['Acme', 'a/b', '-a', 'a b', '', 'x'.repeat(64)])
-    await assert.rejects(kit.admin.changeTenant({ body: { ...acme, tenant: { name } } }), refusedWith(422))
+    await assert.rejects(kit.admin.changeTenant({ body: { ...acme, tenant: { name } } }), refused(422))
   await assert.rejects(
     kit.admin.changeTenant({
       body: { ...acme, tenant: { name: 'weak' }, administrator: { username: 'joe', password: 'password' } },
     }),
-    refusedWith(422, /administrator\.password/),
+    refused(422, /administrator\.password/),
   )
   assert.deepEqual(
     (await kit.admin.listTenants()).items.map((x) => x.name),
@@ -118,27 +118,24 @@ async function renamed(kit: Kit): Promise<void> {
     kit.admin.changeTenant({
       body: { operation: 'update', tenant_id: encodeId('tenant', kit.tenant), tenant: { name: 'main' } },
     }),
-    refusedWith(422, /keeps its name/),
+    refused(422, /keeps its name/),
   )
 }
 
 async function stays(kit: Kit): Promise<void> {
   const own = encodeId('tenant', kit.tenant)
   for (const name of ['suspend', 'delete'] as const)
-    await assert.rejects(
-      kit.admin.changeTenant({ body: { operation: name, tenant_id: own } }),
-      refusedWith(422, /stays/),
-    )
+    await assert.rejects(kit.admin.changeTenant({ body: { operation: name, tenant_id: own } }), refused(422, /stays/))
   const { id, tenant } = await makeTenant(kit, 'other')
   const other = kit.clientFor(await kit.keyFor('platform_admin', id))
   await assert.rejects(
     other.changeTenant({ body: { operation: 'suspend', tenant_id: tenant.tenant_id } }),
-    refusedWith(422, /your own tenant/),
+    refused(422, /your own tenant/),
   )
   const theirs = await kit.as('tenant_admin', id)
   await assert.rejects(
     theirs.changeTenant({ body: { operation: 'update', tenant_id: tenant.tenant_id, tenant: { limits: {} } } }),
-    refusedWith(403),
+    refused(403),
   )
   assert.deepEqual(
     (await theirs.listTenants()).items.map((x) => x.name),

@@ -3,9 +3,12 @@ import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { certificateInfo, readCrl, verifyChain } from '@holdfast/crypto'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('an issuing CA is compromised: another one issues, and the root lists it', async (t) => {
   const kit = await startKit(t)

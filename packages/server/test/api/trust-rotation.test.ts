@@ -3,11 +3,15 @@ import { test } from 'node:test'
 import { certificateInfo, verifyChain } from '@holdfast/crypto'
 import { openTrust, pinTrust, type SignedTrustSet } from '@holdfast/sdk'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { audited, enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { tokenOfRun } from '../support/deployment/pkcs11-token.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { tenantOf } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const day = 86_400
 const subjects = (certificates: readonly string[]) => certificates.map((c) => certificateInfo(c).subject)
@@ -169,7 +173,7 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
       assert.equal(made.length, 1)
       for (const o of outcomes) if (o.status === 'rejected') refused(422)(o.reason)
       assert.equal(made[0]?.replaced_anchor_id, old.anchor_id)
-      assert.equal((await audited(kit, 'trust_anchors.rotated')).length, 1)
+      assert.equal((await eventsOf(kit, 'trust_anchors.rotated')).length, 1)
     })
     await t.test(
       'both anchors are there, and what each needs to reach the other; who held the old set follows',
@@ -246,7 +250,7 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
     await runJob(kit.app, 'ensure_partitions')
     await Promise.all(kit.replicas.map(({ app }) => runJob(app, 'renew_issuing_cas')))
     assert.deepEqual(await issuing(), ['active', 'retiring'])
-    assert.equal((await audited(kit, 'issuing_ca.renewed')).length, 1)
+    assert.equal((await eventsOf(kit, 'issuing_ca.renewed')).length, 1)
     clock.advance(9 * day)
     await runJob(kit.app, 'retire_signers')
     assert.deepEqual(await issuing(), ['active', 'retired'])

@@ -2,18 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
-import {
-  enroll as enrollOne,
-  newWireguardKey,
-  open,
-  payloadOf,
-  publish,
-  refused,
-  region,
-  rule,
-  withGateway,
-} from '../support/actors/gateways.ts'
+import { enroll as enrollOne } from '../support/actors/devices.ts'
+import { newWireguardKey, open, region, withGateway } from '../support/actors/gateways.ts'
+import { payloadOf, refused } from '../support/clients/answers.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 /** The u-coordinates of small order on Curve25519 and its twist, each with the encodings that reduce to it. */
 const smallOrder = [

@@ -3,19 +3,13 @@ import { type TestContext, test } from 'node:test'
 import type { Gateway } from '@holdfast/sdk'
 import { changeGateway, changeGatewayPool } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
-import {
-  changeSomethingElse,
-  enroll,
-  newSession,
-  open,
-  publish,
-  refused,
-  report,
-  rule,
-  withGateway,
-} from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newSession, open, report, withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { changeSomethingElse } from '../support/database/tenant-sequence.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 import { promptly, until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('unified policy', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })

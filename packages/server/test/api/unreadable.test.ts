@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { call, createWorld, operation, send } from '../support/actors/all-callers.ts'
+import { createWorld } from '../support/actors/all-callers.ts'
+import { call, operation, send } from '../support/clients/api-calls.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
 /** Sends bytes as they are, and reads until the server ends the connection. */

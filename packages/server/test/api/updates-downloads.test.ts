@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { enrollDevice, VerificationError } from '@holdfast/sdk'
-import { refused } from '../support/actors/gateways.ts'
+import { deviceOn } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { bearer, type Caller, send } from '../support/clients/api-calls.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import {
   changeTo,
   contentOf,
-  deviceOn,
   draft,
   linux,
   randomContent,

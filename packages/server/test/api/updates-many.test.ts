@@ -2,18 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { bucketOf } from '../../src/modules/updates/delivery/offer.ts'
-import { refused } from '../support/actors/gateways.ts'
+import { deviceOn } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
-import {
-  changeTo,
-  deviceOn,
-  linux,
-  offered,
-  pieces,
-  randomContent,
-  release,
-  upload,
-} from '../support/domain/releases.ts'
+import { changeTo, linux, offered, pieces, randomContent, release, upload } from '../support/domain/releases.ts'
 
 const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
 

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
 import type { Contract, Input } from '@holdfast/contract'
-import { audited, refused } from '../support/actors/gateways.ts'
+import { deviceOn } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startCommand } from '../support/clients/cli-command.ts'
 import { tufClient } from '../support/clients/tuf-client.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { contentOf, deviceOn, release, sha256 } from '../support/domain/releases.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { contentOf, release, sha256 } from '../support/domain/releases.ts'
 
 type Root = Input<Contract['replaceTufRoot']>['body']
 type Role = Root['signed']['roles']['root']
@@ -72,7 +74,7 @@ test('the root goes from the control plane to three keepers, two of whom sign, a
   assert.equal(await client.rootVersion(), 3)
   const fresh = await tufClient(kit)
   assert.deepEqual(await fresh.get(path), contentOf('1.1.0'), 'from the first root on')
-  assert.equal((await audited(kit, 'update_root.replaced')).length, 2)
+  assert.equal((await eventsOf(kit, 'update_root.replaced')).length, 2)
 })
 
 test('a root is judged whole: its number, its keys, its end, and who signs the other roles', async (t) => {
@@ -110,7 +112,7 @@ test('a root is judged whole: its number, its keys, its end, and who signs the o
   await assert.rejects(operator.replaceTufRoot({ body: good }), refused(403))
   const all = await times(20, () => kit.admin.replaceTufRoot({ body: good }).then(() => true, refused(422)))
   assert.ok(all.length > 0)
-  assert.equal((await audited(kit, 'update_root.replaced')).length, 1, 'of twenty at once one is taken')
+  assert.equal((await eventsOf(kit, 'update_root.replaced')).length, 1, 'of twenty at once one is taken')
   assert.equal((await kit.admin.tufStatus()).root.signed.version, 2)
 })
 

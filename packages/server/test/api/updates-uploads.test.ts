@@ -4,9 +4,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
-import { audited, refused } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { bearer, call } from '../support/clients/api-calls.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 import { contentOf, draft, linux, pieces, randomContent, sha256, upload } from '../support/domain/releases.ts'
 
 const mib = 1024 * 1024
@@ -128,7 +129,7 @@ async function arrives(kit: Kit): Promise<void> {
   await assert.rejects(upload(kit.admin, release_id, Buffer.alloc(0), slot), refused(400))
   assert.equal((await kit.admin.listPackages({ params: { release_id } })).items.length, 1)
   assert.deepEqual([await incoming(kit), (await contents(kit)).length], [[], 1])
-  assert.equal((await audited(kit, 'package.created')).length, 1)
+  assert.equal((await eventsOf(kit, 'package.created')).length, 1)
 }
 
 async function ofTwenty(kit: Kit): Promise<void> {
@@ -153,7 +154,7 @@ async function byKey(kit: Kit): Promise<void> {
   await assert.rejects(upload(kit.admin, release_id, bytes, {}, other), refused(422, /Idempotency-Key/))
   const unsaid = { idempotencyKey: 'upload-2' }
   await assert.rejects(upload(kit.admin, release_id, bytes, {}, unsaid), refused(400, /Repr-Digest/))
-  assert.equal((await audited(kit, 'package.created')).length, 1)
+  assert.equal((await eventsOf(kit, 'package.created')).length, 1)
 }
 
 async function swept(kit: Kit): Promise<void> {

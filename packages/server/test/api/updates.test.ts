@@ -3,9 +3,11 @@ import { test } from 'node:test'
 import { verifyJws } from '@holdfast/crypto'
 import { enrollDevice } from '@holdfast/sdk'
 import pg from 'pg'
-import { audited, payloadOf, refused } from '../support/actors/gateways.ts'
+import { deviceOn } from '../support/actors/devices.ts'
+import { payloadOf, refused } from '../support/clients/answers.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
-import { changeTo, deviceOn, draft, offered, release, upload, versionsIn } from '../support/domain/releases.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { changeTo, draft, offered, release, upload, versionsIn } from '../support/domain/releases.ts'
 
 /** The same deployment as an administrator of a tenant without releases. */
 async function newTenantOf(kit: Kit): Promise<Kit> {
@@ -55,7 +57,7 @@ test('the releases of a deployment on two replicas', async (t) => {
 
       const { items } = await kit.admin.listNotifications({ query: { kind: 'release.halted' } })
       assert.match(items[0]!.detail, /it eats files/)
-      assert.deepEqual((await audited(kit, 'release.changed')).map((e) => 'operation' in e && e.operation).reverse(), [
+      assert.deepEqual((await eventsOf(kit, 'release.changed')).map((e) => 'operation' in e && e.operation).reverse(), [
         'publish',
         'pause',
         'resume',

@@ -4,11 +4,12 @@ import { changeRetention } from '@holdfast/sdk'
 import fc from 'fast-check'
 import { configureKept } from '../../src/db/kept.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
 import { withGateway } from '../support/actors/gateways.ts'
-import { refusedWith } from '../support/actors/sign-in.ts'
-import { enrollRaw } from '../support/clients/api-calls.ts'
-import { ask, connectOwner, count, forget, settle } from '../support/database/retention.ts'
+import { refused } from '../support/clients/answers.ts'
+import { ask, connectOwner, count } from '../support/database/owner-connection.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { forget, settle } from '../support/domain/retention.ts'
 
 const hourMs = 3_600_000
 const usageOf = (kit: Kit, query: { from?: string; to?: string; step?: 'hour' | 'day' } = {}) =>
@@ -81,10 +82,10 @@ test('usage of tenants of one deployment', async (t) => {
 
   await t.test('a span is bounded, and what is wrong with it is said', async () => {
     const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
-    await assert.rejects(usageOf(kit, { from: at(1), to: at(0) }), refusedWith(422, /must lie before to/))
-    await assert.rejects(usageOf(kit, { from: at(-40), step: 'hour' }), refusedWith(422, /31 days before to/))
-    await assert.rejects(usageOf(kit, { from: at(-500) }), refusedWith(422, /400 days before to/))
-    await assert.rejects(usageOf(kit, { from: 'yesterday' }), refusedWith(400))
+    await assert.rejects(usageOf(kit, { from: at(1), to: at(0) }), refused(422, /must lie before to/))
+    await assert.rejects(usageOf(kit, { from: at(-40), step: 'hour' }), refused(422, /31 days before to/))
+    await assert.rejects(usageOf(kit, { from: at(-500) }), refused(422, /400 days before to/))
+    await assert.rejects(usageOf(kit, { from: 'yesterday' }), refused(400))
     assert.equal((await usageOf(kit)).series.length, 30)
     assert.equal((await usageOf(kit, { from: at(-399) })).series.length, 400)
   })

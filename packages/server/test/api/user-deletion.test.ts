@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { enroll } from '../support/actors/gateways.ts'
-import { refusedWith } from '../support/actors/sign-in.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { scimWith } from '../support/clients/scim-client.ts'
 import { withClient } from '../support/database/test-database.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
@@ -79,13 +79,13 @@ test('what a deleted user has ends in the same transaction, whichever way the de
       for (const device of [active, suspended]) {
         const shown = await kit.admin.getDevice({ params: { device_id: device.id } })
         assert.equal(shown.status, 'revoked')
-        await assert.rejects(device.client.policyDigest(), refusedWith(401))
+        await assert.rejects(device.client.policyDigest(), refused(401))
       }
       assert.equal(await used(kit, 'devices'), before, 'the places are free')
       assert.equal((await kit.app.fleet.all(kit.tenant)).size, 0)
       const after = await kit.admin.getToken({ params: { token_id: token.token_id } })
       assert.equal(after.status, name.startsWith('absent') ? 'expired' : 'revoked')
-      await assert.rejects(kit.clientFor(secret).listEnrollmentProviders(), refusedWith(401))
+      await assert.rejects(kit.clientFor(secret).listEnrollmentProviders(), refused(401))
       const revoked = (await eventsOf(kit, 'device.changed')).filter((e) => e.operation === 'revoke')
       for (const device of [active, suspended])
         if (!name.startsWith('offboard'))
@@ -124,7 +124,7 @@ async function upgrade(kit: Kit, now: () => Date): Promise<void> {
   await kit.heard()
   for (const device of devices) {
     assert.equal((await kit.admin.getDevice({ params: { device_id: device.id } })).status, 'revoked')
-    await assert.rejects(device.client.policyDigest(), refusedWith(401))
+    await assert.rejects(device.client.policyDigest(), refused(401))
   }
   assert.equal(await used(kit, 'devices'), (before ?? 0) - devices.length)
   const fleet = await kit.app.fleet.all(kit.tenant)

@@ -11,8 +11,9 @@ import { provision, scimUser } from '../support/clients/scim-client.ts'
 import { adminPassword } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { inbox } from '../support/domain/notifications.ts'
-import { pull, sourceOf, startKeycloak } from '../support/providers/directory-pulls.ts'
+import { pull, sourceOf } from '../support/providers/directory-pulls.ts'
 import { person, push, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { startKeycloak } from '../support/providers/keycloak-directory.ts'
 import { startFederated, whoIs } from '../support/providers/oidc-sign-in.ts'
 
 /** Spellings of the reserved name, and the form for sign-in to another tenant. */

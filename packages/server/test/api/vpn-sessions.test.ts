@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { exampleId } from '@holdfast/contract/schema'
 import { sql } from 'kysely'
-import { audited, enroll, newSession, refused, report, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newSession, report, withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 import { listenedFor } from '../support/domain/connection-reports.ts'
 
 test('VPN sessions', async (t: TestContext) => {
@@ -59,9 +62,9 @@ test('VPN sessions', async (t: TestContext) => {
     const session = await admin.getSession({ params: { session_id: id! } })
     assert.deepEqual([session.state, session.end_reason, session.rx_bytes], ['ended', 'admin', 6])
     assert.equal(session.block_until, block_until)
-    const events = await audited(kit, 'vpn_session.terminated')
+    const events = await eventsOf(kit, 'vpn_session.terminated')
     assert.equal(events.length, 1)
-    const { session_ids, reason } = events[0] as { session_ids?: string[]; reason?: string }
+    const { session_ids, reason } = events[0]!
     assert.deepEqual([session_ids, reason], [[id], 'lost laptop'])
   })
   await t.test('terminating by filter, which must name something', async () => {

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { audited, enroll, newWireguardKey, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { newWireguardKey, withGateway } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { holdTable } from '../support/database/table-lock.ts'
 import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 import { drive, ended, leave, lockDevice, newRecipient, withSlowGateway } from '../support/domain/workflow-runs.ts'
 
 test('what a replica left is gone on with by one of two, and nothing is made twice', async (t) => {
@@ -19,8 +23,8 @@ test('what a replica left is gone on with by one of two, and nothing is made twi
   const done = await ended(kit, run.workflow_run_id)
   assert.equal(done.status, 'succeeded', JSON.stringify(done.steps))
   assert.deepEqual([done.steps[0]?.attempts, done.steps[0]?.result], [2, { made_before: true }])
-  assert.equal((await audited(kit, 'policy.published')).length, 3, 'two by hand, one by the run')
-  assert.equal((await audited(kit, 'workflow.finished')).length, 2, 'each end of it is on record')
+  assert.equal((await eventsOf(kit, 'policy.published')).length, 3, 'two by hand, one by the run')
+  assert.equal((await eventsOf(kit, 'workflow.finished')).length, 2, 'each end of it is on record')
 })
 
 test('a replica that stops lets a run go between two steps, and another goes on with it', async (t) => {
@@ -106,7 +110,7 @@ test('what was made is found, with how to take it back', async (t) => {
   await drive(kit, 10)
   const done = await ended(kit, run.workflow_run_id)
   assert.deepEqual(done.steps[0]?.result, { changed: true, lock_id, made_before: true })
-  assert.equal((await audited(kit, 'lock.set')).length, 1)
+  assert.equal((await eventsOf(kit, 'lock.set')).length, 1)
   const undone = await kit.admin.changePlaybookRun({
     params: { workflow_run_id: run.workflow_run_id! },
     body: { operation: 'undo' },
@@ -146,7 +150,7 @@ test('of twenty who undo one run at once, on two replicas, one does', async (t) 
   const undone = await times(20, (i) => by(i).changePlaybookRun({ params, body: { operation: 'undo' } }))
   assert.equal(undone.filter((u) => u.changed).length, 1)
   assert.equal(new Set(undone.map((u) => u.run.workflow_run_id)).size, 1, 'all are shown the one that undoes')
-  assert.equal((await audited(kit, 'lock.released')).length, 1)
+  assert.equal((await eventsOf(kit, 'lock.released')).length, 1)
   await assert.rejects(
     kit.admin.changePlaybookRun({ params, body: { operation: 'resume' } }),
     refused(422, /is succeeded can not be resumed/),

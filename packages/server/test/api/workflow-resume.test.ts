@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { audited, enroll, publish, rule } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
 import { makeUser } from '../support/actors/people.ts'
 import { holdTable } from '../support/database/table-lock.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 import { drive, ended, leave } from '../support/domain/workflow-runs.ts'
 
 test('what a step did is found on record and not done again, whatever became of it since', async (t) => {
@@ -52,7 +54,7 @@ test('a run goes on as whoever asked for it, and only with what they may do by t
     .clientFor(secret)
     .runPlaybook({ body: { playbook: 'lost_device', params: { device_id: device.id, revoke: false } } })
   assert.equal(run.requested_by.id, api_key.key_id)
-  const locked = (await audited(kit, 'lock.set'))[0]
+  const locked = (await eventsOf(kit, 'lock.set'))[0]
   assert.deepEqual([locked?.actor.id, locked?.request_id], [api_key.key_id, run.workflow_run_id])
   const [lock] = (await kit.admin.listLocks()).items
   await kit.admin.releaseLock({ params: { lock_id: lock!.lock_id }, body: {} })

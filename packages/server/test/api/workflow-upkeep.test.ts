@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { audited, refused, withGateway } from '../support/actors/gateways.ts'
-import { addTelemetry, connectOwner, count, placeHold, purgesOf } from '../support/database/retention.ts'
+import { withGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { addTelemetry } from '../support/database/aged-rows.ts'
+import { connectOwner, count } from '../support/database/owner-connection.ts'
 import { type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { placeHold, purgesOf } from '../support/domain/retention.ts'
 import { leave, newRecipient } from '../support/domain/workflow-runs.ts'
 
 const meOf = (kit: Kit, secret: string) => kit.clientFor(secret).unifiedPolicy({ query: {} })
@@ -33,7 +37,7 @@ test('gateways of a pool get new secrets that only whoever asked can read; the o
   await meOf(kit, secret)
   await meOf(kit, fresh)
   await assert.rejects(meOf(kit, secret), refused(401), 'since the first use of the new one')
-  assert.equal((await audited(kit, 'gateway.secret_rotated')).length, 2)
+  assert.equal((await eventsOf(kit, 'gateway.secret_rotated')).length, 2)
   const { evidence } = await kit.admin.getWorkflowEvidence({ params: path })
   assert.ok(!evidence.includes('secret_jwe') && !kit.logs.some((line) => line.includes(fresh)))
   const sealed = async () => (await kit.admin.getWorkflowRun({ params: path })).steps[0]?.result.secret_jwe

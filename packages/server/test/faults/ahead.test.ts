@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { enroll, open, publish, rule, seqOf, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { open, withGateway } from '../support/actors/gateways.ts'
 import { createNetwork, type Network } from '../support/database/network-faults.ts'
+import { seqOf } from '../support/database/tenant-sequence.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { promptly } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('what was read from the database before it was heard of is told under no older number', async (t) => {
   let network: Network | undefined

@@ -6,17 +6,9 @@ import { pathToFileURL } from 'node:url'
 import { createProof } from '@holdfast/crypto'
 import { type Client, changeSecuritySettings, createClient, openGateway, signIn } from '@holdfast/sdk'
 import pg from 'pg'
-import {
-  bearer,
-  type Caller,
-  call,
-  enrollRaw,
-  operation,
-  type Raw,
-  type RawDevice,
-  type Reached,
-} from '../support/actors/all-callers.ts'
+import { enrollRaw, type RawDevice } from '../support/actors/devices.ts'
 import { createAuthenticator, untilNextStep } from '../support/actors/people.ts'
+import { bearer, type Caller, call, operation, type Raw, type Reached } from '../support/clients/api-calls.ts'
 import { dispatcherTo, times } from '../support/deployment/deployment.ts'
 import { assertOneASecond } from '../support/deployment/request-rate.ts'
 import { password, startDeployment } from '../support/deployment/server-processes.ts'

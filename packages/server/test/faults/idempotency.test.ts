@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { bearer, type Caller, call, deviceCaller, operation } from '../support/actors/all-callers.ts'
+import { bearer, type Caller, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 import { endAtEachStatement, withKey } from './claims.ts'
 

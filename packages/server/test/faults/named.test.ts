@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
 test('a group and a pool that are deleted while a policy that names them is published: one of the two is refused', async (t) => {

@@ -3,8 +3,11 @@ import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
 import pg from 'pg'
 import { everything } from '../../src/replication/changes.ts'
-import { bearer, call, createWorld, enrollRaw, fill, operation, send } from '../support/actors/all-callers.ts'
+import { createWorld } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { bearer, call, operation, send } from '../support/clients/api-calls.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
+import { fill } from '../support/domain/example-requests.ts'
 
 /** Texts that jsonb or text columns refuse, or that become so when cut at the wrong place. */
 const poisons = ['\0', '\ud83d', '\udc00x', `${'a'.repeat(63)}😀`, `${'b'.repeat(511)}😀`, 'x\0y']

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
 import { type Replica, startKit, times } from '../support/deployment/deployment.ts'
 
 const users = 20

@@ -4,10 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createClient, openGateway, signIn } from '@holdfast/sdk'
 import pg from 'pg'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { enrollRaw } from '../support/actors/all-callers.ts'
-import { newWireguardKey, region, rule } from '../support/actors/gateways.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { newWireguardKey, region } from '../support/actors/gateways.ts'
 import { dispatcherTo, times } from '../support/deployment/deployment.ts'
 import { password, startDeployment } from '../support/deployment/server-processes.ts'
+import { rule } from '../support/domain/policy.ts'
 
 const publicUrl = 'http://holdfast.test'
 const gatewayCount = 10

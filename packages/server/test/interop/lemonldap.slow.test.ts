@@ -4,8 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { changeIdentityProvider } from '@holdfast/sdk'
 import { openBrowser } from '../support/clients/browser.ts'
 import { send } from '../support/clients/raw-http.ts'
-import { startKit } from '../support/deployment/deployment.ts'
-import { opened } from '../support/domain/notifications.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { whoIs } from '../support/providers/oidc-sign-in.ts'
 import { prepareLemonldap } from './lemonldap.ts'
 import { openProviderBrowser } from './person.ts'
@@ -19,7 +18,7 @@ test('people of LemonLDAP::NG sign in by SAML, and enroll devices of their own',
   timeout: 300_000,
 }, async (t) => {
   const lemonldap = await prepareLemonldap(t)
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'lords' } } })
   const made = await kit.admin.createIdentityProvider({
     body: {

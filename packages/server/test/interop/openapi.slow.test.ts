@@ -4,19 +4,10 @@ import { test } from 'node:test'
 import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { decodeId, encodeId, newUuid } from '../../src/kernel/ids.ts'
-import {
-  bearer,
-  call,
-  chunkOf,
-  createWorld,
-  exampleQuery,
-  fill,
-  operation,
-  send,
-  speaking,
-  type World,
-} from '../support/actors/all-callers.ts'
+import { chunkOf, createWorld, speaking, type World } from '../support/actors/all-callers.ts'
+import { bearer, call, operation, send } from '../support/clients/api-calls.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { exampleQuery, fill } from '../support/domain/example-requests.ts'
 import { people, snapshotOf } from '../support/providers/directory-snapshots.ts'
 import { judge, type Sample } from './openapi-samples.ts'
 import { without } from './tools.ts'

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
-import { bearer, call, fill, populate } from '../support/actors/all-callers.ts'
+import { populate } from '../support/actors/sample-objects.ts'
+import { bearer, call } from '../support/clients/api-calls.ts'
 import { startKit } from '../support/deployment/deployment.ts'
+import { fill } from '../support/domain/example-requests.ts'
 import { judge, type Sample } from './openapi-samples.ts'
 import { without } from './tools.ts'
 

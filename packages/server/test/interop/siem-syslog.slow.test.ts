@@ -5,10 +5,10 @@ import { signIn } from '@holdfast/sdk'
 import { connectDatabase } from '../../src/db/database.ts'
 import type { TenantId } from '../../src/kernel/actor.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { dispatcherTo, startKit } from '../support/deployment/deployment.ts'
+import { dispatcherTo, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { password, startDeployment } from '../support/deployment/server-processes.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { arrive, eventIn, numbersIn, oneTo, opened, type Received } from '../support/providers/siem-receivers.ts'
+import { arrive, eventIn, numbersIn, oneTo, type Received } from '../support/providers/siem-receivers.ts'
 import { receivers, startReceiver } from './syslog-receivers.ts'
 import { without } from './tools.ts'
 
@@ -146,7 +146,7 @@ const numbersOf = (lines: readonly string[]) =>
 test('one event stays one record of rsyslog and of syslog-ng, in every format, whatever its texts hold', {
   skip,
 }, async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   for (const name of receivers) {
     const sink = await startReceiver(kit, name)
     const formats = ['json', 'ocsf', 'cef'] as const

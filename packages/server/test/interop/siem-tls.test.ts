@@ -4,16 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { changeSiemConnector } from '@holdfast/sdk'
-import { startKit } from '../support/deployment/deployment.ts'
-import {
-  arrive,
-  numbersIn,
-  oneTo,
-  opened,
-  startSyslog,
-  toSyslog,
-  untilCame,
-} from '../support/providers/siem-receivers.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { arrive, numbersIn, oneTo, startSyslog, toSyslog, untilCame } from '../support/providers/siem-receivers.ts'
 import { certificateIn } from './syslog-receivers.ts'
 import { without } from './tools.ts'
 
@@ -27,7 +19,7 @@ async function makeCertificate(t: TestContext, name: string) {
 test('syslog over TLS goes to no one with a certificate of another authority or another name', {
   skip: without('openssl'),
 }, async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const [own, stranger, other] = await Promise.all(
     ['localhost', 'localhost', 'syslog.example'].map((name) => makeCertificate(t, name)),
   )

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey, type PrivateJwk } from '@holdfast/crypto'
 import pg from 'pg'
-import { call, deviceCaller, operation } from '../support/actors/all-callers.ts'
+import { call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import { askPython, without } from './tools.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { call, enrollRaw, operation, type RawDevice } from '../support/actors/all-callers.ts'
-import { enroll } from '../support/actors/gateways.ts'
+import { enroll, enrollRaw, type RawDevice } from '../support/actors/devices.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
 import { createClock, type Replica, runJob, startKit } from '../support/deployment/deployment.ts'
 
 const document = (mark: number, groups: string[]) => ({

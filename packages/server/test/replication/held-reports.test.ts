@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { enroll } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { publishChecks, rulesAt, score } from '../support/domain/posture.ts'
 

@@ -4,18 +4,11 @@ import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { entryPermissions } from '@holdfast/contract/endpoint'
 import { credentialKinds, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { mintToken } from '@holdfast/crypto'
-import {
-  bearer,
-  type Caller,
-  call,
-  createWorld,
-  fill,
-  operation,
-  type Raw,
-  refusalIn,
-  speaking,
-} from '../support/actors/all-callers.ts'
+import { createWorld, speaking } from '../support/actors/all-callers.ts'
+import { refusalIn } from '../support/clients/answers.ts'
+import { bearer, type Caller, call, operation, type Raw } from '../support/clients/api-calls.ts'
 import { adminPassword, type Kit, startKit } from '../support/deployment/deployment.ts'
+import { fill } from '../support/domain/example-requests.ts'
 
 type Event = Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'][number]
 /** All audit events, by the request that caused them. */

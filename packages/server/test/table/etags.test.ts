@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Endpoint, operations } from '@holdfast/contract'
-import { type Caller, call, chunkOf, createWorld, fill, type World } from '../support/actors/all-callers.ts'
+import { chunkOf, createWorld, type World } from '../support/actors/all-callers.ts'
 import { plantGrant } from '../support/actors/device-code-enrollment.ts'
+import { type Caller, call } from '../support/clients/api-calls.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { fill } from '../support/domain/example-requests.ts'
 
 const reads = operations.filter(([, e]) => e.method === 'GET')
 const tagged = reads.filter(([, e]) => e.etag)

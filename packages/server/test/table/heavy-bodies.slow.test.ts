@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type Endpoint, type Operation, operations } from '@holdfast/contract'
-import { type Caller, createWorld, exampleBody, fill, speaking, type World } from '../support/actors/all-callers.ts'
+import { createWorld, speaking, type World } from '../support/actors/all-callers.ts'
+import type { Caller } from '../support/clients/api-calls.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { exampleBody, fill } from '../support/domain/example-requests.ts'
 
 /**
  * The most CPU time that one request may cost, in ms. It includes the test's own, since server and test share a thread.

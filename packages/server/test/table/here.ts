@@ -1,5 +1,7 @@
-import { bearer, sessionOn, type World } from '../support/actors/all-callers.ts'
+import type { World } from '../support/actors/all-callers.ts'
 import { type Population, populate } from '../support/actors/sample-objects.ts'
+import { sessionOn } from '../support/actors/sign-in.ts'
+import { bearer } from '../support/clients/api-calls.ts'
 import type { Kit } from '../support/deployment/deployment.ts'
 
 /** The callers of the writes, and the objects that they write to. */

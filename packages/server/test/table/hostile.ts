@@ -6,20 +6,11 @@ import { certificateInfo, encodePem } from '@holdfast/crypto'
 import { refuseControls } from '../../src/http/body/text-rules.ts'
 import { AppError } from '../../src/kernel/app-error.ts'
 import { atOnce } from '../../src/kernel/time-slice.ts'
-import {
-  type Caller,
-  call,
-  createWorld,
-  exampleBody,
-  exampleQuery,
-  fill,
-  operation,
-  send,
-  speaking,
-  type World,
-} from '../support/actors/all-callers.ts'
+import { createWorld, speaking, type World } from '../support/actors/all-callers.ts'
 import { newCsr } from '../support/actors/certificate-requests.ts'
+import { type Caller, call, operation, send } from '../support/clients/api-calls.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { exampleBody, exampleQuery, fill } from '../support/domain/example-requests.ts'
 import { mutantsOfBytes, mutantsOfJson, mutantsOfText } from './mutants.ts'
 
 /** Operations that would break later requests of this file. */

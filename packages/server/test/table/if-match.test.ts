@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract, type Operation, operations } from '@holdfast/contract'
-import {
-  bearer,
-  call,
-  fill,
-  operation as operationOf,
-  populate,
-  type Raw,
-  speaking,
-  thingsIn,
-} from '../support/actors/all-callers.ts'
+import { speaking } from '../support/actors/all-callers.ts'
+import { populate } from '../support/actors/sample-objects.ts'
+import { bearer, call, operation as operationOf, type Raw } from '../support/clients/api-calls.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { fill, thingsIn } from '../support/domain/example-requests.ts'
 
 type Ids = Record<string, string>
 /**

@@ -5,17 +5,11 @@ import { entryPermissions } from '@holdfast/contract/endpoint'
 import { exampleId, nounOfId } from '@holdfast/contract/schema'
 import { credentialKinds, type Noun, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../src/kernel/ids.ts'
-import {
-  type Caller,
-  call,
-  createWorld,
-  exampleBody,
-  exampleQuery,
-  fill,
-  refusalIn,
-  speaking,
-} from '../support/actors/all-callers.ts'
+import { createWorld, speaking } from '../support/actors/all-callers.ts'
+import { refusalIn } from '../support/clients/answers.ts'
+import { type Caller, call } from '../support/clients/api-calls.ts'
 import { startKit } from '../support/deployment/deployment.ts'
+import { exampleBody, exampleQuery, fill } from '../support/domain/example-requests.ts'
 
 const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 const guarded = operations.filter(([, e]) => e.access.by !== 'anyone')

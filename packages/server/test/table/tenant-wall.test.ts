@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { populate } from '../support/actors/all-callers.ts'
 import { createAuthenticator } from '../support/actors/people.ts'
+import { populate } from '../support/actors/sample-objects.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
 test('without its tenant condition no query sees, changes or adds a row of another tenant', async (t) => {

@@ -4,21 +4,12 @@ import type { Operation } from '@holdfast/contract'
 import { examples } from '@holdfast/contract/examples'
 import { enrollmentNonce, generateKey, thumbprint } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import {
-  bearer,
-  type Caller,
-  call,
-  challengeFrom,
-  deviceCaller,
-  exampleBody,
-  fill,
-  operation,
-  populate,
-  type Thing,
-  thingsIn,
-} from '../support/actors/all-callers.ts'
+import { challengeFrom } from '../support/actors/devices.ts'
 import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../support/actors/people.ts'
+import { populate, type Thing } from '../support/actors/sample-objects.ts'
+import { bearer, type Caller, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { adminPassword, type Kit } from '../support/deployment/deployment.ts'
+import { exampleBody, fill, thingsIn } from '../support/domain/example-requests.ts'
 import { startDirectoryServer } from '../support/providers/directory-server.ts'
 import { person, snapshotOf } from '../support/providers/directory-snapshots.ts'
 import { startHostileProvider } from '../support/providers/hostile-oidc-provider.ts'

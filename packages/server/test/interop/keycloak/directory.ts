@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { startKit } from '../../support/deployment/deployment.ts'
-import { config, heldOf, settled } from '../../support/providers/directory-pulls.ts'
+import { loopbackAllowed, startKit } from '../../support/deployment/deployment.ts'
+import { heldOf, settled } from '../../support/providers/directory-pulls.ts'
 import { clientSecret, makeRealm, newRealmName, person } from './realm.ts'
 import type { Keycloak } from './server.ts'
 
 const patience = 60_000
 
 export async function followed(t: TestContext, keycloak: Keycloak) {
-  const kit = await startKit(t, { config })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin } = kit
   // More than a page of users, of groups within a group, and of members.
   const names = Array.from({ length: 130 }, (_, i) => `user-${String(i).padStart(3, '0')}`)

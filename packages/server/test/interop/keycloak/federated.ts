@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { changeIdentityProvider } from '@holdfast/sdk'
 import { type Browser, openBrowser } from '../../support/clients/browser.ts'
-import { startKit } from '../../support/deployment/deployment.ts'
-import { opened } from '../../support/domain/notifications.ts'
+import { loopbackAllowed, startKit } from '../../support/deployment/deployment.ts'
 import { whoIs } from '../../support/providers/oidc-sign-in.ts'
 import { openProviderBrowser } from '../person.ts'
 import { clientSecret, laptops, makeRealm, newRealmName, passwordOf } from './realm.ts'
@@ -18,7 +17,7 @@ export async function startFederated(
   keycloak: Keycloak,
   settings: Parameters<typeof changeIdentityProvider>[2] = {},
 ) {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const name = newRealmName()
   const made = await kit.admin.createIdentityProvider({
     body: {

@@ -3,8 +3,7 @@ import type { TestContext } from 'node:test'
 import { changeIdentityProvider } from '@holdfast/sdk'
 import { openBrowser } from '../../support/clients/browser.ts'
 import { send } from '../../support/clients/raw-http.ts'
-import { startKit } from '../../support/deployment/deployment.ts'
-import { opened } from '../../support/domain/notifications.ts'
+import { loopbackAllowed, startKit } from '../../support/deployment/deployment.ts'
 import { whoIs } from '../../support/providers/oidc-sign-in.ts'
 import { openProviderBrowser } from '../person.ts'
 import { textOf } from './federated.ts'
@@ -15,7 +14,7 @@ const pathOf = (url: string) => new URL(url).pathname
 
 /** A deployment with its own realm, whose client was made from our metadata. */
 export async function startFederatedBySaml(t: TestContext, keycloak: Keycloak) {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const name = newRealmName()
   const metadata_url = `${keycloak.url}/realms/${name}/protocol/saml/descriptor`
   const made = await kit.admin.createIdentityProvider({

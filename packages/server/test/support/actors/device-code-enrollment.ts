@@ -4,18 +4,10 @@ import type { DeviceCodeUse } from '@holdfast/contract/vocabulary'
 import { generateKey, type PrivateJwk, readToken, thumbprint } from '@holdfast/crypto'
 import { changeIdentityProvider, changeSecuritySettings } from '@holdfast/sdk'
 import { decodeId } from '../../../src/kernel/ids.ts'
+import { bearer, type Caller, call, deviceCaller, operation, type Raw, type Reached } from '../clients/api-calls.ts'
 import { createClock, type Kit, startKit } from '../deployment/deployment.ts'
 import { startHostileProvider } from '../providers/hostile-oidc-provider.ts'
-import {
-  bearer,
-  type Caller,
-  call,
-  challengeFrom,
-  deviceCaller,
-  operation,
-  type Raw,
-  type Reached,
-} from './all-callers.ts'
+import { challengeFrom } from './devices.ts'
 
 export const statusIn = ({ status, json, text }: Raw) => (status === 200 ? json.status : `${status} ${text}`)
 

@@ -2,10 +2,11 @@ import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { enrollmentNonce, generateKey, type PrivateJwk, thumbprint } from '@holdfast/crypto'
 import { type Client, changeSecuritySettings } from '@holdfast/sdk'
+import { bearer, call, deviceCaller, operation, type Raw, type Reached } from '../clients/api-calls.ts'
 import { createClock, startKit } from '../deployment/deployment.ts'
 import { promptly } from '../deployment/wait-until.ts'
 import { startHostileProvider } from '../providers/hostile-oidc-provider.ts'
-import { bearer, call, challengeFrom, deviceCaller, operation, type Raw, type Reached } from './all-callers.ts'
+import { challengeFrom } from './devices.ts'
 
 /** A deployment on two replicas, with a provider through which Ada enrolls. */
 export async function start(t: TestContext) {

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import { type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { ApiError, type Client } from '@holdfast/sdk'
 import { startKit } from '../deployment/deployment.ts'
-import { enrollRaw } from './all-callers.ts'
+import { enrollRaw } from './devices.ts'
 import { makeUser, signInAs } from './people.ts'
 
 /** True if the role `own` has every permission of the role `other`. */

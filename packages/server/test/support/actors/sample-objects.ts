@@ -3,11 +3,12 @@ import { generateKey } from '@holdfast/crypto'
 import type { Client } from '@holdfast/sdk'
 import type { TenantId } from '../../../src/kernel/actor.ts'
 import { decodeId, encodeId } from '../../../src/kernel/ids.ts'
-import { bearer, type Caller, call, enrollRaw, type RawDevice } from '../clients/api-calls.ts'
+import { bearer, type Caller, call } from '../clients/api-calls.ts'
 import type { Kit } from '../deployment/deployment.ts'
 import { contentOf, upload } from '../domain/releases.ts'
 import { snapshotOf } from '../providers/directory-snapshots.ts'
 import { newCsr } from './certificate-requests.ts'
+import { enrollRaw, type RawDevice } from './devices.ts'
 
 /** The kinds of objects of a population, by the names of their path parameters, in order of creation. */
 export const things = [

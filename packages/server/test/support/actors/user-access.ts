@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { decodeId } from '../../../src/kernel/ids.ts'
+import { bearer, call, operation } from '../clients/api-calls.ts'
 import type { Kit } from '../deployment/deployment.ts'
-import { bearer, call, enrollRaw, operation } from './all-callers.ts'
+import { enrollRaw } from './devices.ts'
 
 let count = 0
 const fresh = () => `given-${++count}`

@@ -1,5 +1,5 @@
 import { contract, type Endpoint, type Operation } from '@holdfast/contract'
-import { createProof, generateKey, type PrivateJwk } from '@holdfast/crypto'
+import { createProof, type PrivateJwk } from '@holdfast/crypto'
 import { request } from 'undici'
 import type { Kit } from '../deployment/deployment.ts'
 
@@ -62,27 +62,9 @@ export const call = (
 }
 
 export const operation = (name: Operation): Endpoint => contract[name]
-
-export type RawDevice = { id: string; credential: string; key: PrivateJwk; caller: Caller }
 export const deviceCaller =
   (credential: string, key: PrivateJwk, now = () => new Date()): Caller =>
   (method, url) => ({
     authorization: `Bearer ${credential}`,
     dpop: createProof(key, { method, url, accessToken: credential, now: now() }),
   })
-
-/** Enrolls a device with a fresh key, without the SDK. */
-export async function enrollRaw(kit: Reached, token: string, name = 'laptop'): Promise<RawDevice> {
-  const { privateJwk } = generateKey('ES256')
-  const answer = await call(kit, contract.enroll, deviceCaller(token, privateJwk), {
-    device: { name, platform: 'linux' },
-  })
-  if (answer.status !== 201) throw new Error(`enrollment refused: ${answer.status} ${answer.text}`)
-  const credential = String(answer.json.credential)
-  return {
-    id: String(answer.json.device_id),
-    credential,
-    key: privateJwk,
-    caller: deviceCaller(credential, privateJwk),
-  }
-}

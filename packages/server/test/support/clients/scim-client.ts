@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
-import { type Raw, type Reached, send } from '../actors/all-callers.ts'
 import type { Kit } from '../deployment/deployment.ts'
+import { type Raw, type Reached, send } from './api-calls.ts'
 
 export type Scim = ReturnType<typeof scimWith>
 type Sent = { headers?: Record<string, string>; on?: Reached }

@@ -1,6 +1,8 @@
 import { changeRetention } from '@holdfast/sdk'
 import type { Kit } from '../deployment/deployment.ts'
-import { ageRecord, connectOwner, forget, settle } from './retention.ts'
+import { forget, settle } from '../domain/retention.ts'
+import { ageRecord } from './aged-rows.ts'
+import { connectOwner } from './owner-connection.ts'
 import { withClient } from './test-database.ts'
 
 /** Adds this number of events to the audit log of the kit's tenant. All have their sequence numbers on return. */

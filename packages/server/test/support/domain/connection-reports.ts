@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { decodeId } from '../../../src/kernel/ids.ts'
-import { type enroll, newSession, report, type withGateway } from '../actors/gateways.ts'
+import type { enroll } from '../actors/devices.ts'
+import { newSession, report, type withGateway } from '../actors/gateways.ts'
 import { type Kit, runJob } from '../deployment/deployment.ts'
 
 export type Device = Awaited<ReturnType<typeof enroll>>

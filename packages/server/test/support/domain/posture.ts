@@ -1,7 +1,8 @@
 import { type PostureAssertion, pinTrust, verifyPostureAssertion } from '@holdfast/sdk'
 import { encodeId } from '../../../src/kernel/ids.ts'
-import { call, operation, type RawDevice, type Reached } from '../actors/all-callers.ts'
-import { type enroll, payloadOf } from '../actors/gateways.ts'
+import type { enroll, RawDevice } from '../actors/devices.ts'
+import { payloadOf } from '../clients/answers.ts'
+import { call, operation, type Reached } from '../clients/api-calls.ts'
 import type { Kit, Replica } from '../deployment/deployment.ts'
 
 /** A policy with one rule that requires the enforced check `disk`, or the checks given. */

@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Contract, Input } from '@holdfast/contract'
 import type { Client, RequestOptions } from '@holdfast/sdk'
 import { request } from 'undici'
-import { enroll } from '../actors/gateways.ts'
 import type { Caller, Reached } from '../clients/api-calls.ts'
 import type { Kit } from '../deployment/deployment.ts'
 
@@ -63,16 +62,6 @@ export const offered = (
   client = kit.admin,
 ) => client.updateManifest({ query: { ...linux, version: '1.0.0', device_id, ...more } })
 export const versionsIn = ({ updates }: { updates: readonly { version: string }[] }) => updates.map((u) => u.version)
-
-/** Enrolls a device on one of the channels. */
-export async function deviceOn(kit: Kit, name: string, channel: 'auto' | 'canary' | 'stable' = 'auto') {
-  const device = await enroll(kit, name)
-  if (channel !== 'auto')
-    await kit.admin.changeDevice({
-      body: { operation: 'update', device_id: device.id, device: { channel } },
-    })
-  return device
-}
 
 export const randomContent = (size: number) => randomBytes(size)
 

@@ -1,8 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { compactDecrypt } from 'jose'
-import { open, publish, rule, withGateway } from '../actors/gateways.ts'
+import { open, withGateway } from '../actors/gateways.ts'
 import { type Kit, runJob, times } from '../deployment/deployment.ts'
 import { until } from '../deployment/wait-until.ts'
+import { publish, rule } from './policy.ts'
 
 /** Gateways of one pool that follow their policy and report at once what they enforce, until the test ends. */
 export async function followingGateways(kit: Kit, count: number) {

@@ -3,15 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '@holdfast/sdk'
 import type { Kit } from '../deployment/deployment.ts'
 import { promptly } from '../deployment/wait-until.ts'
-import { opened } from '../domain/notifications.ts'
-import { keycloakClient, startKeycloak } from './keycloak-directory.ts'
+import { keycloakClient, type startKeycloak } from './keycloak-directory.ts'
 
 type Body = Parameters<Client['runDirectorySource']>[0]['body']
 type NewSource = Parameters<Client['createDirectorySource']>[0]['body']
 type Keycloak = Awaited<ReturnType<typeof startKeycloak>>
-
-/** Allows reading a directory on loopback. */
-export const config = opened
 
 /** Creates a source without a schedule. */
 export const sourceOf = (client: Client, { issuer }: Pick<Keycloak, 'issuer'>, more: Partial<NewSource> = {}) =>
@@ -70,4 +66,3 @@ export function populateKeycloak(keycloak: Keycloak) {
   keycloak.addGroup('/sales', [eva, dan])
   return { ada, ben, cleo, dan, eva }
 }
-export { keycloakClient, startKeycloak }

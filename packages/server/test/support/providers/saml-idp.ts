@@ -5,8 +5,7 @@ import type { TestContext } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { changeIdentityProvider } from '@holdfast/sdk'
 import { type Browser, openBrowser } from '../clients/browser.ts'
-import { createClock, type Kit, type Replica, startKit } from '../deployment/deployment.ts'
-import { opened } from '../domain/notifications.ts'
+import { createClock, type Kit, loopbackAllowed, type Replica, startKit } from '../deployment/deployment.ts'
 import { key as firstKey, plainResponse, posted, signed } from './saml-responses.ts'
 
 type Key = typeof firstKey
@@ -98,7 +97,7 @@ export async function startSaml(
 ) {
   const clock = createClock()
   const idp = await startSamlIdp(t)
-  const kit = await startKit(t, { now: clock.now, ...options, config: { ...opened, ...options.config } })
+  const kit = await startKit(t, { now: clock.now, ...options, config: { ...loopbackAllowed, ...options.config } })
   const provider = await kit.admin.createIdentityProvider({
     body: { name: 'Login', kind: 'saml', provisioning: 'create', saml: { metadata_url: idp.url } },
   })

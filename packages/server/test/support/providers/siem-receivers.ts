@@ -8,9 +8,6 @@ import { encodeId } from '../../../src/kernel/ids.ts'
 import type { Kit } from '../deployment/deployment.ts'
 import { until } from '../deployment/wait-until.ts'
 
-/** Loopback is inside. */
-export const opened = { allowedPrivateCidrs: ['127.0.0.0/8'] }
-
 export type Received = { seq: number; kind: string; event_id: string } & Record<string, unknown>
 type Ends = { after: (end: () => unknown) => unknown }
 
