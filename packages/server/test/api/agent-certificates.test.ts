@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeviceState, enrollDevice, openDevice, VerificationError } from '@holdfast/sdk'
-import { open, withGateway } from '../support/actors/gateways.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { publish, rule } from '../support/domain/policy.ts'
@@ -32,7 +32,7 @@ test('a device keeps a certificate, and a gateway hears within seconds what beca
   const kit = await startKit(t)
   await publish(kit, [rule('all', { any: true })])
   const device = await enrolled(kit)
-  const gateway = open(kit, await withGateway(kit))
+  const gateway = gatewayAgent(kit, await makeGateway(kit))
   const stop = new AbortController()
   const { signal } = stop
   const shown: string[] = []
@@ -120,7 +120,7 @@ test('who trusts only keys that are compromised begins anew over TLS, when told 
   const kit = await startKit(t, { config: { publicUrl } })
   await publish(kit, [rule('all', { any: true })])
   const device = await enrolled(kit)
-  const gateway = open(kit, await withGateway(kit))
+  const gateway = gatewayAgent(kit, await makeGateway(kit))
   await gateway.pull()
   const [signer] = (await kit.admin.listSigners({ query: { purpose: 'trust-set', state: 'active' } })).items
   await kit.admin.retireSigner({ params: { signer_id: signer!.signer_id }, body: { compromised: true } })

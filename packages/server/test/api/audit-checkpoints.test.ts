@@ -6,7 +6,7 @@ import type { KyselyPlugin } from 'kysely'
 import type { Database, Tx } from '../../src/db/database.ts'
 import { createCheckpoints } from '../../src/modules/audit/proof/checkpoints.ts'
 import { createTiles } from '../../src/modules/audit/proof/tiles.ts'
-import { fillRecord } from '../support/database/audit-log.ts'
+import { fillAuditLog } from '../support/database/audit-log.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 
 const sizes = async ({ admin }: Pick<Kit, 'admin'>) =>
@@ -45,12 +45,12 @@ test('nothing is wrong with a record of which another replica signs more while i
       keys: { signer: async () => signer, published: async () => signer.publicJwk },
     })
   const other = replica(kit.db)
-  await fillRecord(kit, 5)
+  await fillAuditLog(kit, 5)
   await other.make(kit.tenant)
   let times = 0
   between = async () => {
     if (times++ >= 3) return
-    await fillRecord(kit, 1)
+    await fillAuditLog(kit, 1)
     await other.make(kit.tenant)
   }
   const made = await replica(watched).make(kit.tenant)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withClient } from '../support/database/test-database.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
-import { promptly, until } from '../support/deployment/wait-until.ts'
+import { deliveryLimitMs, until } from '../support/deployment/wait-until.ts'
 import { readNdjson, signedManifest } from '../support/domain/audit-exports.ts'
 import { eventOf } from '../support/domain/hostile-events.ts'
 
@@ -87,7 +87,7 @@ test('a replica that stops cuts its exports and waits for nobody who takes nothi
   const [cut, kept] = [await begun({ ...kit, ...there! }), await begun({ ...kit, ...here! })]
   const stopping = performance.now()
   await there!.stop()
-  assert.ok(performance.now() - stopping < promptly)
+  assert.ok(performance.now() - stopping < deliveryLimitMs)
   const [failed, ...others] = await ended(kit)
   assert.deepEqual(
     [others, failed!.outcome, failed!.details!.cause],

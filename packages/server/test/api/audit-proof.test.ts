@@ -16,7 +16,7 @@ import {
 } from '@holdfast/crypto'
 import type { Tx } from '../../src/db/database.ts'
 import { tenantsToSign } from '../../src/modules/audit/proof/proof.queries.ts'
-import { changeRecord, fillRecord, purgeRecord } from '../support/database/audit-log.ts'
+import { changeAuditLog, fillAuditLog, purgeAuditLog } from '../support/database/audit-log.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
@@ -122,7 +122,7 @@ test('a checkpoint is made while something was added, goes on from every one bef
   const kit = await startKit(t)
   const heads: { size: number; root: Buffer }[] = []
   for (const more of [1, 250, 1, 300, 513]) {
-    await fillRecord(kit, more)
+    await fillAuditLog(kit, more)
     const { size, root } = await checkpointNow(kit)
     heads.push({ size, root: bytes(root) })
   }
@@ -167,7 +167,7 @@ test('a checkpoint is made while something was added, goes on from every one bef
 
 test('what was purged stays proven, wherever the purge cuts a tile: its hashes are kept', async (t) => {
   const kit = await startKit(t)
-  await fillRecord(kit, 700)
+  await fillAuditLog(kit, 700)
   const before = await checkpointNow(kit)
   const events = await eventsOf(kit, 200)
   const head = ({ size, root }: typeof before) => ({ size, root: bytes(root) })
@@ -180,15 +180,15 @@ test('what was purged stays proven, wherever the purge cuts a tile: its hashes a
     const all = (tx: Tx) => tx.selectFrom('audit_leaves').select('seq').orderBy('seq').execute()
     return (await kit.db.inTenant(kit.tenant, all)).map(({ seq }) => seq)
   }
-  await purgeRecord(kit, 512)
+  await purgeAuditLog(kit, 512)
   assert.deepEqual(await leaves(), [])
-  await purgeRecord(kit, 600)
+  await purgeAuditLog(kit, 600)
   assert.deepEqual([(await leaves())[0], (await leaves()).length], [513, 88])
-  await fillRecord(kit, 10)
+  await fillAuditLog(kit, 10)
   await requireGrown()
-  await fillRecord(kit, 300)
+  await fillAuditLog(kit, 300)
   await requireGrown()
-  await purgeRecord(kit, 601)
+  await purgeAuditLog(kit, 601)
   assert.deepEqual(await leaves(), [], 'their tile has them')
   const [first] = await eventsOf(kit, 1)
   assert.equal(first?.seq, 602)
@@ -200,10 +200,10 @@ test('what was purged stays proven, wherever the purge cuts a tile: its hashes a
 
 test('nothing is signed that contradicts what was signed before', async (t) => {
   const attacks: Record<string, (kit: Kit, size: number) => Promise<unknown>> = {
-    'a hash is another': (kit) => changeRecord(kit, `update audit_log set hash = sha256('x') where seq = 3`),
-    'an event is gone': (kit) => changeRecord(kit, 'delete from audit_log where seq = 3'),
+    'a hash is another': (kit) => changeAuditLog(kit, `update audit_log set hash = sha256('x') where seq = 3`),
+    'an event is gone': (kit) => changeAuditLog(kit, 'delete from audit_log where seq = 3'),
     'the record is wound back': (kit, size) =>
-      changeRecord(
+      changeAuditLog(
         kit,
         `delete from audit_log where seq > ${size - 2}`,
         `update audit_heads set seq = ${size - 2}, hash = (select hash from audit_log where seq = ${size - 2})`,
@@ -215,17 +215,17 @@ test('nothing is signed that contradicts what was signed before', async (t) => {
         { origin: old!.note.split('\n')[0]!, size, root: leafHash(bytes('00')) },
         forger,
       )
-      await changeRecord(kit, `update audit_checkpoints set note = '${note}' where size = ${size}`)
+      await changeAuditLog(kit, `update audit_checkpoints set note = '${note}' where size = ${size}`)
     },
   }
   for (const [what, attack] of Object.entries(attacks))
     await t.test(what, async (t) => {
       const kit = await startKit(t)
-      await fillRecord(kit, 5)
+      await fillAuditLog(kit, 5)
       const { size } = await checkpointNow(kit)
       await attack(kit, size)
       const left = await sizes(kit)
-      await fillRecord(kit, 5)
+      await fillAuditLog(kit, 5)
       await assert.rejects(runJob(kit.app, 'checkpoint_audit'), /^BrokenRecord: the record of tnt_/)
       assert.deepEqual(await sizes(kit), left)
     })
@@ -245,7 +245,7 @@ test('of checkpoints all of a week stay, then the last of a day, then the last o
     ...[inMonthAgo(20, 5), inMonthAgo(20, 25), inMonthAgo(19, 1), inMonthAgo(19, 2)],
     ...[ago(30, 9), ago(29, 10), ago(29, 11), ago(6, 9), ago(6, 10)],
   ]
-  await changeRecord(
+  await changeAuditLog(
     kit,
     'delete from audit_checkpoints',
     `insert into audit_checkpoints (tenant_id, size, kid, note, created_at) select '${kit.tenant}', i, 'kid', 'note', at
@@ -257,7 +257,7 @@ test('of checkpoints all of a week stay, then the last of a day, then the last o
     )
   for (const size of [2, 4, 5, 7, 8, 9])
     await assert.rejects(
-      changeRecord(kit, { triggers: true }, `delete from audit_checkpoints where size = ${size}`),
+      changeAuditLog(kit, { triggers: true }, `delete from audit_checkpoints where size = ${size}`),
       /append-only/,
     )
   await runJob(kit.app, 'forget_what_is_over')
@@ -268,19 +268,19 @@ test('a tenant of which nothing new is on record is not asked for', async (t) =>
   const kit = await startKit(t)
   const asked = () => kit.db.acrossTenants(tenantsToSign)
   const other = await kit.newTenant()
-  await fillRecord(kit, 1)
+  await fillAuditLog(kit, 1)
   await until(async () => (await asked()).includes(other), 'what its making put on record has its place')
   await runJob(kit.app, 'checkpoint_audit')
   assert.deepEqual(await asked(), [])
-  await fillRecord(kit, 1)
+  await fillAuditLog(kit, 1)
   assert.deepEqual(await asked(), [kit.tenant])
 })
 
 test('evidence is append-only, for its owner too', async (t) => {
   const kit = await startKit(t)
-  await fillRecord(kit, 300)
+  await fillAuditLog(kit, 300)
   await checkpointNow(kit)
   for (const table of ['audit_tiles', 'audit_checkpoints'])
     for (const change of [`update ${table} set tenant_id = tenant_id`, `delete from ${table}`, `truncate ${table}`])
-      await assert.rejects(changeRecord(kit, { triggers: true }, change), /append-only/, change)
+      await assert.rejects(changeAuditLog(kit, { triggers: true }, change), /append-only/, change)
 })

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { recordOf, requireChain } from '../support/domain/audit-chain.ts'
+import { assertChain, readAuditLog } from '../support/domain/audit-chain.ts'
 
 async function connect(kit: Kit, options?: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: kit.databaseUrl, ...(options && { options }) })
@@ -43,8 +43,8 @@ test('twenty writers on two replicas make one sequence without gaps, each event 
     return name
   })
   assert.equal(names.length, 20)
-  const events = await recordOf(kit)
-  requireChain(events)
+  const events = await readAuditLog(kit)
+  assertChain(events)
   assert.equal(events.filter((e) => e.kind === 'enrollment_token.created').length >= 20, true)
   const [counted] = await kit.db.inTenant(kit.tenant, (tx) =>
     tx
@@ -56,8 +56,8 @@ test('twenty writers on two replicas make one sequence without gaps, each event 
   )
   assert.equal(counted?.events, events.filter((e) => e.kind === 'enrollment_token.created').length)
   const other = await kit.newTenant()
-  const theirs = await recordOf({ admin: kit.clientFor(await kit.keyFor('auditor', other)) })
-  requireChain(theirs)
+  const theirs = await readAuditLog({ admin: kit.clientFor(await kit.keyFor('auditor', other)) })
+  assertChain(theirs)
   assert.equal(theirs[0]?.seq, 1, 'each tenant has its own')
 })
 
@@ -81,11 +81,11 @@ test('what commits late comes late: whoever has read up to a place has missed no
   await late.query('begin')
   await late.query(arrive(), [id, eventText('late')])
   await kit.admin.generateToken({ body: { name: 'meanwhile' } })
-  const before = await recordOf(kit)
+  const before = await readAuditLog(kit)
   assert.ok(before.every((e) => e.event_id !== 'late'))
   await late.query('commit')
-  const after = await recordOf(kit)
-  requireChain(after)
+  const after = await readAuditLog(kit)
+  assertChain(after)
   const place = after.findIndex((e) => (e.event_id as string) === 'late') + 1
   assert.ok(place > before.length, 'it was begun before, and committed after')
   assert.deepEqual(after.slice(0, before.length), before)
@@ -105,13 +105,13 @@ test('a clock that was years off holds nothing up', async (t) => {
   const owner = await connect(kit)
   for (const at of ['1999-12-31', '2077-01-01'])
     await owner.query(arrive(undefined, `'${at}'`), [uuidv7(), eventText(at)])
-  requireChain(await recordOf(kit))
+  assertChain(await readAuditLog(kit))
   assert.equal((await owner.query(`select from audit_log where at > '2076-01-01' or at < '2000-01-01'`)).rowCount, 2)
 })
 
 test('nobody waits for a sequencer that stalls, and its places are taken by the next one', async (t) => {
   const kit = await startKit(t)
-  await recordOf(kit)
+  await readAuditLog(kit)
   const stalled = await connect(kit, '-c role=holdfast_app')
   await stalled.query(`begin; set local holdfast.tenant = '${kit.tenant}'`)
   await stalled.query(arrive(), [uuidv7(), eventText('stalled')])
@@ -126,21 +126,21 @@ test('nobody waits for a sequencer that stalls, and its places are taken by the 
   const answer = await fetch(`${kit.url}/v1/audit/events`, { headers: { authorization: `Bearer ${kit.adminKey}` } })
   assert.deepEqual([answer.status, answer.headers.get('retry-after')], [500, '1'])
   await stalled.query('rollback')
-  requireChain(await recordOf(kit))
+  assertChain(await readAuditLog(kit))
 })
 
 const reported = (event_id: string) => ({ event_id, kind: 'gateway_report.started', at: new Date().toISOString() })
 
 test('the report of a gateway gets its places behind what was there before, each event once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const { secret } = await withGateway(kit)
+  const { secret } = await makeGateway(kit)
   const gateways = kit.replicas.map((replica) => kit.clientFor(secret, replica))
   const owner = await connect(kit)
-  await recordOf(kit)
+  await readAuditLog(kit)
   await owner.query(arrive(), [uuidv7(), eventText('earlier')])
   await gateways[0]!.ingestAuditEvents({ body: { events: [reported('a'), reported('b')] } })
   const ids = ['earlier', 'a', 'b']
-  const named = (await recordOf(kit)).map((e) => ('gateway_event_id' in e ? e.gateway_event_id : e.event_id))
+  const named = (await readAuditLog(kit)).map((e) => ('gateway_event_id' in e ? e.gateway_event_id : e.event_id))
   assert.deepEqual(
     named.filter((id) => ids.includes(String(id))),
     ids,
@@ -148,8 +148,8 @@ test('the report of a gateway gets its places behind what was there before, each
   await times(20, (i) =>
     gateways[i % 2]!.ingestAuditEvents({ body: { events: [reported(`x${i % 5}`), reported(`y${i}`)] } }),
   )
-  const events = await recordOf(kit)
-  requireChain(events)
+  const events = await readAuditLog(kit)
+  assertChain(events)
   const counts = await owner.query<{ n: number }>(
     `select sum(events)::float8 as n from audit_counts where kind = 'gateway_report.started'`,
   )
@@ -159,8 +159,8 @@ test('the report of a gateway gets its places behind what was there before, each
 
 test('a report waits for nobody: where places are given elsewhere, or a thousand wait for theirs, it waits with them', async (t) => {
   const kit = await startKit(t)
-  const { client } = await withGateway(kit)
-  await recordOf(kit)
+  const { client } = await makeGateway(kit)
+  await readAuditLog(kit)
   const stalled = await connect(kit)
   await stalled.query(
     `begin; set local holdfast.tenant = '${kit.tenant}'; update audit_heads set seq = seq where tenant_id = '${kit.tenant}'`,
@@ -186,14 +186,14 @@ test('a report waits for nobody: where places are given elsewhere, or a thousand
   const { rowCount: left } = await stalled.query('select from audit_arrivals')
   assert.deepEqual(await report(), { given: left! + 1, waits: false })
   await stalled.query('commit')
-  const events = await recordOf(kit)
-  requireChain(events)
+  const events = await readAuditLog(kit)
+  assertChain(events)
   assert.equal(events.filter((e) => e.kind === 'gateway_report.started').length, 3)
 })
 
 test('the record is append-only, for its owner too, and grows by its function alone', async (t) => {
   const kit = await startKit(t)
-  await recordOf(kit)
+  await readAuditLog(kit)
   const owner = await connect(kit)
   for (const change of [
     `update audit_log set kind = 'x'`,
@@ -239,8 +239,8 @@ test('an event of a replica of the version before is on record as any other', as
        '192.0.2.1', null, 'req_1', 'api', '{"operation": "suspend"}', '{"status": ["active", null], "a.b": [1.50, 2]}', null)`,
     [kit.tenant, uuidv7()],
   )
-  const events = await recordOf(kit)
-  requireChain(events)
+  const events = await readAuditLog(kit)
+  assertChain(events)
   const { seq: _, hash: __, event_id: ___, tenant_id, ...event } = events.find((e) => e.source_ip === '192.0.2.1')!
   assert.equal(tenant_id, events[0]!.tenant_id)
   assert.deepEqual(event, {

@@ -7,7 +7,7 @@ import { cookieOf, send } from '../support/clients/raw-http.ts'
 import { type Kit, loopbackAllowed, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { type Claims, makeKey, sign, startHostileProvider } from '../support/providers/hostile-oidc-provider.ts'
-import { whoIs } from '../support/providers/oidc-sign-in.ts'
+import { signedInAs } from '../support/providers/oidc-sign-in.ts'
 
 const event = 'http://schemas.openid.net/event/backchannel-logout'
 const now = () => Math.floor(Date.now() / 1000)
@@ -52,7 +52,7 @@ async function start(kit: Kit, { as = kit.admin, name = 'Login' } = {}) {
     const found = []
     for (const [name, cookie] of Object.entries(cookies)) {
       const seen = []
-      for (const replica of kit.replicas) seen.push((await whoIs(kit, cookie, replica)) !== 401)
+      for (const replica of kit.replicas) seen.push((await signedInAs(kit, cookie, replica)) !== 401)
       if (seen.every(Boolean)) found.push(name)
       else assert.ok(!seen.some(Boolean), `${name} runs on one replica alone`)
     }

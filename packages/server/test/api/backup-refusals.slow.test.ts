@@ -8,7 +8,7 @@ import { writeArchive } from '../../src/backup/archive.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { withClient } from '../support/database/test-database.ts'
-import { emptyDatabase, startOperator, within } from '../support/deployment/backup-drill.ts'
+import { createInnerContext, emptyDatabase, startOperator } from '../support/deployment/backup-drill.ts'
 import { masterKeyLine, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
@@ -32,7 +32,7 @@ async function remade(file: string, identityFile: string, recipient: string, cha
 
 test('a backup that is not what was written is refused before anything is touched', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const good = await readFile(operator.file('good.age'))
@@ -100,7 +100,7 @@ test('a backup that is not what was written is refused before anything is touche
 
 test('a restore takes an empty database only, and gives all of it or nothing', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const again = await operator.backUp(kit.databaseUrl, 'good.age')
@@ -162,7 +162,7 @@ test('a full disk ends what is written', {
 
 test('the same backup may be restored twice: each time all goes on above what the time before gave out', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const numbersAt = async (url: string) => {
@@ -192,7 +192,7 @@ test('the same backup may be restored twice: each time all goes on above what th
 
 test('a user of PostgreSQL who owns nothing else is enough', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const url = new URL(await emptyDatabase(beside))
@@ -224,7 +224,7 @@ test('a user of PostgreSQL who owns nothing else is enough', async (t) => {
 
 test('the embedded database is restored into an empty folder, and backed up whether it runs or not', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const nothing = await operator.run({}, 'backup', operator.file('no.age'), '--recipient', operator.recipient)

@@ -8,9 +8,9 @@ import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { everything } from '../../src/replication/changes.ts'
 import { enrollRaw } from '../support/actors/devices.ts'
-import { call, operation, type Raw } from '../support/clients/api-calls.ts'
+import { type ApiAnswer, call, operation } from '../support/clients/api-calls.ts'
 import { type Kit, loopbackAllowed, type Replica, startKit } from '../support/deployment/deployment.ts'
-import { settled, sourceOf } from '../support/providers/directory-pulls.ts'
+import { createSource, untilPullEnds } from '../support/providers/directory-pulls.ts'
 import type { Change, Made, Wanted } from '../support/providers/keycloak-directory-worker.ts'
 
 const users = Number(process.env.HOLDFAST_DIRECTORY_USERS ?? 20_000)
@@ -42,7 +42,7 @@ test(`a directory of ${users} users: read, applied, and who is out is out on ano
     worker.postMessage(what)
     await once(worker, 'message')
   }
-  const { source_id } = await sourceOf(admin, { issuer })
+  const { source_id } = await createSource(admin, { issuer })
 
   const pulled = async (what: string, body: { confirm_mass_change?: boolean } = {}) => {
     const turns = monitorEventLoopDelay({ resolution: 5 })
@@ -68,7 +68,7 @@ test(`a directory of ${users} users: read, applied, and who is out is out on ano
       `${what}: read in ${seconds(read)}, applied in ${seconds(over - started - read)}, ${seconds((user + system) / 1000)} of CPU, ` +
         `longest turn ${Math.round(turns.max / 1e6)} ms, heap ${megabytes(peak)}, resident ${megabytes(process.memoryUsage().rss)}`,
     )
-    return { ...(await settled(admin, run.run_id, 10 * minutes)), over }
+    return { ...(await untilPullEnds(admin, run.run_id, 10 * minutes)), over }
   }
 
   const first = await pulled('everybody comes')
@@ -97,7 +97,7 @@ test(`a directory of ${users} users: read, applied, and who is out is out on ano
 
   await change({ renamed: Math.ceil(users / 3), disabled: [users - 1] })
   let isOver = false
-  const answers: { at: number; took: number; status: Raw['status'] }[] = []
+  const answers: { at: number; took: number; status: ApiAnswer['status'] }[] = []
   const asking = (async () => {
     while (!isOver) {
       const at = performance.now()

@@ -8,11 +8,11 @@ import { createPeppers, generateKey, mintToken } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { enrollRaw } from '../support/actors/devices.ts'
 import { makeUser, signInAs } from '../support/actors/people.ts'
-import { call, deviceCaller, operation, type Raw } from '../support/clients/api-calls.ts'
+import { type ApiAnswer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { send } from '../support/clients/raw-http.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { assertOneASecond } from '../support/deployment/request-rate.ts'
-import { promptly, until } from '../support/deployment/wait-until.ts'
+import { deliveryLimitMs, until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 
 const use = (kit: Kit, token: string, more: { localAddress?: string; path?: string } = {}) =>
@@ -146,7 +146,7 @@ async function ofStrangers(kit: Kit): Promise<void> {
   let answer = ''
   for await (const chunk of socket) answer += String(chunk)
   assert.match(answer, /^HTTP\/1\.1 401 [\s\S]*connection: close/i)
-  assert.ok(performance.now() - startedAt < promptly)
+  assert.ok(performance.now() - startedAt < deliveryLimitMs)
 }
 
 async function moments(kit: Kit): Promise<void> {
@@ -260,7 +260,7 @@ async function rates(kit: Kit): Promise<void> {
       requests_per_minute_per_key: 60,
     },
   })
-  const few = async (ask: (i: number) => Promise<Pick<Raw, 'status' | 'headers'>>) => {
+  const few = async (ask: (i: number) => Promise<Pick<ApiAnswer, 'status' | 'headers'>>) => {
     const began = performance.now()
     const answers = await times(30, ask)
     assertOneASecond(answers, 200, began)

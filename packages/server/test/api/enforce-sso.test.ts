@@ -16,7 +16,7 @@ import { refused } from '../support/clients/answers.ts'
 import { adminPassword, type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { inbox } from '../support/domain/notifications.ts'
-import { startFederated, whoIs } from '../support/providers/oidc-sign-in.ts'
+import { signedInAs, startFederated } from '../support/providers/oidc-sign-in.ts'
 
 const people = { anna: { name: 'anna' }, ben: { name: 'ben' } }
 const enforce = (kit: Kit, enforce_sso = true) => changeSecuritySettings(kit.admin, { login: { enforce_sso } })
@@ -55,7 +55,7 @@ test('identity providers become the only way in, and what keeps a way open can n
   for (const replica of kit.replicas) {
     await untilStatus(() => ofPassword.get('/v1/admin/me', replica), 401)
     assert.equal((await ofSafe.get('/v1/admin/me', replica)).status, 200, 'break-glass sessions go on')
-    assert.equal(await whoIs(kit, ofProvider, replica), 'anna')
+    assert.equal(await signedInAs(kit, ofProvider, replica), 'anna')
     assert.equal((await kit.clientFor(kit.adminKey, replica).me()).credential, 'api_key')
   }
   const ended = await eventsOf(kit, 'session.expired')

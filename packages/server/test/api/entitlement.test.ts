@@ -4,17 +4,17 @@ import { countedMetrics } from '@holdfast/contract/vocabulary'
 import { generateKey } from '@holdfast/crypto'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { enrollRaw } from '../support/actors/devices.ts'
-import { newWireguardKey, report, withGateway } from '../support/actors/gateways.ts'
+import { makeGateway, meteringReport, newWireguardKey } from '../support/actors/gateways.ts'
 import { refused } from '../support/clients/answers.ts'
-import { bearer, call, deviceCaller, operation, type Raw } from '../support/clients/api-calls.ts'
-import { provision, scimUser } from '../support/clients/scim-client.ts'
+import { type ApiAnswer, bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
+import { createScimDirectory, scimUser } from '../support/clients/scim-client.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/tenants.ts'
-import { limit, statusOf, tells, toldLimits, usedOf } from '../support/domain/tenant-limits.ts'
-import { people, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
+import { assertLimitReported, limitStatus, reportedLimits, setLimits, usedOf } from '../support/domain/tenant-limits.ts'
+import { directoryUsers, snapshotOf } from '../support/providers/directory-snapshots.ts'
 
 /** Twenty concurrent requests on two replicas. Returns those that were admitted; all others must name the reason. */
-async function rush(kit: Kit, ask: (at: Kit, i: number) => Promise<Raw>): Promise<Raw[]> {
+async function rush(kit: Kit, ask: (at: Kit, i: number) => Promise<ApiAnswer>): Promise<ApiAnswer[]> {
   const answers = await times(20, (i) => ask({ ...kit, ...kit.replicas[i % 2]! }, i))
   const refused = answers.filter((a) => a.status !== 201)
   for (const a of refused) assert.deepEqual([a.status, a.json.error], [409, 'entitlement_exceeded'], a.text)
@@ -30,8 +30,8 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   await t.test(
     'of 20 who enroll at once, on two replicas, against a limit of 5 exactly 5 are let in; one revoked makes room for one',
     async () => {
-      const kit = await tenantOf(deployment)
-      await limit(kit, { devices: 5 })
+      const kit = await startTenant(deployment)
+      await setLimits(kit, { devices: 5 })
       const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
       const enroll = (at: Kit, i: number) =>
         call(at, operation('enroll'), deviceCaller(token, generateKey('ES256').privateJwk), {
@@ -39,7 +39,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
         })
       const made = await rush(kit, enroll)
       assert.equal(made.length, 5)
-      await tells(kit, 'devices', 5)
+      await assertLimitReported(kit, 'devices', 5)
       const device_id = String(made[0]!.json.device_id)
       await kit.admin.changeDevice({ body: { operation: 'revoke', device_id } })
       assert.equal((await rush(kit, enroll)).length, 1)
@@ -56,14 +56,14 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   )
 
   await t.test('the same for users, API keys and gateways', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     const has = { users: await usedOf(kit, 'users'), api_keys: await usedOf(kit, 'api_keys') }
-    await limit(kit, { users: has.users + 5, api_keys: has.api_keys + 5, gateways: 5 })
+    await setLimits(kit, { users: has.users + 5, api_keys: has.api_keys + 5, gateways: 5 })
 
     const newUser = create('changeUser', (i) => ({ operation: 'create', user: { username: `u${i}${Math.random()}` } }))
     const users = await rush(kit, newUser)
     assert.equal(users.length, 5)
-    await tells(kit, 'users', has.users + 5)
+    await assertLimitReported(kit, 'users', has.users + 5)
     const { user_id } = users[0]!.json.user as { user_id: string }
     await kit.admin.suspendUser({ body: { user_id } })
     assert.equal((await rush(kit, newUser)).length, 1)
@@ -78,7 +78,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     const newKey = create('createApiKey', (i) => ({ name: `k${i}`, role: 'viewer' }))
     const keys = await rush(kit, newKey)
     assert.equal(keys.length, 5)
-    await tells(kit, 'api_keys', has.api_keys + 5)
+    await assertLimitReported(kit, 'api_keys', has.api_keys + 5)
     const { key_id } = keys[0]!.json.api_key as { key_id: string }
     for (const _ of [1, 2]) await kit.admin.revokeApiKey({ params: { key_id }, body: {} })
     assert.equal((await rush(kit, newKey)).length, 1)
@@ -88,15 +88,15 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     const newGateway = create('createGateway', (i) => ({ name: `g${i}${Math.random()}` }), path)
     const gateways = await rush(kit, newGateway)
     assert.equal(gateways.length, 5)
-    await tells(kit, 'gateways', 5)
+    await assertLimitReported(kit, 'gateways', 5)
     const { gateway_id } = gateways[0]!.json.gateway as { gateway_id: string }
     await kit.admin.deleteGateway({ params: { gateway_id } })
     assert.equal((await rush(kit, newGateway)).length, 1)
   })
 
   await t.test('an API key that has run out makes room', async () => {
-    const kit = await tenantOf(deployment)
-    await limit(kit, { api_keys: (await usedOf(kit, 'api_keys')) + 1 })
+    const kit = await startTenant(deployment)
+    await setLimits(kit, { api_keys: (await usedOf(kit, 'api_keys')) + 1 })
     const { api_key } = await kit.admin.createApiKey({
       body: { name: 'short', role: 'viewer', expires_in_seconds: 60 },
     })
@@ -113,13 +113,13 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   })
 
   await t.test('a batch takes its places at once: all of it, or nothing', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const made = await times(6, (i) => enrollRaw(kit, token, `d${i}`))
     const device_ids = made.map((d) => d.id)
     await kit.admin.changeDevices({ body: { operation: 'suspend', device_ids } })
     assert.equal(await usedOf(kit, 'devices'), 0)
-    await limit(kit, { devices: 5 })
+    await setLimits(kit, { devices: 5 })
     await assert.rejects(
       kit.admin.changeDevices({ body: { operation: 'reactivate', device_ids } }),
       refused(409, /0 of 5 are in use, and 6 more/),
@@ -136,11 +136,11 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   })
 
   await t.test('a directory takes its places at once; who leaves makes room for who comes with it', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     const before = await usedOf(kit, 'users')
-    await limit(kit, { users: before + 10 })
+    await setLimits(kit, { users: before + 10 })
     const push = (n: number, from: number) =>
-      kit.admin.ingestDirectorySnapshot({ body: { ...snapshotOf(people(n, from)), confirm_mass_change: true } })
+      kit.admin.ingestDirectorySnapshot({ body: { ...snapshotOf(directoryUsers(n, from)), confirm_mass_change: true } })
     await assert.rejects(push(11, 0), refused(409, /and 11 more asked for/))
     assert.equal(await usedOf(kit, 'users'), before, 'nothing of it is there')
     await push(10, 0)
@@ -149,7 +149,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     assert.equal(await usedOf(kit, 'users'), before + 10)
     await assert.rejects(push(15, 0), refused(409, /and 5 more asked for/))
 
-    const { scim } = await provision(kit)
+    const { scim } = await createScimDirectory(kit)
     const answer = await scim.post('Users', scimUser('one-more'))
     assert.deepEqual([answer.status, answer.json.status], [409, '409'], answer.text)
   })
@@ -157,10 +157,10 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   await t.test(
     'sessions beyond the limit are ended and their gateway is told; those that run are left alone',
     async () => {
-      const kit = await tenantOf(deployment)
+      const kit = await startTenant(deployment)
       const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
       const devices = await times(4, (i) => enrollRaw(kit, token, `d${i}`))
-      const { client } = await withGateway(kit)
+      const { client } = await makeGateway(kit)
       const samples = devices.map((d) => ({
         session_id: encodeId('vpn_session', crypto.randomUUID()),
         device_id: d.id,
@@ -168,20 +168,20 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
         rx_bytes: 10,
         tx_bytes: 1,
       }))
-      await limit(kit, { sessions: 2 })
-      const first = await client.metering({ body: report(samples.slice(0, 2)) as never })
+      await setLimits(kit, { sessions: 2 })
+      const first = await client.metering({ body: meteringReport(samples.slice(0, 2)) as never })
       assert.equal(first.accepted, 2)
-      await limit(kit, { sessions: 1 })
-      const second = await client.metering({ body: report(samples) as never })
+      await setLimits(kit, { sessions: 1 })
+      const second = await client.metering({ body: meteringReport(samples) as never })
       assert.deepEqual([second.accepted, second.rejected], [4, []], 'what was carried counts')
       const kept = samples.slice(2).map((s) => s.session_id)
       assert.deepEqual(second.ended_sessions?.map((s) => [s.session_id, s.reason]).sort(), [
         ...kept.map((id) => [id, 'entitlement_exceeded']).sort(),
       ])
       assert.match(second.ended_sessions?.[0]?.detail ?? '', /the plan has no room/)
-      const event = await tells(kit, 'sessions', 1)
+      const event = await assertLimitReported(kit, 'sessions', 1)
       assert.deepEqual([event?.used, event?.refused, event?.actor.type], [2, 2, 'gateway'])
-      assert.deepEqual([...toldLimits].sort(), [...countedMetrics].sort(), 'every limit tells')
+      assert.deepEqual([...reportedLimits].sort(), [...countedMetrics].sort(), 'every limit tells')
       const heard = await call(kit, operation('telemetry'), devices[2]!.caller, {
         events: [{ event_id: 'e1', kind: 'failed', at: new Date().toISOString(), session_id: kept[0] }],
       })
@@ -190,11 +190,11 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
       for (const { session_id } of samples)
         ends.push((await kit.admin.getSession({ params: { session_id } })).end_reason)
       assert.deepEqual(ends, [null, null, 'entitlement_exceeded', 'entitlement_exceeded'])
-      assert.equal((await statusOf(kit)).of('sessions').state, 'over')
+      assert.equal((await limitStatus(kit)).of('sessions').state, 'over')
 
       // A device that returns replaces its own session.
       const again = { ...samples[0]!, session_id: encodeId('vpn_session', crypto.randomUUID()) }
-      await client.metering({ body: report([again]) as never })
+      await client.metering({ body: meteringReport([again]) as never })
       const now = await kit.admin.listSessions({ query: { state: 'active' } })
       assert.ok(now.items.some((x) => x.session_id === again.session_id))
       assert.equal(await usedOf(kit, 'sessions'), 2)
@@ -202,23 +202,23 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   )
 
   await t.test('a limit that is lowered takes nothing away; alerts say what is near it, once', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const devices = await times(8, (i) => enrollRaw(kit, token, `d${i}`))
     const alerts = async () =>
       (await kit.admin.listEntitlementAlerts({ params: { tenant_id: encodeId('tenant', kit.tenant) } })).items
     assert.deepEqual(await alerts(), [])
-    await limit(kit, { devices: 10 })
+    await setLimits(kit, { devices: 10 })
     assert.deepEqual(
       (await alerts()).map((a) => [a.metric, a.level, a.used, a.limit]),
       [['devices', 'approaching', 8, 10]],
     )
-    await limit(kit, { devices: 8 })
+    await setLimits(kit, { devices: 8 })
     assert.equal((await alerts())[0]?.level, 'at_limit')
-    await limit(kit, { devices: 3 })
+    await setLimits(kit, { devices: 3 })
     assert.equal((await alerts())[0]?.level, 'over')
     for (const d of devices) assert.equal((await call(kit, operation('policyDigest'), d.caller)).status < 500, true)
-    assert.deepEqual((await statusOf(kit)).blocked, ['devices'])
+    assert.deepEqual((await limitStatus(kit)).blocked, ['devices'])
 
     for (const _ of [1, 2]) await runJob(kit.app, 'watch_entitlements')
     const { since } = (await alerts())[0]!
@@ -226,17 +226,17 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     assert.equal(told.length, 1)
     await runJob(kit.app, 'watch_entitlements')
     assert.equal((await alerts())[0]!.since, since, 'since when it is so stays')
-    await limit(kit, { devices: null })
+    await setLimits(kit, { devices: null })
     await runJob(kit.app, 'watch_entitlements')
     assert.deepEqual(await alerts(), [])
   })
 
   await t.test('what a plan allows holds for every tenant that has it, from its change on', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     const plan = await kit.admin.createPlan({ body: { name: 'team', limits: { gateways: 1 }, features: ['siem'] } })
     const tenant_id = encodeId('tenant', kit.tenant)
     await kit.admin.changeTenant({ body: { operation: 'update', tenant_id, tenant: { plan_id: plan.plan_id } } })
-    const { pool } = await withGateway(kit)
+    const { pool } = await makeGateway(kit)
     const another = () =>
       kit.admin.createGateway({
         params: { pool_id: pool.pool_id },
@@ -258,7 +258,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   })
 
   await t.test('a counter that was tampered with is found at night, put right, and on record', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     await times(3, (i) => enrollRaw(kit, token, `d${i}`))
     assert.equal(await runJob(kit.app, 'reconcile_entitlements'), 0)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { inbox } from '../support/domain/notifications.ts'
@@ -135,7 +135,7 @@ test('many thousand keys that end together are all warned of, and nothing is clo
 test('what renews itself is silent, and loud once it has not', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
-  const { client, gateway } = await withGateway(kit)
+  const { client, gateway } = await makeGateway(kit)
   await client.gatewayTrustAnchors()
   await kit.admin.rotateGatewaySecret({ params: { gateway_id: gateway.gateway_id } })
   await kit.admin.rotateTrustAnchors({ body: { mode: 'planned' } })

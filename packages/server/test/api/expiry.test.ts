@@ -10,7 +10,7 @@ import { generateLicenseKey, signLicense } from '@holdfast/crypto'
 import pg from 'pg'
 import { newCsr } from '../support/actors/certificate-requests.ts'
 import { enroll } from '../support/actors/devices.ts'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { refused } from '../support/clients/answers.ts'
 import { createClock, type Kit, loopbackAllowed, runJob, startKit } from '../support/deployment/deployment.ts'
 import { makeTenant } from '../support/deployment/tenants.ts'
@@ -56,7 +56,7 @@ test('everything that runs out is there, with its end, soonest first', async (t)
   const kit = await startKit(t, { now: clock.now, config: { ...loopbackAllowed, license: files } })
   const key = await createKey(kit, 'ci', 20)
   await kit.admin.createApiKey({ body: { name: 'without an end', role: 'viewer' } })
-  const { client: gateway, gateway: made } = await withGateway(kit)
+  const { client: gateway, gateway: made } = await makeGateway(kit)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop', { now: clock.now })
   const { spc } = await device.client.issueSpc({ body: { csr: await newCsr() } })

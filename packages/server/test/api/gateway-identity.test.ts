@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway, changeGatewayPool } from '@holdfast/sdk'
 import { enroll } from '../support/actors/devices.ts'
-import { newWireguardKey, open, region, withGateway } from '../support/actors/gateways.ts'
+import { gatewayAgent, makeGateway, newWireguardKey, region } from '../support/actors/gateways.ts'
 import { refused } from '../support/clients/answers.ts'
 import { bearer, call, operation } from '../support/clients/api-calls.ts'
-import { seqOf } from '../support/database/tenant-sequence.ts'
+import { tenantSequence } from '../support/database/tenant-sequence.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { publish, rule } from '../support/domain/policy.ts'
@@ -13,7 +13,7 @@ import { publish, rule } from '../support/domain/policy.ts'
 test('the identity of a gateway', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
-  const a = await withGateway(kit, 'a', 'A')
+  const a = await makeGateway(kit, 'a', 'A')
   const params = { gateway_id: a.gateway.gateway_id }
   const show = () => admin.getGateway({ params })
   const announce = (body: object, client = a.client) => client.identifyGateway({ body })
@@ -21,7 +21,7 @@ test('the identity of a gateway', async (t: TestContext) => {
   const said = { listen_port: 51820, endpoints, version: '2.1.0', capabilities: ['nftables', 'ipv6'] }
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const gateway = open(kit, a)
+  const gateway = gatewayAgent(kit, a)
   await gateway.pull()
   const events = async () => (await eventsOf(kit, 'gateway.identified')).filter((e) => e.outcome === 'success')
   const offered = async () => (await device.directory()).find((p) => p.name === 'A')?.gateways ?? []
@@ -44,11 +44,11 @@ test('the identity of a gateway', async (t: TestContext) => {
     },
   )
   await t.test('the same again changes nothing, by twenty at once on two replicas', async () => {
-    const [before, count] = [await seqOf(kit), (await events()).length]
+    const [before, count] = [await tenantSequence(kit), (await events()).length]
     const body = { ...said, listen_port: 51821 }
     const answers = await times(20, (i) => announce(body, kit.clientFor(a.secret, kit.replicas[i % 2]!)))
     assert.ok(answers.every((r) => !r.changed))
-    assert.deepEqual([await seqOf(kit), (await events()).length], [before, count])
+    assert.deepEqual([await tenantSequence(kit), (await events()).length], [before, count])
     const moved = await times(20, (i) => announce({ listen_port: 4500 }, kit.clientFor(a.secret, kit.replicas[i % 2]!)))
     assert.deepEqual([moved.filter((r) => r.changed).length, (await events()).length], [1, count + 1])
   })
@@ -100,7 +100,7 @@ test('the identity of a gateway', async (t: TestContext) => {
     ]
     for (const [field, value] of wrong)
       await assert.rejects(announce({ [field]: value }), refused(422, new RegExp(field)))
-    const b = await withGateway(kit, 'b', 'B')
+    const b = await makeGateway(kit, 'b', 'B')
     await assert.rejects(announce({ public_key: b.gateway.public_key }), refused(422, /key of another gateway/))
   })
   await t.test('nobody else may say it, and a gateway says it of itself alone', async () => {
@@ -108,7 +108,7 @@ test('the identity of a gateway', async (t: TestContext) => {
     const as = async (c: Parameters<typeof call>[2]) => (await call(kit, operation('identifyGateway'), c, body)).status
     assert.deepEqual([await as(null), await as(bearer(kit.adminKey))], [401, 403])
     await assert.rejects(device.client.identifyGateway({ body }), refused(403))
-    const other = await withGateway(kit, 'other', 'Other')
+    const other = await makeGateway(kit, 'other', 'Other')
     const query = { gateway_id: other.gateway.gateway_id }
     await assert.rejects(a.client.identifyGateway({ body, query }), refused(403))
     assert.equal((await show()).listen_port, 4500)
@@ -127,7 +127,7 @@ test('in a pool that requires approval a key waits for an administrator', async 
   const params = { gateway_id: made.gateway_id }
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const gateway = open(kit, { gateway: made, secret })
+  const gateway = gatewayAgent(kit, { gateway: made, secret })
   const standing = async () => {
     const g = await admin.getGateway({ params })
     return [g.status, g.public_key, g.proposed_key]

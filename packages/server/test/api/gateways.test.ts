@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway } from '@holdfast/sdk'
 import { enroll } from '../support/actors/devices.ts'
-import { newSession, newWireguardKey, report, withGateway } from '../support/actors/gateways.ts'
+import { makeGateway, meteringReport, newVpnSessionId, newWireguardKey } from '../support/actors/gateways.ts'
 import { refused } from '../support/clients/answers.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
@@ -11,7 +11,7 @@ test('gateways', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { admin } = kit
-  const made = await withGateway(kit)
+  const made = await makeGateway(kit)
   const params = { gateway_id: made.gateway.gateway_id }
 
   await t.test('its status follows its silence', async () => {
@@ -226,9 +226,9 @@ test('gateways', async (t: TestContext) => {
   })
   await t.test('deleting ends its secret and its sessions, once', async () => {
     const device = await enroll(kit, 'laptop', { now: clock.now })
-    const session_id = newSession()
+    const session_id = newVpnSessionId()
     const at = clock.now().toISOString()
-    const body = report([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }], {
+    const body = meteringReport([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }], {
       interval_start: at,
       interval_end: at,
     })

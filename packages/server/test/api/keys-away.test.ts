@@ -5,7 +5,7 @@ import { tufClient } from '../support/clients/tuf-client.ts'
 import { withClient } from '../support/database/test-database.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 import { publish, rule } from '../support/domain/policy.ts'
-import { contentOf, release } from '../support/domain/releases.ts'
+import { contentOf, publishRelease } from '../support/domain/releases.ts'
 
 const isAway = (e: unknown) => {
   const { status, retryAfterSeconds } = e as { status?: number; retryAfterSeconds?: number }
@@ -69,7 +69,7 @@ test('a replica that lacks the token of its keys verifies and serves, and signs 
 test('metadata of updates that are due for renewal are served to their end while the keys that sign them are away', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now, config: { pkcs11: undefined } })
-  await release(kit, '1.1.0')
+  await publishRelease(kit, '1.1.0')
   await kit.admin.tufMetadata({ params: { file: 'timestamp.json' } })
   await withClient(kit.databaseUrl, (client) =>
     client.query(`update signing_keys set provider = 'pkcs11', private_jwe = null where alg <> 'Ed25519'`),

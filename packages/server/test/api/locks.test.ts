@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { newCsr } from '../support/actors/certificate-requests.ts'
 import { enroll } from '../support/actors/devices.ts'
-import { open, withGateway } from '../support/actors/gateways.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
 import { makeUser, signInAs, trySignIn } from '../support/actors/people.ts'
 import { refused } from '../support/clients/answers.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
@@ -45,10 +45,10 @@ test('a locked person has no session, no key and no way in', async (t) => {
 
 test('a locked gateway is told nothing, carries nothing and is offered to nobody', async (t) => {
   const kit = await startKit(t)
-  const made = await withGateway(kit, 'g1', 'pool')
+  const made = await makeGateway(kit, 'g1', 'pool')
   await publish(kit, everybody)
   const device = await enroll(kit, 'laptop')
-  const gateway = open(kit, made)
+  const gateway = gatewayAgent(kit, made)
   await gateway.pull()
   await gateway.meter([
     {
@@ -142,7 +142,7 @@ test('a lock ends by itself, and no earlier', async (t) => {
 
 test('a lock ends with its target', async (t) => {
   const kit = await startKit(t)
-  const { gateway } = await withGateway(kit, 'g1', 'pool')
+  const { gateway } = await makeGateway(kit, 'g1', 'pool')
   const device = await enroll(kit, 'laptop')
   const kept = await enroll(kit, 'phone')
   const user_id = await makeUser(kit, 'ada')

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { replaceValues, secretColumns, valuesUnder } from '../../src/db/secret-columns.ts'
 import { MasterKeyError } from '../../src/modules/secrets/index.ts'
 import { presence } from '../../src/modules/secrets/registry.queries.ts'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import {
   createClock,
   type Kit,
@@ -17,20 +17,20 @@ import {
   times,
 } from '../support/deployment/deployment.ts'
 import {
-  type File,
-  idOf,
-  keysIn,
+  keyIds,
+  type MasterKeyFile,
+  masterKeyStatus,
   onlyA,
   onlyB,
   readsB,
-  roll,
+  replaceReplicas,
+  sealingKeysIn,
   startRotation,
-  statusOf,
   writesB,
 } from '../support/deployment/master-key-rotation.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
-const refusesToStart = (kit: Kit, file: File, why: RegExp) =>
+const refusesToStart = (kit: Kit, file: MasterKeyFile, why: RegExp) =>
   assert.rejects(kit.startReplica(file), (e: unknown) => {
     assert.ok(e instanceof MasterKeyError, String(e))
     assert.match(e.message, why)
@@ -45,37 +45,44 @@ test('no step can be left out: a start that would lock somebody out of something
   const challenge = mintChallenge(kit.peppers, kit.tenant, new Date(Date.now() + 60_000)).token
 
   await t.test('a key that another replica can not read is not written under', async () => {
-    await refusesToStart(kit, writesB, new RegExp(`can not read the master key ${idOf.b}: put its line last`))
-    assert.deepEqual(await keysIn(kit), [idOf.a])
+    await refusesToStart(kit, writesB, new RegExp(`can not read the master key ${keyIds.b}: put its line last`))
+    assert.deepEqual(await sealingKeysIn(kit), [keyIds.a])
   })
   const reads = await kit.startReplica(readsB)
   await first!.stop()
   const writes = await kit.startReplica(writesB)
 
   await t.test('a replica without the key that others write under does not start', () =>
-    refusesToStart(kit, onlyA, new RegExp(`The master key ${idOf.b} is in use and not in HOLDFAST_MASTER_KEY_FILE`)),
+    refusesToStart(kit, onlyA, new RegExp(`The master key ${keyIds.b} is in use and not in HOLDFAST_MASTER_KEY_FILE`)),
   )
   await t.test('nor one without the key under which there still is something, which it names', () =>
-    refusesToStart(kit, onlyB, new RegExp(`The master key ${idOf.a} is in use`)),
+    refusesToStart(kit, onlyB, new RegExp(`The master key ${keyIds.a} is in use`)),
   )
   await t.test('nor one that knows neither', () => refusesToStart(kit, secretsOf('a stranger'), /is in use and not in/))
 
   await t.test('while one replica still writes under a key it stays needed; then it is not', async () => {
     await runJob(writes.app, 'rewrap_secrets')
-    assert.deepEqual([(await statusOf(kit, writes)).a.sealed, (await statusOf(kit, writes)).a.needed], [0, true])
+    assert.deepEqual(
+      [(await masterKeyStatus(kit, writes)).a.sealed, (await masterKeyStatus(kit, writes)).a.needed],
+      [0, true],
+    )
     await reads.stop()
     // The database ends the claim of a replica shortly after its connection.
     await until(async () => {
       await runJob(writes.app, 'rewrap_secrets')
-      return !(await statusOf(kit, writes)).a.needed
+      return !(await masterKeyStatus(kit, writes)).a.needed
     })
   })
   await t.test('a key that was replaced does not write again', () =>
-    refusesToStart(kit, readsB, new RegExp(`The master key ${idOf.a} was replaced by ${idOf.b}: put that one first`)),
+    refusesToStart(
+      kit,
+      readsB,
+      new RegExp(`The master key ${keyIds.a} was replaced by ${keyIds.b}: put that one first`),
+    ),
   )
   await t.test('what only a MAC vouches for is good for as long as its master key is there', async () => {
     assert.equal(readToken(writes.peppers, challenge)?.version, 1)
-    const [alone] = await roll(kit, [writes], onlyB)
+    const [alone] = await replaceReplicas(kit, [writes], onlyB)
     assert.equal(readToken(alone!.peppers, challenge), undefined)
     assert.equal(readToken(alone!.peppers, kit.adminKey)?.version, 1)
   })
@@ -84,7 +91,7 @@ test('no step can be left out: a start that would lock somebody out of something
 test('replicas with the same file, and one that has the next line', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   await t.test('a replica whose connection was cut is seen again as soon as it has another', async () => {
-    const running = async () => (await statusOf(kit, kit.replicas[0]!)).replicas
+    const running = async () => (await masterKeyStatus(kit, kit.replicas[0]!)).replicas
     assert.equal(await running(), 2)
     const owner = new pg.Client({ connectionString: kit.databaseUrl })
     await owner.connect()
@@ -95,11 +102,11 @@ test('replicas with the same file, and one that has the next line', async (t) =>
     await owner.end()
     await kit.heard()
     assert.equal(await running(), 2)
-    const { a } = await statusOf(kit, kit.replicas[1]!)
+    const { a } = await masterKeyStatus(kit, kit.replicas[1]!)
     assert.deepEqual([a.reading, a.writing], [2, 2])
   })
   await t.test('the gateway service secret of each line is good; the file shows that of the first', async () => {
-    const { gateway } = await withGateway(kit)
+    const { gateway } = await makeGateway(kit)
     const query = { tenant_id: gateway.tenant_id, gateway_id: gateway.gateway_id }
     const [first] = kit.replicas
     const reads = await kit.startReplica(readsB)
@@ -152,7 +159,7 @@ test('what can not be opened stays as it is, is told, and keeps its key; all els
   await kit.replicas[0]!.stop()
   const writes = await kit.startReplica(writesB)
   await runJob(writes.app, 'rewrap_secrets')
-  const { a } = await statusOf(kit, writes)
+  const { a } = await masterKeyStatus(kit, writes)
   assert.deepEqual([a.sealed, a.digests, a.needed], [1, 0, true])
   assert.ok(
     kit.logs.some((line) => line.includes('1 values of identity_providers.client_secret_jwe can not be opened')),
@@ -176,7 +183,7 @@ test('what comes late under a key that was found unused is taken on, or makes it
   const writes = await kit.startReplica(writesB)
   const run = async () => {
     await runJob(writes.app, 'rewrap_secrets')
-    return (await statusOf(kit, writes)).a
+    return (await masterKeyStatus(kit, writes)).a
   }
   assert.equal((await run()).needed, false)
 
@@ -184,17 +191,17 @@ test('what comes late under a key that was found unused is taken on, or makes it
   await put(sealed)
   const { sealed: left, needed, removable } = await run()
   assert.deepEqual([left, needed, removable], [0, false, false])
-  assert.deepEqual(await keysIn(kit), [idOf.b])
+  assert.deepEqual(await sealingKeysIn(kit), [keyIds.b])
   await put(sealed.slice(0, -4))
   const kept = await run()
   assert.deepEqual([kept.sealed, kept.needed, kept.unused_since], [1, true, null])
   await put(sealed)
   await run()
   clock.advance(15 * 60)
-  assert.equal((await statusOf(kit, writes)).a.removable, true)
+  assert.equal((await masterKeyStatus(kit, writes)).a.removable, true)
 
   await owner.query('select pg_advisory_lock_shared($1, $2)', [presence.writes, 1])
-  const { removable: whileWritten, writing } = (await statusOf(kit, writes)).a
+  const { removable: whileWritten, writing } = (await masterKeyStatus(kit, writes)).a
   assert.deepEqual([whileWritten, writing], [false, 1], 'not while a replica writes under it')
 })
 
@@ -202,8 +209,8 @@ test('what was made under a key goes on while it is replaced, and after three', 
   const { kit, useAll, signInWithTotp, signInWithCode } = await startRotation(t)
   let running: readonly Replica[] = kit.replicas.slice()
   await t.test('what a code was matched with is the factor, however its seed is sealed by then', async () => {
-    const [reads, other] = await roll(kit, kit.replicas.slice(), readsB)
-    const [writes] = await roll(kit, [other!], writesB)
+    const [reads, other] = await replaceReplicas(kit, kit.replicas.slice(), readsB)
+    const [writes] = await replaceReplicas(kit, [other!], writesB)
     running = [reads!, writes!]
     const owner = new pg.Client({ connectionString: kit.databaseUrl })
     await owner.connect()
@@ -242,12 +249,12 @@ test('what was made under a key goes on while it is replaced, and after three', 
         const replica = await kit.startReplica(writes)
         await runJob(replica.app, 'rewrap_secrets')
         await useAll(replica)
-        running = await roll(kit, [replica], alone)
+        running = await replaceReplicas(kit, [replica], alone)
         await useAll(running[0]!)
         assert.equal((await signInWithCode(running[0]!)).status, 200)
         assert.equal((await signInWithTotp(running[0]!)).status, 200)
       }
-      assert.deepEqual(await keysIn(kit), [secretsOf(third).kek.kid])
+      assert.deepEqual(await sealingKeysIn(kit), [secretsOf(third).kek.kid])
       const { items } = await kit.clientFor(kit.adminKey, running[0]).listMasterKeys()
       assert.deepEqual(
         items.map(({ version, line, needed }) => [version, line, needed]),

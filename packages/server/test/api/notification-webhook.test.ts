@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { changeNotificationSettings } from '@holdfast/sdk'
 import { createClock, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { enableWebhook, inbox, notice, raise } from '../support/domain/notifications.ts'
+import { enableWebhook, inbox, notice, raiseNotice } from '../support/domain/notifications.ts'
 import { startReceiver } from '../support/providers/webhook-receiver.ts'
 
 test('a webhook is signed as Standard Webhooks say, and sent again until it is taken', async (t) => {
@@ -13,7 +13,7 @@ test('a webhook is signed as Standard Webhooks say, and sent again until it is t
   const kit = await startKit(t, { now: clock.now, config: loopbackAllowed })
   const secret = await enableWebhook(kit, receiver.url)
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
-  await raise(kit)
+  await raiseNotice(kit)
   const delivery = async () => (await inbox(kit))[0]!.deliveries[0]!
   const sentAfter = async (seconds: number) => {
     clock.advance(seconds)
@@ -49,7 +49,7 @@ test('after ten attempts a delivery is given up, for everyone to see', async (t)
   const receiver = await startReceiver(t, 503)
   const kit = await startKit(t, { now: clock.now, config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
-  await raise(kit)
+  await raiseNotice(kit)
   for (let i = 0; i < 12; i++) {
     await kit.app.notifications.deliver()
     clock.advance(24 * 3600)
@@ -77,7 +77,7 @@ test('a receiver that is gone turns its webhook off, and administrators are told
   assert.deepEqual(new Set(rest.map((d) => d.state)), new Set(['failed']))
   assert.equal(rest.length, 6)
   const sent = receiver.posted.length
-  await raise(kit)
+  await raiseNotice(kit)
   await kit.app.notifications.deliver()
   assert.equal(receiver.posted.length, sent)
   const [event] = await eventsOf(kit, 'notification_settings.updated')
@@ -94,7 +94,7 @@ test('the signing secret is shown when it is made and nowhere else', async (t) =
   const rotated = await changeNotificationSettings(kit.admin, { webhook: { rotate_secret: true, kinds: [] } })
   const second = rotated.secret!
   assert.notEqual(first, second)
-  await raise(kit)
+  await raiseNotice(kit)
   await kit.app.notifications.deliver()
   const { headers, body } = receiver.posted[0]!
   const sign = (secret: string) =>

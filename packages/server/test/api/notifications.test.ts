@@ -6,7 +6,7 @@ import { send } from '../support/clients/raw-http.ts'
 import { createClock, loopbackAllowed, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { enableWebhook, inbox, notice, raise } from '../support/domain/notifications.ts'
+import { enableWebhook, inbox, notice, raiseNotice } from '../support/domain/notifications.ts'
 import { startReceiver } from '../support/providers/webhook-receiver.ts'
 
 test('a notification exists if and only if the change that causes it does', async (t) => {
@@ -16,7 +16,7 @@ test('a notification exists if and only if the change that causes it does', asyn
     throw new Error('undone')
   })
   await assert.rejects(undone, /undone/)
-  await raise(kit)
+  await raiseNotice(kit)
   const [one, ...more] = await inbox(kit)
   assert.equal(more.length, 0)
   assert.equal(one?.title, 'The account of bob is locked')
@@ -25,17 +25,20 @@ test('a notification exists if and only if the change that causes it does', asyn
 
 test('one cause has one open notification, however many see it', async (t) => {
   const kit = await startKit(t)
-  const seen = await times(20, () => raise(kit, { dedupe_key: 'account.locked:bob' }))
+  const seen = await times(20, () => raiseNotice(kit, { dedupe_key: 'account.locked:bob' }))
   assert.equal(seen.filter((id) => id !== undefined).length, 1)
   const [one, ...more] = await inbox(kit)
   assert.equal(more.length, 0)
   await kit.admin.acknowledgeNotification({ params: { notification_id: one!.notification_id } })
-  assert.ok(await raise(kit, { dedupe_key: 'account.locked:bob' }), 'after it was acknowledged it may happen again')
+  assert.ok(
+    await raiseNotice(kit, { dedupe_key: 'account.locked:bob' }),
+    'after it was acknowledged it may happen again',
+  )
 })
 
 test('twenty acknowledgements at once are one, with one event', async (t) => {
   const kit = await startKit(t)
-  await raise(kit)
+  await raiseNotice(kit)
   const [{ notification_id } = assert.fail()] = await inbox(kit)
   const answers = await times(20, () => kit.admin.acknowledgeNotification({ params: { notification_id } }))
   assert.equal(answers.filter((a) => a.changed).length, 1)
@@ -65,8 +68,8 @@ test('a locked account is in the inbox', async (t) => {
 
 test('the inbox is filtered and paged, and shows nothing of other tenants', async (t) => {
   const kit = await startKit(t)
-  for (let i = 0; i < 5; i++) await raise(kit, { title: `warning ${i}` })
-  await raise(kit, { title: 'urgent', severity: 'critical', kind: 'gateway.down' })
+  for (let i = 0; i < 5; i++) await raiseNotice(kit, { title: `warning ${i}` })
+  await raiseNotice(kit, { title: 'urgent', severity: 'critical', kind: 'gateway.down' })
   const first = await kit.admin.listNotifications({ query: { limit: 4 } })
   const second = await kit.admin.listNotifications({ query: { limit: 4, cursor: first.next_cursor! } })
   const titles = [...first.items, ...second.items].map((n) => n.title)
@@ -84,7 +87,7 @@ test('of two replicas only one sends', async (t) => {
   const receiver = await startReceiver(t, 200)
   const kit = await startKit(t, { replicas: 2, config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
-  await times(10, (i) => raise(kit, { title: `${i}` }))
+  await times(10, (i) => raiseNotice(kit, { title: `${i}` }))
   await Promise.all(kit.replicas.map((r) => r.app.notifications.deliver()))
   const settled = async () => (await inbox(kit)).every((n) => n.deliveries.every((d) => d.state === 'delivered'))
   await until(settled, 'the end of every delivery')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { enroll } from '../support/actors/devices.ts'
-import { newSession, report, withGateway } from '../support/actors/gateways.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
 import { refused } from '../support/clients/answers.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
@@ -19,7 +19,7 @@ const gate = { min_devices: 8, on_failure: 'rollback' } as const
 /** Two groups of eight devices, each device with a session through a gateway; sales is given the canary. */
 async function startFleet(t: TestContext, replicas: number) {
   const kit = await startKit(t, { replicas })
-  const { client } = await withGateway(kit)
+  const { client } = await makeGateway(kit)
   const userOf = { sales: await makeUser(kit, 'sally'), support: await makeUser(kit, 'sue') }
   const { group } = await kit.admin.changeGroup({
     body: { operation: 'create', group: { name: 'sales', members: [userOf.sales] } },
@@ -27,14 +27,14 @@ async function startFleet(t: TestContext, replicas: number) {
   const enrolled = (name: 'sales' | 'support') =>
     times(8, async (i) => ({
       ...(await enroll(kit, `${name} ${i}`, { user_id: userOf[name] })),
-      session_id: newSession(),
+      session_id: newVpnSessionId(),
     }))
   const fleet = { sales: await enrolled('sales'), support: await enrolled('support') }
   await kit.admin.publishPolicy({ body: { channel: 'stable', policy: good } })
   /** Every device has traffic; for this number of each group, packets are denied. */
   const carry = (denied: { sales: number; support: number }, more: object = {}) =>
     client.metering({
-      body: report(
+      body: meteringReport(
         (['sales', 'support'] as const).flatMap((name) =>
           fleet[name].map(({ id, session_id }, i) => ({
             session_id,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { enroll } from '../support/actors/devices.ts'
-import { newSession, report, withGateway } from '../support/actors/gateways.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
 import { refused } from '../support/clients/answers.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
@@ -18,7 +18,7 @@ const everyone = { from: { any: true } }
 test('sessions that were recorded are replayed against a draft', async (t: TestContext) => {
   const kit = await startKit(t)
   const { admin } = kit
-  const { client } = await withGateway(kit)
+  const { client } = await makeGateway(kit)
   await admin.publishPolicy({
     body: { channel: 'stable', policy: allowing([{ ...everyone, to: ['wiki', 'ssh'] }]) },
   })
@@ -26,7 +26,7 @@ test('sessions that were recorded are replayed against a draft', async (t: TestC
   const devices = await times(4, (i) => enroll(kit, `device ${i}`, { user_id: users[i % 3]!, tags: [`t${i}`] }))
   /** A sample of an ended session, by device and used resources. */
   const sample = (i: number, ...used: string[]) => ({
-    session_id: newSession(),
+    session_id: newVpnSessionId(),
     device_id: devices[i]!.id,
     state: 'ended',
     rx_bytes: 9,
@@ -36,7 +36,7 @@ test('sessions that were recorded are replayed against a draft', async (t: TestC
     resources: used.map((resource) => ({ resource, rx_bytes: 3, tx_bytes: 3 })),
   })
   const samples = [sample(0, 'wiki'), sample(0, 'ssh', 'wiki'), sample(1, 'ssh'), sample(2, 'wiki'), sample(3, 'ssh')]
-  await client.metering({ body: report([...samples, sample(3)]) })
+  await client.metering({ body: meteringReport([...samples, sample(3)]) })
   const replay = (policy: Record<string, unknown>) => admin.replayPolicy({ body: { policy } })
   const without = allowing([{ ...everyone, to: ['wiki'] }])
 

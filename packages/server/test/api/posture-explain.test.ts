@@ -4,7 +4,7 @@ import { encodeId } from '../../src/kernel/ids.ts'
 import { enroll } from '../support/actors/devices.ts'
 import { refused } from '../support/clients/answers.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
-import { checking, disk, publishChecks } from '../support/domain/posture.ts'
+import { diskCheck, policyWithChecks, publishChecks } from '../support/domain/posture.ts'
 
 test('an administrator sees what each check asked for and found; the device what failed and what to do', async (t) => {
   const clock = createClock()
@@ -12,7 +12,7 @@ test('an administrator sees what each check asked for and found; the device what
   const laptop = await enroll(kit, 'laptop', { now: clock.now })
   const params = { device_id: laptop.id }
   await publishChecks(kit, {
-    disk: { ...disk, severity: 'high', freshness_seconds: 1800 },
+    disk: { ...diskCheck, severity: 'high', freshness_seconds: 1800 },
     av: { expression: 'within_last(av.updated_at, 600)', enforcement: 'warn' },
     quiet: { expression: '!jailbroken', enforcement: 'audit' },
     mac: { expression: 'secure_boot', platforms: ['macos', 'ios'] },
@@ -186,7 +186,7 @@ test('all readings of the verdict agree: after a report, a publish, in time and 
   clock.advance(3600)
   await runJob(kit.app, 'expire_posture')
   await expect({ unknown: 3 }, 'an hour after the reports')
-  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 86_400 } })
+  await publishChecks(kit, { disk: { ...diskCheck, freshness_seconds: 86_400 } })
   await expect({ compliant: 1, non_compliant: 1, unknown: 1 }, 'of a day')
   await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: String(ids[1]) } })
   // Revoked devices are not counted by the overview.
@@ -195,7 +195,7 @@ test('all readings of the verdict agree: after a report, a publish, in time and 
 
 test('a check that no report could answer is refused where it stands', async (t) => {
   const kit = await startKit(t)
-  const policy = checking({
+  const policy = policyWithChecks({
     typed: { expression: 'disk.encrypted == "yes"' },
     named: { expression: 'disk.encrypt' },
     own: { expression: 'custom.encrypted == "yes"' },

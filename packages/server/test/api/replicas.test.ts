@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { createWorld } from '../support/actors/all-callers.ts'
+import { createAllCallers } from '../support/actors/all-callers.ts'
 import { enrollRaw, type RawDevice } from '../support/actors/devices.ts'
 import { untilStatus } from '../support/actors/people.ts'
 import { call, operation } from '../support/clients/api-calls.ts'
@@ -40,7 +40,7 @@ test('what one replica revokes the other refuses at once, also when its feed was
 test('the same for API keys, sessions, gateway secrets and users', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const [, second] = kit.replicas as [Replica, Replica]
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
   const asked = (
     name: 'listUsers' | 'gatewayTrustAnchors' | 'me',
     caller: (m: string, u: string) => Record<string, string>,

@@ -4,7 +4,7 @@ import { fence } from '../../src/backup/fence.ts'
 import { withConnection } from '../../src/db/connection.ts'
 import { connectOwner } from '../support/database/owner-connection.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
-import { forget } from '../support/domain/retention.ts'
+import { runRetention } from '../support/domain/retention.ts'
 
 test('what waits for a week after a restore waits no shorter since a clock is off, and never for more than a month', async (t) => {
   const kit = await startKit(t)
@@ -40,9 +40,9 @@ test('that the clock is not trusted is told once, and closed once it is', async 
   await owner.query(
     `insert into retention_clock (seen_at, trusted_from) values (now() - interval '5 days', '-infinity')`,
   )
-  await times(6, (i) => forget(kit, i % 2))
+  await times(6, (i) => runRetention(kit, i % 2))
   assert.deepEqual(await notices(), ['open'])
   await owner.query(`update retention_clock set trusted_from = now()`)
-  await times(2, (i) => forget(kit, i))
+  await times(2, (i) => runRetention(kit, i))
   assert.deepEqual(await notices(), ['system'])
 })

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { enrollRaw } from '../support/actors/devices.ts'
-import { populate } from '../support/actors/sample-objects.ts'
+import { makeSampleObjects } from '../support/actors/sample-objects.ts'
 import { runJob, startKit } from '../support/deployment/deployment.ts'
 
 test('what is over is forgotten after its time, and what is still referred to stays', async (t) => {
   const kit = await startKit(t)
-  await populate(kit, kit.admin)
+  await makeSampleObjects(kit, kit.admin)
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()
   const ask = async (text: string) => (await owner.query<{ n: number }>(text)).rows[0]?.n

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { provision, pushed, says } from '../support/clients/scim-client.ts'
+import { assertScimError, createScimDirectory, createScimUsers } from '../support/clients/scim-client.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
 const size = 50_000
@@ -10,8 +10,8 @@ type Look = { text: string; values: unknown[] }
 
 test('a group of 50,000 is changed by a thousand in as many statements as one of none, and written nowhere as a whole', async (t) => {
   const kit = await startKit(t)
-  const { scim } = await provision(kit)
-  const [first = ''] = await pushed(scim, ['first'])
+  const { scim } = await createScimDirectory(kit)
+  const [first = ''] = await createScimUsers(scim, ['first'])
   const made = async (name: string) => String((await scim.post('Groups', { displayName: name })).json.id)
   const [large, small] = [await made('large'), await made('small')]
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
@@ -86,7 +86,7 @@ test('a group of 50,000 is changed by a thousand in as many statements as one of
   await setCount(100_001)
   for (const path of [`Groups/${large}`, 'Groups', `Groups?filter=${encodeURIComponent('displayName eq "large"')}`]) {
     const answer = await scim.get(path)
-    says({ ...answer, text: answer.text.slice(0, 200) }, 400, 'tooMany')
+    assertScimError({ ...answer, text: answer.text.slice(0, 200) }, 400, 'tooMany')
   }
   await setCount(size - 2000)
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { enroll } from '../support/actors/devices.ts'
-import { open, withGateway } from '../support/actors/gateways.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
 import { enrollFactor, makeUser, signInAs, untilNextStep } from '../support/actors/people.ts'
 import { createClock, startKit } from '../support/deployment/deployment.ts'
 import { publish, rule } from '../support/domain/policy.ts'
@@ -16,7 +16,7 @@ test('gateways are told when the user of a device last proved a second factor', 
   ]
   const strict = { ...rule('strict', { any: true }), when: { mfa_within_seconds: 60 } }
   await publish(kit, [strict])
-  const gateway = open(kit, await withGateway(kit))
+  const gateway = gatewayAgent(kit, await makeGateway(kit))
   await gateway.pull()
   const mfaAt = () => [device, other].map(({ id }) => gateway.state?.peers.get(id)?.mfa_at)
   assert.deepEqual(mfaAt(), [null, null])

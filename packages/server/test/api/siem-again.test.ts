@@ -2,33 +2,33 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { loopbackAllowed, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/tenants.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { deliveryOf, isAllSent, streamOf, withStream } from '../support/domain/siem-delivery.ts'
+import { deliveryOf, isAllSent, setStream, streamOf } from '../support/domain/siem-delivery.ts'
 import {
-  arrive,
+  addNumberedEvents,
   eventsIn,
   numbersIn,
   oneTo,
-  type Received,
-  startHttp,
+  type ReceivedEvent,
+  startHttpReceiver,
   toWebhook,
-  untilCame,
+  untilReceived,
 } from '../support/providers/siem-receivers.ts'
 
 test('events of tenants of one deployment of two replicas are sent once more', async (t) => {
   const deployment = await startKit(t, { replicas: 2, config: loopbackAllowed })
 
   await t.test('a replay goes on from a place or a time', async () => {
-    const kit = await tenantOf(deployment)
-    const taken: Received[] = []
+    const kit = await startTenant(deployment)
+    const taken: ReceivedEvent[] = []
     const ids: string[] = []
-    const sink = await startHttp(kit, (request, response) => {
+    const sink = await startHttpReceiver(kit, (request, response) => {
       taken.push(...eventsIn(request))
       ids.push(String(request.headers['webhook-id']))
       response.end()
     })
-    await arrive(kit, 20)
+    await addNumberedEvents(kit, 20)
     const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
     const { connector_id } = connector
     const params = { connector_id }
@@ -36,13 +36,13 @@ test('events of tenants of one deployment of two replicas are sent once more', a
     assert.deepEqual(numbersIn(taken), [], 'what was before it is not sent')
     const all = await kit.admin.replaySiemConnector({ params, body: { from_seq: 1 } })
     assert.ok(all.events >= 20)
-    await untilCame(() => taken, 20)
+    await untilReceived(() => taken, 20)
     assert.deepEqual(numbersIn(taken), oneTo(20))
     assert.equal(taken.findLast((e) => e.kind !== 'user.changed') !== undefined, true)
 
     taken.length = 0
     await kit.admin.replaySiemConnector({ params, body: { from: new Date(Date.now() - 3600_000).toISOString() } })
-    await untilCame(() => taken, 20)
+    await untilReceived(() => taken, 20)
     // Each time it is another message: a receiver would throw away one that it knows.
     for (const run of [1, 2])
       assert.ok(
@@ -52,9 +52,9 @@ test('events of tenants of one deployment of two replicas are sent once more', a
   })
 
   await t.test('a replay by time begins before any number of events that were committed late', async () => {
-    const kit = await tenantOf(deployment)
-    const taken: Received[] = []
-    const sink = await startHttp(kit, (request, response) => {
+    const kit = await startTenant(deployment)
+    const taken: ReceivedEvent[] = []
+    const sink = await startHttpReceiver(kit, (request, response) => {
       taken.push(...eventsIn(request))
       response.end()
     })
@@ -66,12 +66,12 @@ test('events of tenants of one deployment of two replicas are sent once more', a
       await kit.admin.updateSiemConnector({ params, body: { ...shown, enabled } })
     }
     const ago = (seconds: number) => new Date(Date.now() - seconds * 1000)
-    await arrive(kit, 2, 1, undefined, ago(3600))
-    await arrive(kit, 3, 3)
-    await untilCame(() => taken, 5)
+    await addNumberedEvents(kit, 2, 1, undefined, ago(3600))
+    await addNumberedEvents(kit, 3, 3)
+    await untilReceived(() => taken, 5)
     await enable(false)
     // All of them are older than the three, and none was sent.
-    await arrive(kit, 1001, 6, undefined, ago(600))
+    await addNumberedEvents(kit, 1001, 6, undefined, ago(600))
     const head = () =>
       kit.db.inTenant(kit.tenant, (tx) =>
         tx.selectFrom('audit_heads').select('seq').where('tenant_id', '=', kit.tenant).executeTakeFirstOrThrow(),
@@ -84,18 +84,18 @@ test('events of tenants of one deployment of two replicas are sent once more', a
     await from(ago(900))
     taken.length = 0
     await enable(true)
-    await untilCame(() => taken, 1006)
+    await untilReceived(() => taken, 1006)
     assert.deepEqual(numbersIn(taken), oneTo(1006), 'in order, from the first event of the time on')
   })
 
   await t.test(
     'dead letters that can not be sent again hold up nothing: neither what is new nor each other',
     async () => {
-      const kit = await tenantOf(deployment)
-      const taken: Received[] = []
+      const kit = await startTenant(deployment)
+      const taken: ReceivedEvent[] = []
       const came = () => numbersIn(taken).toSorted((a, b) => a - b)
       let status = (n: number): number => (n <= 4 ? 413 : 200)
-      const sink = await startHttp(kit, (request, response) => {
+      const sink = await startHttpReceiver(kit, (request, response) => {
         const events = eventsIn(request)
         const answer = Math.max(...numbersIn(events).map(status), 200)
         if (answer === 200) taken.push(...events)
@@ -106,7 +106,7 @@ test('events of tenants of one deployment of two replicas are sent once more', a
       const params = { connector_id }
       const letters = async () => (await kit.admin.listSiemDeadLetters({ params })).items
       // Each event is large enough to be a batch by itself.
-      await arrive(kit, 4, 1, () => 'x'.repeat(120 * 1024))
+      await addNumberedEvents(kit, 4, 1, () => 'x'.repeat(120 * 1024))
       await until(async () => (await letters()).length === 4, 'four dead letters')
       const told = async () => (await kit.admin.listNotifications({ query: { state: 'open' } })).items
       assert.deepEqual(
@@ -119,13 +119,13 @@ test('events of tenants of one deployment of two replicas are sent once more', a
       await kit.admin.replaySiemConnector({ params, body: { dead_letters: 'all' } })
       const stream = () => streamOf(kit, connector_id)
       await until(async () => (await stream()).replay_failures > 1, 'it to be tried again')
-      await arrive(kit, 1, 5)
+      await addNumberedEvents(kit, 1, 5)
       await until(() => came().includes(5), 'what is new')
       const { state, problem, failures } = await stream()
       assert.deepEqual([state, problem, failures], ['flowing', null, 0])
       // Its own patience, without the wait.
       await until(async () => {
-        await withStream(kit, connector_id, { replay_due_at: new Date(0) })
+        await setStream(kit, connector_id, { replay_due_at: new Date(0) })
         return (await letters()).length === 2 && (await letters()).every((d) => !d.replaying)
       }, 'what can be sent, and what can not')
       assert.deepEqual(
@@ -146,7 +146,7 @@ test('events of tenants of one deployment of two replicas are sent once more', a
 
       // A replay from a sequence number on replaces the waiting one.
       status = (n) => (n === 6 ? 413 : 200)
-      await arrive(kit, 1, 6)
+      await addNumberedEvents(kit, 1, 6)
       await until(async () => (await letters()).length === 1, 'one more')
       assert.equal((await told()).length, 1, 'told anew')
       status = () => 503
@@ -159,9 +159,9 @@ test('events of tenants of one deployment of two replicas are sent once more', a
   await t.test(
     'what comes to be delivered is no dead letter, and what only an export was refused is never lost',
     async () => {
-      const kit = await tenantOf(deployment)
+      const kit = await startTenant(deployment)
       let isRefusing = false
-      const sink = await startHttp(kit, (request, response) => {
+      const sink = await startHttpReceiver(kit, (request, response) => {
         const isBad = isRefusing && numbersIn(eventsIn(request)).some((n) => n <= 2)
         response.writeHead(isBad ? 422 : 200).end()
       })
@@ -176,7 +176,7 @@ test('events of tenants of one deployment of two replicas are sent once more', a
         const state = () => kit.admin.getAuditWebhookExport({ params: { export_id } })
         await until(async () => (await state()).status === 'finished', 'the export')
       }
-      await arrive(kit, 3)
+      await addNumberedEvents(kit, 3)
       await until(async () => (await streamOf(kit, connector_id)).delivered > 3 && (await isAllSent(kit)), 'all of it')
       isRefusing = true
       await exported()
@@ -199,27 +199,27 @@ test('events of tenants of one deployment of two replicas are sent once more', a
       assert.deepEqual([await letters(), (await now()).dead_letters], [[], 0])
 
       // A full list of dead letters does not block events that are accepted.
-      await withStream(kit, connector_id, { dead: 10_000 })
+      await setStream(kit, connector_id, { dead: 10_000 })
       for (const n of [4, 5]) {
-        await arrive(kit, 1, n)
+        await addNumberedEvents(kit, 1, n)
         await until(() => numbersIn(sink.requests.flatMap(eventsIn)).includes(n), 'one more')
       }
     },
   )
 
   await t.test('an export sends the events of a time once more: twenty who ask at once begin one', async () => {
-    const kit = await tenantOf(deployment)
-    const taken: Received[] = []
+    const kit = await startTenant(deployment)
+    const taken: ReceivedEvent[] = []
     const ids: string[] = []
     const asked = Promise.withResolvers<void>()
     // The event stays in delivery until all requests have been sent.
-    const sink = await startHttp(kit, async (request, response) => {
+    const sink = await startHttpReceiver(kit, async (request, response) => {
       await asked.promise
       taken.push(...eventsIn(request))
       ids.push(String(request.headers['webhook-id']))
       response.end()
     })
-    await arrive(kit, 20)
+    await addNumberedEvents(kit, 20)
     const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
     const { connector_id } = connector
     const query = { connector_id, from: new Date(Date.now() - 3600_000).toISOString() }

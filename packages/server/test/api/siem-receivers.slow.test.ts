@@ -5,13 +5,13 @@ import type { Contract, Input } from '@holdfast/contract'
 import { type Kit, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import {
-  arrive,
+  addNumberedEvents,
   numbersIn,
   oneTo,
-  type Received,
-  type Request,
-  startHttp,
-  untilCame,
+  type ReceivedEvent,
+  type ReceivedRequest,
+  startHttpReceiver,
+  untilReceived,
 } from '../support/providers/siem-receivers.ts'
 
 type Body = Input<Contract['createSiemConnector']>['body']
@@ -23,13 +23,13 @@ const deadLettersOf = async ({ admin }: Pick<Kit, 'admin'>, connector_id: string
   (await admin.listSiemDeadLetters({ params: { connector_id } })).items
 
 /** An index that answers a bulk request as OpenSearch does: item by item, and 409 for an id that it has. */
-function createIndex(judge: (event: Received) => { status: number; error: object } | undefined) {
-  const stored = new Map<string, Received>()
-  const sent: Received[][] = []
+function createIndex(judge: (event: ReceivedEvent) => { status: number; error: object } | undefined) {
+  const stored = new Map<string, ReceivedEvent>()
+  const sent: ReceivedEvent[][] = []
   return {
     stored: () => [...stored.values()],
     sent,
-    answer: ({ url, body, headers }: Request, response: ServerResponse) => {
+    answer: ({ url, body, headers }: ReceivedRequest, response: ServerResponse) => {
       if (headers.authorization !== `Basic ${Buffer.from('holdfast:pass word').toString('base64')}`)
         return json(response, 401, {
           error: { type: 'security_exception', reason: 'missing credentials' },
@@ -38,7 +38,7 @@ function createIndex(judge: (event: Received) => { status: number; error: object
       assert.match(url, /^\/logs\/audit-2026\/_bulk\?/)
       assert.ok(body.endsWith('\n'))
       const lines = body.trimEnd().split('\n')
-      const events = lines.flatMap((line, i) => (i % 2 === 1 ? [JSON.parse(line) as Received] : []))
+      const events = lines.flatMap((line, i) => (i % 2 === 1 ? [JSON.parse(line) as ReceivedEvent] : []))
       sent.push(events)
       const items = events.map((event, i) => {
         const { create } = JSON.parse(lines[2 * i]!) as { create: { _id: string } }
@@ -67,7 +67,7 @@ const toIndex = (url: string): Body => ({
 
 test('OpenSearch: of a bulk that is stored in part only what is missing is sent again, and what is refused is a dead letter', async (t) => {
   const kit = await startKit(t, { config: loopbackAllowed })
-  const number = (e: Received) => numbersIn([e])[0] ?? 0
+  const number = (e: ReceivedEvent) => numbersIn([e])[0] ?? 0
   let busy = 2
   const index = createIndex((event) => {
     const n = number(event)
@@ -78,13 +78,13 @@ test('OpenSearch: of a bulk that is stored in part only what is missing is sent 
     }
     return undefined
   })
-  const { url } = await startHttp(kit, index.answer)
+  const { url } = await startHttpReceiver(kit, index.answer)
   const { connector } = await kit.admin.createSiemConnector({ body: toIndex(url) })
   const { connector_id } = connector
   await until(async () => (await deliveryOf(kit, connector_id)).lag_events === 0, 'its own creation')
   index.sent.length = 0
-  await arrive(kit, 100)
-  await untilCame(index.stored, 99)
+  await addNumberedEvents(kit, 100)
+  await untilReceived(index.stored, 99)
   await until(async () => (await deliveryOf(kit, connector_id)).lag_events === 0, 'the cursor')
   assert.deepEqual(
     numbersIn(index.stored()).toSorted((a, b) => a - b),
@@ -110,11 +110,11 @@ test('OpenSearch: an index that stays too busy is asked later, with everything, 
       ? { status: 503, error: { type: 'unavailable_shards_exception', reason: 'primary shard is not active' } }
       : undefined,
   )
-  const { url } = await startHttp(kit, index.answer)
-  await arrive(kit, 1, 0)
+  const { url } = await startHttpReceiver(kit, index.answer)
+  await addNumberedEvents(kit, 1, 0)
   const { connector } = await kit.admin.createSiemConnector({ body: toIndex(url) })
-  await arrive(kit, 10)
-  await untilCame(index.stored, 10)
+  await addNumberedEvents(kit, 10)
+  await untilReceived(index.stored, 10)
   assert.equal(new Set(index.stored().map((e) => e.event_id)).size, index.stored().length)
   const { problem, failed } = await deliveryOf(kit, connector.connector_id)
   assert.ok(failed >= 1 || problem?.includes('primary shard is not active'))
@@ -122,10 +122,10 @@ test('OpenSearch: an index that stays too busy is asked later, with everything, 
 
 test('Splunk: the token and the channel are sent, and what is acknowledged later is waited for', async (t) => {
   const kit = await startKit(t, { config: loopbackAllowed })
-  const taken: Received[] = []
-  const waiting = new Map<number, Received[]>()
+  const taken: ReceivedEvent[] = []
+  const waiting = new Map<number, ReceivedEvent[]>()
   let asked = 0
-  const sink = await startHttp(kit, ({ url, headers, body }, response) => {
+  const sink = await startHttpReceiver(kit, ({ url, headers, body }, response) => {
     if (headers.authorization !== 'Splunk token-1') return json(response, 403, { text: 'Invalid token', code: 4 })
     const channel = String(headers['x-splunk-request-channel'])
     assert.match(channel, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
@@ -135,7 +135,9 @@ test('Splunk: the token and the channel are sent, and what is acknowledged later
       if (isIndexed) for (const id of acks) taken.push(...(waiting.get(id) ?? []))
       return json(response, 200, { acks: Object.fromEntries(acks.map((id) => [id, isIndexed])) })
     }
-    const events = body.split('\n').map((line) => JSON.parse(line) as { event: Received; index: string; time: number })
+    const events = body
+      .split('\n')
+      .map((line) => JSON.parse(line) as { event: ReceivedEvent; index: string; time: number })
     if (events.some(({ event }) => numbersIn([event])[0] === 13))
       return json(response, 400, { text: 'Invalid data format', code: 6, 'invalid-event-number': 12 })
     for (const { event, index, time } of events) {
@@ -153,14 +155,14 @@ test('Splunk: the token and the channel are sent, and what is acknowledged later
   })
   const { connector_id } = connector
   const params = { connector_id }
-  await arrive(kit, 20)
+  await addNumberedEvents(kit, 20)
   await until(async () => (await deliveryOf(kit, connector_id)).state === 'parked', 'the wrong token')
   assert.equal((await deliveryOf(kit, connector_id)).problem, 'The receiver answered 403: Invalid token.')
   // With the right credential the delivery continues by itself.
   const { delivery, ...shown } = await kit.admin.getSiemConnector({ params })
   assert.equal(delivery.delivered, 0)
   await kit.admin.updateSiemConnector({ params, body: { ...shown, credential: 'token-1' } })
-  await untilCame(() => taken, 19)
+  await untilReceived(() => taken, 19)
   assert.deepEqual(
     numbersIn(taken),
     oneTo(20).filter((n) => n !== 13),

@@ -4,15 +4,15 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/tenants.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { isAllSent } from '../support/domain/siem-delivery.ts'
 import {
-  arrive,
+  addNumberedEvents,
   eventsIn,
   numbersIn,
-  type Received,
-  startHttp,
+  type ReceivedEvent,
+  startHttpReceiver,
   toWebhook,
 } from '../support/providers/siem-receivers.ts'
 
@@ -22,12 +22,12 @@ test('many receivers of one replica', async (t) => {
   await t.test('a tenant has its share of what is sent at once, and receivers that are slow have half', async () => {
     let isHanging = false
     const hanging: ServerResponse[] = []
-    const sink = await startHttp(deployment, (_, response) => {
+    const sink = await startHttpReceiver(deployment, (_, response) => {
       if (isHanging) hanging.push(response)
       else response.end()
     })
     const withMany = async (count: number) => {
-      const kit = await tenantOf(deployment)
+      const kit = await startTenant(deployment)
       for (let i = 0; i < count; i++)
         await kit.admin.createSiemConnector({ body: toWebhook(sink.url, { name: `soc ${i}` }) })
       return kit
@@ -36,7 +36,7 @@ test('many receivers of one replica', async (t) => {
     const many = await withMany(9)
     await until(() => isAllSent(many), 'their creation')
     isHanging = true
-    await arrive(many, 1)
+    await addNumberedEvents(many, 1)
     await until(() => hanging.length === 8, 'its share')
     // Two more looks.
     await delay(1200)
@@ -49,11 +49,11 @@ test('many receivers of one replica', async (t) => {
     for (const kit of others) await until(() => isAllSent(kit), 'their creation')
     isHanging = true
     await deployment.db.acrossTenants((tx) => tx.updateTable('siem_streams').set({ is_slow: true }).execute())
-    for (const kit of others) await arrive(kit, 1, 2)
+    for (const kit of others) await addNumberedEvents(kit, 1, 2)
     await until(() => hanging.length >= 16, 'half of what a replica sends at once')
-    const quick = await tenantOf(deployment)
-    const taken: Received[] = []
-    const other = await startHttp(deployment, (request, response) => {
+    const quick = await startTenant(deployment)
+    const taken: ReceivedEvent[] = []
+    const other = await startHttpReceiver(deployment, (request, response) => {
       taken.push(...eventsIn(request))
       response.end()
     })
@@ -66,9 +66,9 @@ test('many receivers of one replica', async (t) => {
   })
 
   await t.test('a tenant that is to be deleted is forwarded until it is', async () => {
-    const kit = await tenantOf(deployment)
-    const taken: Received[] = []
-    const sink = await startHttp(kit, (request, response) => {
+    const kit = await startTenant(deployment)
+    const taken: ReceivedEvent[] = []
+    const sink = await startHttpReceiver(kit, (request, response) => {
       taken.push(...eventsIn(request))
       response.end()
     })
@@ -76,7 +76,7 @@ test('many receivers of one replica', async (t) => {
     await until(() => isAllSent(kit), 'its creation')
     const tenant_id = encodeId('tenant', kit.tenant)
     await deployment.admin.changeTenant({ body: { operation: 'delete', tenant_id, delay_seconds: 3600 } })
-    await arrive(kit, 1)
+    await addNumberedEvents(kit, 1)
     await until(() => numbersIn(taken).length === 1, 'what happens until then')
     assert.ok(taken.some((e) => e.kind === 'tenant.changed'))
   })

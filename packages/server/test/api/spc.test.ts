@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { certificateInfo, generateKey, readCrl, readSpc, verifyChain } from '@holdfast/crypto'
 import { csrFor, newCsr } from '../support/actors/certificate-requests.ts'
 import { enroll } from '../support/actors/devices.ts'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
 import { refused } from '../support/clients/answers.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
@@ -86,7 +86,7 @@ test('a device has its key certified', async (t) => {
     assert.equal(outcomes.filter((o) => o.status === 'fulfilled').length, 10)
   })
 
-  const { client: gateway } = await withGateway(kit)
+  const { client: gateway } = await makeGateway(kit)
   const judge = (body: { certificate: string; at?: string }) => gateway.validateSpc({ body })
 
   await t.test('an SPC is judged good, PEM or DER, with what it says', async () => {
@@ -140,7 +140,7 @@ test('an SPC comes to its end', async (t) => {
 
 async function listed(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
   const device = await enroll(kit, 'laptop', { now: clock.now })
-  const { secret } = await withGateway(kit)
+  const { secret } = await makeGateway(kit)
   const gateway = kit.clientFor(secret)
   const before = await gateway.gatewayTrustAnchors()
   const issuers = [...before.anchors.map((a) => a.certificate), ...before.intermediates]

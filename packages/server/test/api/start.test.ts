@@ -4,7 +4,7 @@ import { examples } from '@holdfast/contract/examples'
 import { type StartStepName, startSteps } from '@holdfast/contract/vocabulary'
 import { createAdmin } from '@holdfast/sdk'
 import { enroll, enrollRaw } from '../support/actors/devices.ts'
-import { newSession, report, withGateway } from '../support/actors/gateways.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
 import { enrollFactor, makeUser, signInAs } from '../support/actors/people.ts'
 import { refused } from '../support/clients/answers.ts'
 import { startCommand } from '../support/clients/cli-command.ts'
@@ -27,12 +27,14 @@ test('the start of a tenant follows from what exists, and its steps can be dismi
   )
   assert.ok(steps.every((s) => !s.done && s.since === null && !s.dismissed))
 
-  const { client, gateway } = await withGateway(kit)
+  const { client, gateway } = await makeGateway(kit)
   await client.heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
   await client.metering({
-    body: report([{ session_id: newSession(), device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }]),
+    body: meteringReport([
+      { session_id: newVpnSessionId(), device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 },
+    ]),
   })
   clock.advance?.(10)
   const expected: StartStepName[] = ['gateway', 'policy', 'enrollment_token', 'device_enrolled', 'device_online']

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { makeUser, signInAs } from '../support/actors/people.ts'
-import { type Opened, openStreams } from '../support/clients/change-streams.ts'
+import { type OpenStream, openStreams } from '../support/clients/change-streams.ts'
 import { createClock, type Replica, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
@@ -31,7 +31,7 @@ test('how a stream of changes ends', async (t) => {
       await open({ cookie: left.cookie() }, '', there),
       await open(bearer(await kit.keyFor('viewer', tenant)), '', there),
     ]
-    const ends = async (stream: Opened, reason: string, act: () => Promise<unknown>) => {
+    const ends = async (stream: OpenStream, reason: string, act: () => Promise<unknown>) => {
       await stream.event('ready')
       await act()
       assert.equal((await stream.event('end')).data.reason, reason)

@@ -5,7 +5,7 @@ import { enrollRaw } from '../support/actors/devices.ts'
 import { refused } from '../support/clients/answers.ts'
 import { bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { send } from '../support/clients/raw-http.ts'
-import { ask, connectOwner, count } from '../support/database/owner-connection.ts'
+import { connectOwner, countRows, queryValue } from '../support/database/owner-connection.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 import { janesPassword, makeTenant } from '../support/deployment/tenants.ts'
 
@@ -93,7 +93,7 @@ test('a clock that leapt deletes no tenant and erases none until it is trusted a
   const trust = () => owner.query(`update retention_clock set seen_at = now(), trusted_from = '-infinity'`)
   const isAt = async (column: 'deleted_at' | 'erased_at') => {
     await runJob(kit.app, 'delete_tenants')
-    return ask(owner, `select ${column} is not null as value from tenants where tenant_id = $1`, [id])
+    return queryValue(owner, `select ${column} is not null as value from tenants where tenant_id = $1`, [id])
   }
   await leap()
   clock.advance(3601)
@@ -105,7 +105,7 @@ test('a clock that leapt deletes no tenant and erases none until it is trusted a
   await leap()
   clock.advance(3600)
   assert.equal(await isAt('erased_at'), false)
-  assert.ok((await count(owner, 'users', `tenant_id = '${id}'`)) > 0)
+  assert.ok((await countRows(owner, 'users', `tenant_id = '${id}'`)) > 0)
   await trust()
   assert.equal(await isAt('erased_at'), true)
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { challengeFrom, enrollRaw } from '../support/actors/devices.ts'
-import { count, refused } from '../support/clients/answers.ts'
+import { enrollRaw, requestChallenge } from '../support/actors/devices.ts'
+import { countOf, refused } from '../support/clients/answers.ts'
 import { bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
 import { cookieOf, send } from '../support/clients/raw-http.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
@@ -88,14 +88,14 @@ async function once(kit: Kit): Promise<void> {
     ),
   )
   assert.equal(
-    count(
+    countOf(
       answers.map((a) => a.status),
       201,
     ),
     1,
   )
   assert.equal(
-    count(
+    countOf(
       answers.map((a) => a.status),
       422,
     ),
@@ -177,7 +177,7 @@ async function suspended(kit: Kit): Promise<void> {
   const pool = await client.createGatewayPool({ body: { name: 'p', region: { code: 'eu' } } })
   const gateway = await client.createGateway({ params: { pool_id: pool.pool_id }, body: { name: 'g' } })
   const service = bearer(kit.secrets.gatewayServiceSecrets[0]!)
-  const challenge = bearer(await challengeFrom(kit, bearer(token)))
+  const challenge = bearer(await requestChallenge(kit, bearer(token)))
   const jane = { username: 'late/jane', password: janesPassword }
   const signIn = () => send(kit.url, { method: 'POST', path: '/admin/login', json: jane })
   const cookie = cookieOf(await signIn())

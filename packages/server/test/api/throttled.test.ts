@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { enrollRaw } from '../support/actors/devices.ts'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { makeUser, signInAs } from '../support/actors/people.ts'
 import { call, operation } from '../support/clients/api-calls.ts'
 import { send } from '../support/clients/raw-http.ts'
@@ -15,7 +15,7 @@ test('a caller that asks too often is on record: the first 429 of a minute at on
   const device = await enrollRaw(kit, token, 'laptop')
   const mary = await makeUser(kit, 'mary', ['viewer'])
   const session = await signInAs(kit, 'mary')
-  const { gateway, secret } = await withGateway(kit)
+  const { gateway, secret } = await makeGateway(kit)
   await changeSecuritySettings(kit.admin, {
     api: {
       requests_per_minute_per_device: 60,

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { certificateInfo, readCrl, verifyChain } from '@holdfast/crypto'
 import { newCsr } from '../support/actors/certificate-requests.ts'
 import { enroll } from '../support/actors/devices.ts'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { refused } from '../support/clients/answers.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
@@ -14,7 +14,7 @@ test('an issuing CA is compromised: another one issues, and the root lists it', 
   const kit = await startKit(t)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const { secret } = await withGateway(kit)
+  const { secret } = await makeGateway(kit)
   const first = await kit.clientFor(secret).gatewayTrustAnchors()
   const { spc, certificate } = await device.client.issueSpc({ body: { csr: await newCsr() } })
   const params = { signer_id: spc.issuer_id }
@@ -42,7 +42,7 @@ test('an old root is compromised: what hangs on it ends, and the new root lists 
   const kit = await startKit(t)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const { secret } = await withGateway(kit)
+  const { secret } = await makeGateway(kit)
   const { certificate, chain, spc } = await device.client.issueSpc({ body: { csr: await newCsr() } })
   const { anchor_id, replaced_anchor_id } = await kit.admin.rotateTrustAnchors({ body: { mode: 'planned' } })
   const next = await device.client.issueSpc({ body: { csr: await newCsr() } })

@@ -4,11 +4,11 @@ import { certificateInfo, verifyChain } from '@holdfast/crypto'
 import { openTrust, pinTrust, type SignedTrustSet } from '@holdfast/sdk'
 import { newCsr } from '../support/actors/certificate-requests.ts'
 import { enroll } from '../support/actors/devices.ts'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { refused } from '../support/clients/answers.ts'
 import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { tokenOfRun } from '../support/deployment/pkcs11-token.ts'
-import { tenantOf } from '../support/deployment/tenants.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { publish, rule } from '../support/domain/policy.ts'
@@ -37,10 +37,10 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
   const deployment = await startKit(t, { replicas: 2, now: clock.now })
 
   await t.test('in an emergency the old anchor ends at once, with all that hangs on it', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     await publish(kit, [rule('all', { any: true })])
     const device = await enroll(kit, 'laptop', { now: clock.now })
-    const { secret } = await withGateway(kit)
+    const { secret } = await makeGateway(kit)
     const first = await kit.admin.trustAnchors()
     const { certificate } = await device.client.issueSpc({ body: { csr: await newCsr() } })
     clock.advance(61)
@@ -66,7 +66,7 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
     assert.equal(gateway.crls.length, 2)
   })
   await t.test('signing keys come, sign and go', async (t) => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     await publish(kit, [rule('all', { any: true })])
     const device = await enroll(kit, 'laptop', { now: clock.now })
     const kidOf = (jws: string) => JSON.parse(Buffer.from(jws.split('.')[0]!, 'base64url').toString()).kid
@@ -154,10 +154,10 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
     })
   })
   await t.test('trust anchors are rotated as planned', async (t) => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     await publish(kit, [rule('all', { any: true })])
     const device = await enroll(kit, 'laptop', { now: clock.now })
-    const { secret } = await withGateway(kit)
+    const { secret } = await makeGateway(kit)
     const first = await kit.admin.trustAnchors()
     const pinned = pinTrust(first, { tenantId: first.tenant_id, now: clock.now() })
     const before = await device.client.issueSpc({ body: { csr: await newCsr() } })
@@ -240,7 +240,7 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
     })
   })
   await t.test('an issuing CA is followed by another before it ends', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     await publish(kit, [rule('all', { any: true })])
     const issuing = async () =>
       (await kit.admin.listSigners({ query: { purpose: 'ca-issuing' } })).items.map((s) => s.state).sort()

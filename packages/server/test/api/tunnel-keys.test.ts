@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
 import { enroll as enrollOne } from '../support/actors/devices.ts'
-import { newWireguardKey, open, region, withGateway } from '../support/actors/gateways.ts'
+import { gatewayAgent, makeGateway, newWireguardKey, region } from '../support/actors/gateways.ts'
 import { payloadOf, refused } from '../support/clients/answers.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 import { publish, rule } from '../support/domain/policy.ts'
@@ -58,7 +58,7 @@ test('a WireGuard key belongs to one device or gateway of a tenant', async (t) =
   await t.test(
     'what is no key of 32 bytes, of small order, or in another encoding than its own is refused',
     async () => {
-      const { client, pool, gateway } = await withGateway(kit)
+      const { client, pool, gateway } = await makeGateway(kit)
       const { gateway_id } = gateway
       const body = await kit.admin.getGateway({ params: { gateway_id } })
       const ways = {
@@ -87,7 +87,7 @@ test('a WireGuard key belongs to one device or gateway of a tenant', async (t) =
   await t.test(
     "a key of a gateway is no device's and the other way round, by every way and at the same time",
     async () => {
-      const [a, b] = [await withGateway(kit, 'key-a'), await withGateway(kit, 'key-b')]
+      const [a, b] = [await makeGateway(kit, 'key-a'), await makeGateway(kit, 'key-b')]
       const approved = await kit.admin.createGatewayPool({
         body: { name: 'approved', region, requires_approval: true },
       })
@@ -149,7 +149,7 @@ const inChunks = { inlineUpTo: 0, perChunk: 1 }
 test('a device that renews with another WireGuard key has both for an hour', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now, snapshotSizes: [atOnce, inChunks] })
-  const made = await withGateway(kit, 'a', 'A')
+  const made = await makeGateway(kit, 'a', 'A')
   const disk = { expression: 'disk.encrypted', enforcement: 'enforce' as const, freshness_seconds: 60 }
   const gated = { ...rule('gated', { any: true }), when: { posture: ['disk'] } }
   const plain = rule('all', { any: true })
@@ -162,7 +162,7 @@ test('a device that renews with another WireGuard key has both for an hour', asy
     })
   await publish(kit, [plain])
   const renewing = (wireguard_public_key: string) => enrollOne(kit, 'laptop', { now: clock.now, wireguard_public_key })
-  const gateway = open(kit, made, clock.now)
+  const gateway = gatewayAgent(kit, made, clock.now)
   const keysIn = (from: typeof gateway, id: string) => from.state?.peers.get(id)?.wireguard_keys
   /**
    * The keys that a new gateway process receives: at the replica that sends all at once, and at the one that sends
@@ -172,7 +172,7 @@ test('a device that renews with another WireGuard key has both for an hour', asy
     await kit.heard()
     return Promise.all(
       kit.replicas.map(async (replica) => {
-        const fresh = open(kit, made, clock.now, replica)
+        const fresh = gatewayAgent(kit, made, clock.now, replica)
         await fresh.pull()
         return keysIn(fresh, id)
       }),

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
 import type { Contract, Input } from '@holdfast/contract'
-import { deviceOn } from '../support/actors/devices.ts'
+import { enrollOnChannel } from '../support/actors/devices.ts'
 import { refused } from '../support/clients/answers.ts'
 import { startCommand } from '../support/clients/cli-command.ts'
 import { tufClient } from '../support/clients/tuf-client.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { contentOf, release, sha256 } from '../support/domain/releases.ts'
+import { contentOf, publishRelease, sha256 } from '../support/domain/releases.ts'
 
 type Root = Input<Contract['replaceTufRoot']>['body']
 type Role = Root['signed']['roles']['root']
@@ -44,7 +44,7 @@ async function ceremony(t: TestContext, kit: Kit) {
 test('the root goes from the control plane to three keepers, two of whom sign, and on to others; tuf-js comes along', async (t) => {
   const kit = await startKit(t)
   const { keygen, next, sign, publish, file } = await ceremony(t, kit)
-  await release(kit, '1.1.0')
+  await publishRelease(kit, '1.1.0')
   const client = await tufClient(kit)
   assert.deepEqual(await client.get(path), contentOf('1.1.0'))
 
@@ -120,7 +120,7 @@ test('keepers are told when a next root is due: when a key was replaced, and bef
   let offset = 0
   const kit = await startKit(t, { now: () => new Date(Date.now() + offset) })
   const { keygen, next, sign, publish } = await ceremony(t, kit)
-  await release(kit, '1.1.0')
+  await publishRelease(kit, '1.1.0')
   await keygen('anna')
   await next('two.json', 1, ['anna'], '--expires', '60d')
   await sign('two.json', 'anna')
@@ -138,7 +138,7 @@ test('keepers are told when a next root is due: when a key was replaced, and bef
       .execute()
     await kit.app.changes.record(tx, kit.tenant, [{ kind: 'trust', subject: kit.tenant }])
   })
-  await release(kit, '1.2.0')
+  await publishRelease(kit, '1.2.0')
   for (let i = 0; i < 3; i++) await runJob(kit.app, 'renew_update_metadata')
   assert.match((await kit.admin.tufStatus()).due ?? '', /does not name the keys that sign now/)
   assert.equal((await notices()).length, 1)
@@ -176,7 +176,7 @@ test('an administrator releases with the command: create, upload, publish, widen
   assert.match(await ok('release', 'withdraw', '1.4.0'), /withdrawn/)
   assert.match(await ok('update', 'status'), /root_version +1/)
   assert.match(await ok('update', 'metadata', '1.root.json'), /"_type": "root"/)
-  const device = await deviceOn(kit, 'annas-laptop')
+  const device = await enrollOnChannel(kit, 'annas-laptop')
   const question = ['--platform', 'linux', '--arch', 'x64', '--installed', '1.0.0']
   assert.match(await ok('update', 'offered', device.id, ...question), /client_version.current +1\.0\.0/)
   assert.equal((await run('release', 'upload', '1.4.0', file('none'), '--platform', 'linux', '--arch', 'x64')).code, 2)

@@ -8,7 +8,7 @@ import { refused } from '../support/clients/answers.ts'
 import { bearer, call } from '../support/clients/api-calls.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { contentOf, draft, linux, pieces, randomContent, sha256, upload } from '../support/domain/releases.ts'
+import { contentOf, draftRelease, linux, pieces, randomContent, sha256, upload } from '../support/domain/releases.ts'
 
 const mib = 1024 * 1024
 const newDraft = async ({ admin }: Kit, version = '1.0.0') =>
@@ -158,7 +158,7 @@ async function byKey(kit: Kit): Promise<void> {
 }
 
 async function swept(kit: Kit): Promise<void> {
-  await draft(kit, '1.0.0')
+  await draftRelease(kit, '1.0.0')
   const [old, young] = ['old', 'young'].map((name) => join(kit.packagesDir, 'incoming', name))
   for (const file of [old!, young!]) await writeFile(file, 'half')
   await utimes(old!, new Date(), new Date(Date.now() - 2 * 3_600_000))
@@ -212,8 +212,8 @@ test('an upload that breaks off leaves nothing; one that comes a byte at a time 
 test('what no release refers to goes after a day, unless it is uploaded again', async (t) => {
   let ahead = 0
   const kit = await startKit(t, { now: () => new Date(Date.now() + ahead) })
-  const kept = await draft(kit, '1.0.0')
-  const { params } = await draft(kit, '2.0.0')
+  const kept = await draftRelease(kit, '1.0.0')
+  const { params } = await draftRelease(kit, '2.0.0')
   await kit.admin.deleteRelease(params)
   await runJob(kit.app, 'sweep_packages')
   assert.equal((await contents(kit)).length, 2)
@@ -221,7 +221,7 @@ test('what no release refers to goes after a day, unless it is uploaded again', 
   await runJob(kit.app, 'sweep_packages')
   assert.deepEqual((await blobsOf(kit)).map((b) => b.state).sort(), ['removing', 'stored'])
   // The same content is stored again during its removal, under another name.
-  const again = await draft(kit, '2.0.0')
+  const again = await draftRelease(kit, '2.0.0')
   ahead += 2 * 3_600_000
   assert.equal(await runJob(kit.app, 'sweep_packages'), 1)
   assert.deepEqual(
@@ -237,7 +237,7 @@ test('what no release refers to goes after a day, unless it is uploaded again', 
 test('a content that a package takes up while the job looks for what nobody uses stays', async (t) => {
   let ahead = 0
   const kit = await startKit(t, { now: () => new Date(Date.now() + ahead) })
-  const { params } = await draft(kit, '1.0.0')
+  const { params } = await draftRelease(kit, '1.0.0')
   await kit.admin.deleteRelease(params)
   const release_id = await newDraft(kit, '2.0.0')
   ahead = 25 * 3_600_000

@@ -5,11 +5,11 @@ import fc from 'fast-check'
 import { configureKept } from '../../src/db/kept.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { enrollRaw } from '../support/actors/devices.ts'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { refused } from '../support/clients/answers.ts'
-import { ask, connectOwner, count } from '../support/database/owner-connection.ts'
+import { connectOwner, countRows, queryValue } from '../support/database/owner-connection.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { forget, settle } from '../support/domain/retention.ts'
+import { endWaitingPeriods, runRetention } from '../support/domain/retention.ts'
 
 const hourMs = 3_600_000
 const usageOf = (kit: Kit, query: { from?: string; to?: string; step?: 'hour' | 'day' } = {}) =>
@@ -19,7 +19,7 @@ test('metering reports that are replayed, reordered and late: usage is equal to 
   const kit = await startKit(t, { replicas: 2 })
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const devices = await times(2, (i) => enrollRaw(kit, token, `d${i}`))
-  const gateways = [await withGateway(kit, 'g1'), await withGateway(kit, 'g2')]
+  const gateways = [await makeGateway(kit, 'g1'), await makeGateway(kit, 'g2')]
   const sessions = gateways.map(() => devices.map(() => encodeId('vpn_session', crypto.randomUUID())))
   // Reports of the last two days, of a minute each, with distinguishable bytes.
   const start = Math.floor(Date.now() / hourMs) * hourMs - 48 * hourMs
@@ -91,7 +91,7 @@ test('usage of tenants of one deployment', async (t) => {
   })
 
   await t.test('what is refused is not counted', async () => {
-    const { client } = await withGateway(kit)
+    const { client } = await makeGateway(kit)
     const at = new Date().toISOString()
     const answer = await client.metering({
       body: {
@@ -181,18 +181,18 @@ test('a tenant erases nothing of what it is limited and billed by: that goes by 
       insert into usage_levels select '${kit.tenant}', 'users', date_trunc('hour', ${hour}), 1, 1;
       insert into audit_counts select '${kit.tenant}', date_trunc('hour', ${hour}), 'device.enrolled', 'success', 1`)
   const left = async () => {
-    await forget(kit)
+    await runRetention(kit)
     const old: number[] = []
     for (const table of ['usage_traffic', 'usage_levels', 'audit_counts'])
-      old.push(await count(owner, table, `hour < now() - interval '8 days'`))
+      old.push(await countRows(owner, table, `hour < now() - interval '8 days'`))
     return old
   }
   await changeRetention(kit.admin, { metering: 7 })
-  await settle(owner)
+  await endWaitingPeriods(owner)
   assert.deepEqual(await left(), [2, 2, 0])
 
   await configureKept(kit.databaseUrl, { ...standard, metering: 7 })
-  const beginsAt = (moment: string) => ask<Date>(owner, 'select usage_begins($1) as value', [moment])
+  const beginsAt = (moment: string) => queryValue<Date>(owner, 'select usage_begins($1) as value', [moment])
   assert.equal((await beginsAt('2026-03-20T12:00:00Z')).toISOString(), '2026-03-01T00:00:00.000Z', 'the running month')
   assert.equal((await beginsAt('2026-03-03T12:00:00Z')).toISOString(), '2026-02-24T12:00:00.000Z')
 })

@@ -9,7 +9,7 @@ import { scimWith } from '../support/clients/scim-client.ts'
 import { withClient } from '../support/database/test-database.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { person, push, snapshotOf, userOf } from '../support/providers/directory-snapshots.ts'
+import { directoryUser, pushSnapshot, snapshotOf, userOf } from '../support/providers/directory-snapshots.ts'
 
 /** Every way in which a user is deleted. A directory that names a user no more suspends them for 30 days first. */
 const ways: Readonly<Record<string, { make: (kit: Kit) => Promise<string>; remove: Remove }>> = {
@@ -28,11 +28,11 @@ const ways: Readonly<Record<string, { make: (kit: Kit) => Promise<string>; remov
   },
   'absent from a snapshot for 30 days': {
     make: async (kit) => {
-      await push(kit.admin, snapshotOf([person(1), person(2)]))
-      return (await userOf(kit, person(1)))!.user_id
+      await pushSnapshot(kit.admin, snapshotOf([directoryUser(1), directoryUser(2)]))
+      return (await userOf(kit, directoryUser(1)))!.user_id
     },
     remove: async (kit, _, clock) => {
-      await push(kit.admin, snapshotOf([person(2)], [], { full: true }))
+      await pushSnapshot(kit.admin, snapshotOf([directoryUser(2)], [], { full: true }))
       clock.advance(31 * 86_400)
       assert.equal(await runJob(kit.app, 'delete_absent_users'), 1)
     },

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ApiError } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { makeUser } from '../support/actors/people.ts'
-import { count, refused } from '../support/clients/answers.ts'
+import { countOf, refused } from '../support/clients/answers.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 
@@ -36,7 +36,7 @@ test('a user lives through create, update, suspend, reactivate and delete, each 
   for (const operation of ['suspend', 'reactivate', 'delete'] as const) {
     const all = await times(8, () => admin.changeUser({ body: { operation, user_id, reason: 'test' } }))
     assert.equal(
-      count(
+      countOf(
         all.map((a) => a.changed),
         true,
       ),

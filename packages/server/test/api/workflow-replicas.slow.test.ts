@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { enroll } from '../support/actors/devices.ts'
-import { newWireguardKey, withGateway } from '../support/actors/gateways.ts'
+import { makeGateway, newWireguardKey } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
 import { refused } from '../support/clients/answers.ts'
 import { holdTable } from '../support/database/table-lock.ts'
@@ -10,7 +10,14 @@ import { createClock, runJob, startKit, times } from '../support/deployment/depl
 import { until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { publish, rule } from '../support/domain/policy.ts'
-import { drive, ended, leave, lockDevice, newRecipient, withSlowGateway } from '../support/domain/workflow-runs.ts'
+import {
+  abandonRuns,
+  driveWorkflows,
+  lockDevice,
+  makeSlowGateway,
+  newRecipient,
+  untilRunEnds,
+} from '../support/domain/workflow-runs.ts'
 
 test('what a replica left is gone on with by one of two, and nothing is made twice', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -18,9 +25,9 @@ test('what a replica left is gone on with by one of two, and nothing is made twi
   await publish(kit, [rule('second', { any: true })])
   const { run } = await kit.admin.runWorkflow({ body: { workflow: 'rollback_policy' } })
   assert.equal(run.status, 'succeeded')
-  await leave(kit)
-  await drive(kit, 10)
-  const done = await ended(kit, run.workflow_run_id)
+  await abandonRuns(kit)
+  await driveWorkflows(kit, 10)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.status, 'succeeded', JSON.stringify(done.steps))
   assert.deepEqual([done.steps[0]?.attempts, done.steps[0]?.result], [2, { made_before: true }])
   assert.equal((await eventsOf(kit, 'policy.published')).length, 3, 'two by hand, one by the run')
@@ -29,12 +36,12 @@ test('what a replica left is gone on with by one of two, and nothing is made twi
 
 test('a replica that stops lets a run go between two steps, and another goes on with it', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const { pool } = await withGateway(kit, 'g1', 'pool')
+  const { pool } = await makeGateway(kit, 'g1', 'pool')
   for (const name of ['g2', 'g3'])
     await kit.admin.createGateway({ params: { pool_id: pool.pool_id }, body: { name, public_key: newWireguardKey() } })
   const params = { pool_id: pool.pool_id, recipient: newRecipient().recipient }
   const { run } = await kit.admin.runWorkflow({ body: { workflow: 'rotate_gateway_secrets', params } })
-  await leave(kit)
+  await abandonRuns(kit)
   const held = await holdTable(kit, 'gateway_secrets')
   const { app, stop } = kit.replicas[1]!
   await runJob(app, 'drive_workflows')
@@ -49,7 +56,7 @@ test('a replica that stops lets a run go between two steps, and another goes on 
     ['succeeded', 'pending', 'pending'],
   )
   await runJob(kit.app, 'drive_workflows')
-  assert.equal((await ended(kit, run.workflow_run_id)).status, 'succeeded')
+  assert.equal((await untilRunEnds(kit, run.workflow_run_id)).status, 'succeeded')
 })
 
 test('a replica whose clock is ten minutes ahead takes no run away from who carries it out', async (t) => {
@@ -88,9 +95,9 @@ test('a suspension of devices that was found made is taken back of those that it
   assert.equal(planned.steps[0]?.affects_count, 2)
   await suspend(off.id)
   const { run } = await kit.admin.runWorkflow({ body: { workflow: 'expire_stale_devices' } })
-  await leave(kit)
-  await drive(kit, 1)
-  const done = await ended(kit, run.workflow_run_id)
+  await abandonRuns(kit)
+  await driveWorkflows(kit, 1)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.steps[0]?.result.made_before, true)
   const params = { workflow_run_id: run.workflow_run_id! }
   const undone = await kit.admin.changeWorkflowRun({ params, body: { operation: 'undo' } })
@@ -106,9 +113,9 @@ test('what was made is found, with how to take it back', async (t) => {
     body: { playbook: 'lost_device', params: { device_id: device.id, revoke: false } },
   })
   const lock_id = run.steps[0]?.result.lock_id
-  await leave(kit)
-  await drive(kit, 10)
-  const done = await ended(kit, run.workflow_run_id)
+  await abandonRuns(kit)
+  await driveWorkflows(kit, 10)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.deepEqual(done.steps[0]?.result, { changed: true, lock_id, made_before: true })
   assert.equal((await eventsOf(kit, 'lock.set')).length, 1)
   const undone = await kit.admin.changePlaybookRun({
@@ -128,9 +135,9 @@ test('nothing goes on in a tenant that was suspended', async (t) => {
   const tenant_id = encodeId('tenant', tenant)
   await kit.admin.changeTenant({ body: { operation: 'suspend', tenant_id } })
   await kit.heard()
-  await leave(kit, tenant)
+  await abandonRuns(kit, tenant)
   await kit.db.inTenant(tenant, (tx) => tx.deleteFrom('idempotency_keys').where('tenant_id', '=', tenant).execute())
-  await drive(kit, 1)
+  await driveWorkflows(kit, 1)
   const steps = () =>
     kit.db.inTenant(tenant, (tx) =>
       tx.selectFrom('workflow_steps').select('error').where('tenant_id', '=', tenant).where('step', '=', 1).execute(),
@@ -173,7 +180,7 @@ test('twenty at once ask for the same: it is done once', async (t) => {
 
 test('runs that wait for a gateway keep nobody from acting', async (t) => {
   const kit = await startKit(t)
-  const gateway = await withSlowGateway(kit)
+  const gateway = await makeSlowGateway(kit)
   const devices = await times(6, (i) => enroll(kit, `device ${i}`))
   const running = Promise.all(devices.map(({ id }) => lockDevice(kit, id)))
   await until(async () => (await kit.admin.listLocks()).items.length === devices.length, 'all are locked')

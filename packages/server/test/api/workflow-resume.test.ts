@@ -7,7 +7,7 @@ import { startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { publish, rule } from '../support/domain/policy.ts'
-import { drive, ended, leave } from '../support/domain/workflow-runs.ts'
+import { abandonRuns, driveWorkflows, untilRunEnds } from '../support/domain/workflow-runs.ts'
 
 test('what a step did is found on record and not done again, whatever became of it since', async (t) => {
   const kit = await startKit(t)
@@ -17,9 +17,9 @@ test('what a step did is found on record and not done again, whatever became of 
   })
   const lock_id = String(run.steps[0]?.result.lock_id)
   await kit.admin.releaseLock({ params: { lock_id }, body: { reason: 'it was on the desk' } })
-  await leave(kit)
-  await drive(kit, 1)
-  const done = await ended(kit, run.workflow_run_id)
+  await abandonRuns(kit)
+  await driveWorkflows(kit, 1)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.deepEqual(done.steps[0]?.result, { changed: true, lock_id, made_before: true })
   assert.deepEqual((await kit.admin.listLocks()).items, [], 'whoever released it is not overruled')
 })
@@ -36,12 +36,12 @@ test('a promotion ends no canary but the one that it was planned for', async (t)
   assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
   // As if the step came after another canary.
   await canary('third')
-  await leave(kit)
+  await abandonRuns(kit)
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
   )
-  await drive(kit, 1)
-  const done = await ended(kit, run.workflow_run_id)
+  await driveWorkflows(kit, 1)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.status, 'failed')
   assert.match(done.steps[0]?.error ?? '', /canary version 4 is under way/)
 })
@@ -59,12 +59,12 @@ test('a run goes on as whoever asked for it, and only with what they may do by t
   const [lock] = (await kit.admin.listLocks()).items
   await kit.admin.releaseLock({ params: { lock_id: lock!.lock_id }, body: {} })
   await kit.admin.revokeApiKey({ params: { key_id: api_key.key_id }, body: {} })
-  await leave(kit)
+  await abandonRuns(kit)
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
   )
-  await drive(kit, 1)
-  const done = await ended(kit, run.workflow_run_id)
+  await driveWorkflows(kit, 1)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.status, 'failed')
   assert.match(done.steps[0]?.error ?? '', /may do nothing any more/)
   assert.deepEqual((await kit.admin.listLocks()).items, [])
@@ -108,12 +108,12 @@ test('what failed is tried again when somebody says so, and only that', async (t
   const lock_id = String(begun.run.steps[0]?.result.lock_id)
   await kit.admin.releaseLock({ params: { lock_id }, body: {} })
   await kit.admin.grantRole({ body: { user_id: chief, role: 'tenant_admin' } })
-  await leave(kit)
+  await abandonRuns(kit)
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
   )
-  await drive(kit, 1)
-  const run = await ended(kit, begun.run.workflow_run_id)
+  await driveWorkflows(kit, 1)
+  const run = await untilRunEnds(kit, begun.run.workflow_run_id)
   assert.deepEqual(
     run.steps.map((s) => s.status),
     ['failed', 'failed', 'succeeded'],

@@ -12,7 +12,7 @@ import { connectFeed } from '../../src/replication/feed-connection.ts'
 import { enrollRaw, type RawDevice } from '../support/actors/devices.ts'
 import { bearer, call, operation } from '../support/clients/api-calls.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
-import { everyEvent } from '../support/domain/audit-events.ts'
+import { allEventsSql } from '../support/domain/audit-events.ts'
 
 test('small things that were wrong once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -51,7 +51,7 @@ test('small things that were wrong once', async (t) => {
       assert.equal(status, 404)
       const id = String(headers['x-request-id'])
       const used = await one<string>(
-        `select count(*) from ${everyEvent} as e where kind = 'api_key.used' and request_id = '${id}'`,
+        `select count(*) from ${allEventsSql} as e where kind = 'api_key.used' and request_id = '${id}'`,
       )
       assert.equal(used, '1')
     }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { enrollRaw } from '../support/actors/devices.ts'
 import { bearer, call, operation } from '../support/clients/api-calls.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
-import { promptly } from '../support/deployment/wait-until.ts'
+import { deliveryLimitMs } from '../support/deployment/wait-until.ts'
 import { watchBackends } from './backends.ts'
 
 test('a replica that is asked to stop is not ready at once, serves on, answers who waits, and then closes', async (t) => {
@@ -56,6 +56,6 @@ test('a replica whose writes fail is soon not ready, and is again when they succ
   assert.equal((await call(kit, operation('listUsers'), bearer(kit.adminKey))).status, 200, 'reads go on')
   await backends.client.query('rollback')
   const found = await until(200)
-  assert.ok(lost < promptly && found < promptly, `${lost} ms, ${found} ms`)
+  assert.ok(lost < deliveryLimitMs && found < deliveryLimitMs, `${lost} ms, ${found} ms`)
   console.log(`# writes fail: not ready after ${lost} ms, ready again ${found} ms after they succeed`)
 })

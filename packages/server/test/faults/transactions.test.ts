@@ -7,13 +7,13 @@ import pg from 'pg'
 import { connectDatabase, foreground, UnknownOutcome } from '../../src/db/database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { enroll, enrollRaw } from '../support/actors/devices.ts'
-import { newSession, report, withGateway } from '../support/actors/gateways.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
 import { refused } from '../support/clients/answers.ts'
-import { bearer, type Caller, call, operation, type Raw } from '../support/clients/api-calls.ts'
+import { type ApiAnswer, bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
 import { createNetwork, type Network } from '../support/database/network-faults.ts'
 import { type Kit, type Replica, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { everyEvent } from '../support/domain/audit-events.ts'
+import { allEventsSql } from '../support/domain/audit-events.ts'
 import { watchBackends } from './backends.ts'
 
 /** Longest time a request may wait, in ms; the slack is for a busy machine. */
@@ -40,7 +40,7 @@ async function startDisturbed(t: Parameters<typeof startKit>[0], config: { datab
   return { kit, network: network!, admin: bearer(kit.adminKey), second: kit.replicas[1] as Replica }
 }
 
-const timed = async (ask: () => Promise<Raw>) => {
+const timed = async (ask: () => Promise<ApiAnswer>) => {
   const start = performance.now()
   const answer = await ask()
   return { ...answer, took: performance.now() - start }
@@ -56,7 +56,7 @@ const isSuspended = async (kit: Kit, user: string) => {
       .where('subject', '=', id)
       .where('kind', '=', 'user')
       .execute()
-    const { rows: events } = await sql<{ outcome: string }>`select outcome from ${sql.raw(everyEvent)} as e
+    const { rows: events } = await sql<{ outcome: string }>`select outcome from ${sql.raw(allEventsSql)} as e
       where kind = 'user.changed' and target_id = ${user}`.execute(tx)
     return {
       suspended: row.status === 'suspended',
@@ -98,10 +98,10 @@ test('a change that stalls between its statements is undone whole, and can be ma
 
 test('a report of a gateway that stalls is answered as soon as any other request, and counts once', async (t) => {
   const { kit, network } = await startDisturbed(t)
-  const { client } = await withGateway(kit)
+  const { client } = await makeGateway(kit)
   const device = await enroll(kit, 'laptop')
-  const session_id = newSession()
-  const body = report([{ session_id, device_id: device.id, state: 'active', rx_bytes: 10, tx_bytes: 1 }])
+  const session_id = newVpnSessionId()
+  const body = meteringReport([{ session_id, device_id: device.id, state: 'active', rx_bytes: 10, tx_bytes: 1 }])
   network.holdAt('insert into "metering_reports"')
   const start = performance.now()
   await assert.rejects(client.metering({ body }), refused(500))

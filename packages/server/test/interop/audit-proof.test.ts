@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fillRecord } from '../support/database/audit-log.ts'
+import { fillAuditLog } from '../support/database/audit-log.ts'
 import { runJob, startKit } from '../support/deployment/deployment.ts'
 import { askPython, without } from './tools.ts'
 
@@ -19,7 +19,7 @@ test('a program that was written by docs/audit.md alone comes to the same chain,
   const kit = await startKit(t)
   for (const more of [3, 300]) {
     await kit.admin.generateToken({ body: { name: `Größe "${more}" 🔒` } })
-    await fillRecord(kit, more)
+    await fillAuditLog(kit, more)
     await kit.admin.listAuditEvents()
     await runJob(kit.app, 'checkpoint_audit')
   }

@@ -5,7 +5,7 @@ import type { SignerPurpose } from '@holdfast/contract/vocabulary'
 import { verifyChain } from '@holdfast/crypto'
 import { newCsr } from '../support/actors/certificate-requests.ts'
 import { enroll } from '../support/actors/devices.ts'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { refused } from '../support/clients/answers.ts'
 import { holdTable } from '../support/database/table-lock.ts'
 import { withClient } from '../support/database/test-database.ts'
@@ -77,7 +77,7 @@ test('every signature is made in the token', { skip }, async (t) => {
   kit.after(hsm.end)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const { secret } = await withGateway(kit)
+  const { secret } = await makeGateway(kit)
   const gateway = kit.clientFor(secret)
   const issued = await device.client.issueSpc({ body: { csr: await newCsr() } })
   const { anchors, jwks } = await kit.admin.trustAnchors()

@@ -5,7 +5,7 @@ import { changeIdentityProvider } from '@holdfast/sdk'
 import { openBrowser } from '../support/clients/browser.ts'
 import { send } from '../support/clients/raw-http.ts'
 import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
-import { whoIs } from '../support/providers/oidc-sign-in.ts'
+import { signedInAs } from '../support/providers/oidc-sign-in.ts'
 import { prepareLemonldap } from './lemonldap.ts'
 import { openProviderBrowser } from './person.ts'
 import { startSamlMachines } from './saml-machines.ts'
@@ -50,7 +50,7 @@ test('people of LemonLDAP::NG sign in by SAML, and enroll devices of their own',
     const { browser, at, text, bring } = await away(...who)
     assert.equal(at.href, acsUrl, text)
     const { status } = await bring()
-    return { status, who: await whoIs(kit, browser.cookies.get('holdfast_session')), bring }
+    return { status, who: await signedInAs(kit, browser.cookies.get('holdfast_session')), bring }
   }
   const reason = async () => {
     const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit: 1 } })).items

@@ -4,11 +4,11 @@ import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { entryPermissions } from '@holdfast/contract/endpoint'
 import { credentialKinds, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { mintToken } from '@holdfast/crypto'
-import { createWorld, speaking } from '../support/actors/all-callers.ts'
+import { callerFor, createAllCallers } from '../support/actors/all-callers.ts'
 import { refusalIn } from '../support/clients/answers.ts'
-import { bearer, type Caller, call, operation, type Raw } from '../support/clients/api-calls.ts'
+import { type ApiAnswer, bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
 import { adminPassword, type Kit, startKit } from '../support/deployment/deployment.ts'
-import { fill } from '../support/domain/example-requests.ts'
+import { fillPath } from '../support/domain/example-requests.ts'
 
 type Event = Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'][number]
 /** All audit events, by the request that caused them. */
@@ -28,7 +28,7 @@ const writes = operations.filter(([, e]) => e.method !== 'GET')
 
 test('what is on record', async (t) => {
   const kit = await startKit(t)
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
 
   await t.test('no secret reaches an event or a log line', async () => {
     await call(kit, operation('login'), null, { username: 'admin', password: 'wrong password of mine' })
@@ -77,16 +77,16 @@ test('what is on record', async (t) => {
   await t.test(
     'every write that is refused leaves a refusal that names it, and no event of what did not happen',
     async () => {
-      const answers: { name: string; audit: Endpoint['audit']; answer: Raw }[] = []
+      const answers: { name: string; audit: Endpoint['audit']; answer: ApiAnswer }[] = []
       for (const [name, e] of writes) {
         if (e.access.by === 'anyone') continue
-        const path = fill(e.path, world.own.ids)
+        const path = fillPath(e.path, world.own.ids)
         const wrongKind = (['device', 'gateway', 'api_key'] as const).find(
           (k) => e.access.by !== 'anyone' && !e.access.by.includes(k),
         )
         const refusals = [
           ...(wrongKind ? [await call(kit, { method: e.method, path }, world.callers[wrongKind], {})] : []),
-          await call(kit, { method: e.method, path }, speaking(e, world.own, world.callers[e.access.by[0]]), {
+          await call(kit, { method: e.method, path }, callerFor(e, world.own, world.callers[e.access.by[0]]), {
             no_such_field: 1,
           }),
         ]
@@ -109,7 +109,7 @@ test('what is on record', async (t) => {
   )
 
   await t.test('every read that is refused leaves a refusal that names it', async () => {
-    const answers: { name: string; what: string; answer: Raw }[] = []
+    const answers: { name: string; what: string; answer: ApiAnswer }[] = []
     const refuse = async (
       name: Operation,
       what: string,
@@ -118,7 +118,11 @@ test('what is on record', async (t) => {
       ids: Record<string, string> = world.own.ids,
     ) => {
       const { method, path } = operation(name)
-      answers.push({ name, what, answer: await call(kit, { method, path: fill(path, ids) }, caller, undefined, query) })
+      answers.push({
+        name,
+        what,
+        answer: await call(kit, { method, path: fillPath(path, ids) }, caller, undefined, query),
+      })
     }
     for (const [name, e] of reads) {
       if (e.access.by === 'anyone') {
@@ -126,7 +130,7 @@ test('what is on record', async (t) => {
         continue
       }
       const { by } = e.access
-      const right = speaking(e, world.own, world.callers[by.includes('api_key') ? 'api_key' : by[0]])
+      const right = callerFor(e, world.own, world.callers[by.includes('api_key') ? 'api_key' : by[0]])
       const wrongKind = credentialKinds.find((kind) => !by.includes(kind))
       if (wrongKind) await refuse(name, 'wrong kind', world.callers[wrongKind])
       const weak = roleNames.find((role) => entryPermissions(e)?.every((p) => !has(role, p)))

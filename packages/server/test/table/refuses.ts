@@ -5,11 +5,11 @@ import { entryPermissions } from '@holdfast/contract/endpoint'
 import { exampleId, nounOfId } from '@holdfast/contract/schema'
 import { credentialKinds, type Noun, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { createWorld, speaking } from '../support/actors/all-callers.ts'
+import { callerFor, createAllCallers } from '../support/actors/all-callers.ts'
 import { refusalIn } from '../support/clients/answers.ts'
 import { type Caller, call } from '../support/clients/api-calls.ts'
 import { startKit } from '../support/deployment/deployment.ts'
-import { exampleBody, exampleQuery, fill } from '../support/domain/example-requests.ts'
+import { exampleBody, exampleQuery, fillPath } from '../support/domain/example-requests.ts'
 
 const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 const guarded = operations.filter(([, e]) => e.access.by !== 'anyone')
@@ -32,7 +32,7 @@ function chosen<R extends readonly string[], C>(wrongFor: (requirement: R) => re
 /** Sends to every route what it must refuse. `everyCaller` tries every wrong caller at every route. */
 export async function refuseWrongCallers(t: TestContext, { everyCaller }: { everyCaller: boolean }): Promise<void> {
   const kit = await startKit(t)
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
   const wrong: string[] = []
   const expect = async (
     what: string,
@@ -45,7 +45,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
   ) => {
     const answer = await call(
       kit,
-      { ...e, path: fill(e.path, world.own.ids) },
+      { ...e, path: fillPath(e.path, world.own.ids) },
       caller,
       e.method === 'GET' ? undefined : body,
       query,
@@ -139,14 +139,14 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
       const { by } = e.access
       // A platform role may look into every tenant.
       if (e.path.includes('{tenant_id}')) return tenantAdmin
-      return speaking(e, world.own, world.callers[by === 'anyone' || by.includes('api_key') ? 'api_key' : by[0]])
+      return callerFor(e, world.own, world.callers[by === 'anyone' || by.includes('api_key') ? 'api_key' : by[0]])
     }
     for (const [name, e] of withIds) {
       const body = exampleBody(name, world.own.ids)
       const answers = []
       for (const ids of [world.others.ids, inventedIds(), brokenIds()])
         answers.push(
-          await call(kit, { method: e.method, path: fill(e.path, ids) }, callerOf(e), body, exampleQuery(name)),
+          await call(kit, { method: e.method, path: fillPath(e.path, ids) }, callerOf(e), body, exampleQuery(name)),
         )
       const bodies = new Set(answers.map((a) => `${a.status} ${a.json.error} ${a.json.detail}`))
       if (bodies.size !== 1 || answers[0]!.status !== 404)
@@ -168,7 +168,13 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
           const ask = (id: string) => {
             const others = new URLSearchParams(neededBeside(name, world.own.ids))
             others.set(field, id)
-            return call(kit, { ...e, path: fill(e.path, world.own.ids) }, world.callers[kind], undefined, `?${others}`)
+            return call(
+              kit,
+              { ...e, path: fillPath(e.path, world.own.ids) },
+              world.callers[kind],
+              undefined,
+              `?${others}`,
+            )
           }
           const other = encodeId(noun === 'notification' ? 'user' : 'notification', crypto.randomUUID())
           for (const malformed of ['x', '', other, exampleId(noun).toUpperCase(), `${exampleId(noun)}0`]) {
@@ -204,7 +210,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
         if (e.method !== 'GET' || !items || e.protocol || e.access.by === 'anyone') continue
         const kind = credentialKinds.find((k) => e.access.by.includes(k) && k !== 'session') ?? 'session'
         const ask = (query: Record<string, string>) => {
-          const path = fill(e.path, world.own.ids)
+          const path = fillPath(e.path, world.own.ids)
           const all = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(exampleQuery(name))), ...query })
           return call(kit, { ...e, path }, world.callers[kind], undefined, `?${all}`)
         }

@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { createAuthenticator } from '../support/actors/people.ts'
-import { populate } from '../support/actors/sample-objects.ts'
+import { makeSampleObjects } from '../support/actors/sample-objects.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
 test('without its tenant condition no query sees, changes or adds a row of another tenant', async (t) => {
   const kit = await startKit(t)
-  await populate(kit, kit.admin, ['device_id'])
+  await makeSampleObjects(kit, kit.admin, ['device_id'])
   const other = await kit.newTenant()
   const theirs = await kit.as('tenant_admin', other)
-  const { user_id } = (await populate(kit, theirs)).ids
+  const { user_id } = (await makeSampleObjects(kit, theirs)).ids
   const { secret } = await theirs.enrollTotp({ body: { user_id } })
   await theirs.verifyTotp({ body: { user_id, code: createAuthenticator(secret).code() } })
   await theirs.grantRole({ body: { user_id, role: 'viewer' } })

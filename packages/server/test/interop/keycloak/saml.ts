@@ -4,7 +4,7 @@ import { changeIdentityProvider } from '@holdfast/sdk'
 import { openBrowser } from '../../support/clients/browser.ts'
 import { send } from '../../support/clients/raw-http.ts'
 import { loopbackAllowed, startKit } from '../../support/deployment/deployment.ts'
-import { whoIs } from '../../support/providers/oidc-sign-in.ts'
+import { signedInAs } from '../../support/providers/oidc-sign-in.ts'
 import { openProviderBrowser } from '../person.ts'
 import { textOf } from './federated.ts'
 import { makeRealm, newRealmName, passwordOf } from './realm.ts'
@@ -57,7 +57,7 @@ export async function signInBySaml(t: TestContext, keycloak: Keycloak) {
     const { browser, at, text, bring } = await away(username)
     assert.equal(at.href, acs_url, `Keycloak keeps ${username}: ${textOf(text)}`)
     const answer = await bring()
-    return { answer, bring, who: await whoIs(kit, browser.cookies.get('holdfast_session')) }
+    return { answer, bring, who: await signedInAs(kit, browser.cookies.get('holdfast_session')) }
   }
   const reason = async () => {
     const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit: 1 } })).items

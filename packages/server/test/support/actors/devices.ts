@@ -2,14 +2,14 @@ import { contract } from '@holdfast/contract'
 import { createProof, generateKey, type PrivateJwk } from '@holdfast/crypto'
 import { createClient, createSender, type DirectoryPool } from '@holdfast/sdk'
 import { payloadOf } from '../clients/answers.ts'
-import type { Caller, Reached } from '../clients/api-calls.ts'
+import type { ApiTarget, Caller } from '../clients/api-calls.ts'
 import { call, deviceCaller } from '../clients/api-calls.ts'
 import type { Kit, Replica } from '../deployment/deployment.ts'
 
 export type RawDevice = { id: string; credential: string; key: PrivateJwk; caller: Caller }
 
 /** Enrolls a device with a fresh key, without the SDK. */
-export async function enrollRaw(kit: Reached, token: string, name = 'laptop'): Promise<RawDevice> {
+export async function enrollRaw(kit: ApiTarget, token: string, name = 'laptop'): Promise<RawDevice> {
   const { privateJwk } = generateKey('ES256')
   const answer = await call(kit, contract.enroll, deviceCaller(token, privateJwk), {
     device: { name, platform: 'linux' },
@@ -77,11 +77,11 @@ export async function enroll(
 }
 
 /** Requests the challenge that begins an enrollment through an identity provider. */
-export const challengeFrom = async (kit: Reached, caller: Caller): Promise<string> =>
+export const requestChallenge = async (kit: ApiTarget, caller: Caller): Promise<string> =>
   String((await call(kit, contract.listEnrollmentProviders, caller)).json.challenge)
 
 /** Enrolls a device on one of the channels. */
-export async function deviceOn(kit: Kit, name: string, channel: 'auto' | 'canary' | 'stable' = 'auto') {
+export async function enrollOnChannel(kit: Kit, name: string, channel: 'auto' | 'canary' | 'stable' = 'auto') {
   const device = await enroll(kit, name)
   if (channel !== 'auto')
     await kit.admin.changeDevice({

@@ -13,7 +13,7 @@ function generateTunnelKey(): Buffer {
   return bytes
 }
 
-export async function withGateway(kit: Kit, name = 'g1', poolName = `pool of ${name}`) {
+export async function makeGateway(kit: Kit, name = 'g1', poolName = `pool of ${name}`) {
   const pool = await kit.admin.createGatewayPool({ body: { name: poolName, region } })
   const { gateway, secret } = await kit.admin.createGateway({
     params: { pool_id: pool.pool_id },
@@ -22,7 +22,7 @@ export async function withGateway(kit: Kit, name = 'g1', poolName = `pool of ${n
   return { pool, gateway, secret, client: kit.clientFor(secret) }
 }
 
-export const open = (
+export const gatewayAgent = (
   kit: Kit,
   { gateway, secret }: { gateway: { gateway_id: string }; secret: string },
   now = () => new Date(),
@@ -38,7 +38,7 @@ export const open = (
   })
 
 let sequence = 0
-export const report = (samples: object[], more: object = {}) => {
+export const meteringReport = (samples: object[], more: object = {}) => {
   const end = Date.now()
   return {
     report_id: newUuid(),
@@ -56,4 +56,4 @@ export const report = (samples: object[], more: object = {}) => {
     ...more,
   }
 }
-export const newSession = () => encodeId('vpn_session', newUuid())
+export const newVpnSessionId = () => encodeId('vpn_session', newUuid())

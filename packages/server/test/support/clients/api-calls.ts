@@ -3,7 +3,7 @@ import { createProof, type PrivateJwk } from '@holdfast/crypto'
 import { request } from 'undici'
 import type { Kit } from '../deployment/deployment.ts'
 
-export type Raw = {
+export type ApiAnswer = {
   status: number
   headers: Record<string, string | string[] | undefined>
   text: string
@@ -17,16 +17,16 @@ export const bearer =
   () => ({ authorization: `Bearer ${token}` })
 
 /** The target of a request: the public URL, reached through one replica. */
-export type Reached = Pick<Kit, 'publicUrl' | 'dispatcher'>
+export type ApiTarget = Pick<Kit, 'publicUrl' | 'dispatcher'>
 
 /** Sends a request as given to the public URL of a kit. */
-export async function send(
-  kit: Reached,
+export async function sendToKit(
+  kit: ApiTarget,
   method: string,
   path: string,
   headers: Record<string, string>,
   body?: string | Buffer,
-): Promise<Raw> {
+): Promise<ApiAnswer> {
   const response = await request(kit.publicUrl + path, {
     method: method as 'GET',
     headers,
@@ -43,16 +43,16 @@ export async function send(
 }
 
 export const call = (
-  kit: Reached,
+  kit: ApiTarget,
   e: { method: string; path: string },
   caller: Caller | null,
   body?: unknown,
   query = '',
-): Promise<Raw> => {
+): Promise<ApiAnswer> => {
   const url = kit.publicUrl + e.path
   const type = body instanceof Uint8Array ? 'application/octet-stream' : 'application/json'
   const json = body === undefined ? {} : { 'content-type': type }
-  return send(
+  return sendToKit(
     kit,
     e.method,
     e.path + query,

@@ -1,7 +1,7 @@
-import { ask, type Owner } from './owner-connection.ts'
+import { type OwnerConnection, queryValue } from './owner-connection.ts'
 
 /** Inserts rows that are this many days old, and the partition of their month. */
-export async function addTelemetry(owner: Owner, tenant: string, daysAgo: number, rows: number) {
+export async function addTelemetry(owner: OwnerConnection, tenant: string, daysAgo: number, rows: number) {
   await owner.query(`call ensure_partitions(now() - make_interval(days => ${daysAgo}))`)
   await owner.query(
     `insert into telemetry_events (tenant_id, at, device_id, event_id, kind)
@@ -12,7 +12,7 @@ export async function addTelemetry(owner: Owner, tenant: string, daysAgo: number
 }
 
 /** Inserts ended sessions of every user. */
-export const addEndedSessions = (owner: Owner, daysAgo: number, each: number) =>
+export const addEndedSessions = (owner: OwnerConnection, daysAgo: number, each: number) =>
   owner.query(`insert into admin_sessions (tenant_id, session_id, user_id, secret_digest, auth_method, started_at,
       last_seen_at, idle_seconds, expires_at, ended_at, end_reason)
     select u.tenant_id, gen_random_uuid(), u.user_id, decode(md5(u.user_id::text || i), 'hex'), 'password',
@@ -20,7 +20,7 @@ export const addEndedSessions = (owner: Owner, daysAgo: number, each: number) =>
     from users u, generate_series(1, ${each}) as i`)
 
 /** Adds this number of events with sequence numbers to the existing ones. */
-export async function addEvents(owner: Owner, tenant: string, rows: number) {
+export async function addEvents(owner: OwnerConnection, tenant: string, rows: number) {
   await owner.query(
     `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, record)
      select $1, gen_random_uuid(), now(), 'user.changed', 'success', canonical_json(jsonb_build_object('n', i))
@@ -28,11 +28,11 @@ export async function addEvents(owner: Owner, tenant: string, rows: number) {
     [tenant, rows],
   )
   await owner.query(`select set_config('holdfast.tenant', $1, false)`, [tenant])
-  while ((await ask(owner, 'select sequence_audit(5000) as value')) !== 0);
+  while ((await queryValue(owner, 'select sequence_audit(5000) as value')) !== 0);
 }
 
 /** Makes the sequence numbers of matching events look as if assigned long ago. */
-export async function ageRecord(owner: Owner, condition: string, by = '400 days') {
+export async function ageAuditLog(owner: OwnerConnection, condition: string, by = '400 days') {
   await owner.query('set session_replication_role = replica')
   await owner.query(`update audit_log set sequenced_at = now() - interval '${by}' where ${condition}`)
   await owner.query('set session_replication_role = default')

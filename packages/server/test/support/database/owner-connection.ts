@@ -10,10 +10,10 @@ export async function connectOwner(kit: Kit) {
   return client
 }
 
-export type Owner = Awaited<ReturnType<typeof connectOwner>>
+export type OwnerConnection = Awaited<ReturnType<typeof connectOwner>>
 
-export const ask = async <T>(owner: Owner, text: string, values: unknown[] = []): Promise<T> =>
+export const queryValue = async <T>(owner: OwnerConnection, text: string, values: unknown[] = []): Promise<T> =>
   (await owner.query(text, values)).rows[0]?.value as T
 
-export const count = (owner: Owner, table: string, condition = 'true') =>
-  ask<number>(owner, `select count(*)::int as value from ${table} where ${condition}`)
+export const countRows = (owner: OwnerConnection, table: string, condition = 'true') =>
+  queryValue<number>(owner, `select count(*)::int as value from ${table} where ${condition}`)

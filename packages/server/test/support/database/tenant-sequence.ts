@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Kit } from '../deployment/deployment.ts'
 
-export const seqOf = async (kit: Kit) =>
+export const tenantSequence = async (kit: Kit) =>
   kit.db.inTenant(kit.tenant, async (tx) => {
     const row = await tx
       .selectFrom('tenant_epochs')
@@ -13,8 +13,8 @@ export const seqOf = async (kit: Kit) =>
 
 /** Makes a change that does not concern gateways. */
 export async function changeSomethingElse(kit: Kit) {
-  const before = await seqOf(kit)
+  const before = await tenantSequence(kit)
   const { api_key } = await kit.admin.createApiKey({ body: { name: 'short-lived', role: 'viewer' } })
   await kit.admin.revokeApiKey({ params: { key_id: api_key.key_id }, body: {} })
-  assert.ok((await seqOf(kit)) > before)
+  assert.ok((await tenantSequence(kit)) > before)
 }

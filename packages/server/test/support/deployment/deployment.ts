@@ -89,11 +89,11 @@ const configFor = (databaseUrl: string): Config => ({
 })
 
 /** An empty database with the current schema. */
-export const schema: Template = { name: 'holdfast_schema', prepare: async (url) => void (await migrate(url)) }
+export const schemaTemplate: Template = { name: 'holdfast_schema', prepare: async (url) => void (await migrate(url)) }
 /** A deployment after its first start; every kit has a copy of it. */
 const started: Template = {
   name: 'holdfast_started',
-  from: schema,
+  from: schemaTemplate,
   prepare: async (url) => {
     const ignore = () => {}
     const log = { info: ignore, warn: ignore, error: ignore }

@@ -54,5 +54,5 @@ export async function askOcsp(
   const got = await fetchPki(at, paths.ocsp, { method: 'POST', headers, body })
   return { ...got, ...readOcsp(got.bytes) }
 }
-export const statusOf = async (at: Pick<Kit, 'pkiUrl'>, issued: Issued) =>
+export const ocspStatusOf = async (at: Pick<Kit, 'pkiUrl'>, issued: Issued) =>
   (await askOcsp(at, issued)).answers[0]?.status

@@ -24,7 +24,7 @@ export async function makeTenant(kit: Kit, name: string, limits: Record<string, 
 }
 
 /** A new tenant, in which the deployment's administrator has the same API rate limits as in the deployment's own. */
-export async function tenantOf(deployment: Kit): Promise<Kit> {
+export async function startTenant(deployment: Kit): Promise<Kit> {
   const { db, app } = deployment
   const tenant = await deployment.newTenant()
   const { api } = await deployment.admin.getSecuritySettings()

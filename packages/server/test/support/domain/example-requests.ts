@@ -1,14 +1,14 @@
 import type { Operation } from '@holdfast/contract'
 import { examples } from '@holdfast/contract/examples'
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
-import { type Thing, things } from '../actors/sample-objects.ts'
+import { type ObjectKind, objectKinds } from '../actors/sample-objects.ts'
 import { operation } from '../clients/api-calls.ts'
 
 /** Fills the ids of a population into a path. */
-export const fill = (path: string, ids: Record<string, string>): string =>
+export const fillPath = (path: string, ids: Record<string, string>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `missing_${name}`)
 
-const thingOf: Readonly<Record<string, Thing>> = {
+const kindOfPrefix: Readonly<Record<string, ObjectKind>> = {
   tnt: 'tenant_id',
   pln: 'plan_id',
   usr: 'user_id',
@@ -38,7 +38,7 @@ const exampleId = /"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g
 
 const exampleText = (name: Operation): string | undefined => JSON.stringify((examples as Record<string, unknown>)[name])
 
-const callersAre: Partial<Record<CredentialKind, Thing>> = {
+const callersAre: Partial<Record<CredentialKind, ObjectKind>> = {
   device: 'device_id',
   gateway: 'gateway_id',
   enrollment_token: 'token_id',
@@ -46,10 +46,10 @@ const callersAre: Partial<Record<CredentialKind, Thing>> = {
 }
 
 /** The objects that a request refers to: in its path, in the example of its body, and as its caller. */
-export function thingsIn(name: Operation): Thing[] {
+export function objectKindsIn(name: Operation): ObjectKind[] {
   const { path, access, protocol } = operation(name)
-  const inPath = things.filter((thing) => path.includes(`{${thing}}`))
-  const inBody = [...(exampleText(name) ?? '').matchAll(exampleId)].map(([, prefix = '']) => thingOf[prefix])
+  const inPath = objectKinds.filter((thing) => path.includes(`{${thing}}`))
+  const inBody = [...(exampleText(name) ?? '').matchAll(exampleId)].map(([, prefix = '']) => kindOfPrefix[prefix])
   const kinds = access.by === 'anyone' ? [] : access.by
   const inScim = protocol === 'scim' ? (['scim_user_id', 'scim_group_id'] as const) : []
   const asCaller = kinds.map((kind) => callersAre[kind])
@@ -72,7 +72,7 @@ export const exampleBody = (name: Operation, ids: Record<string, string>): unkno
     text &&
     JSON.parse(
       text.replaceAll(exampleId, (id, prefix: string) => {
-        const known = ids[thingOf[prefix] ?? '']
+        const known = ids[kindOfPrefix[prefix] ?? '']
         return known ? JSON.stringify(known) : id
       }),
     )

@@ -10,11 +10,11 @@ export const notice = (more: Partial<Notice> = {}): Notice => ({
   subject: { type: 'user', id: 'usr_01jxz3c9dqf7vr2m8k4s6t0b5w', name: 'bob' },
   ...more,
 })
-export const raise = (kit: Kit, more: Partial<Notice> = {}) =>
+export const raiseNotice = (kit: Kit, more: Partial<Notice> = {}) =>
   kit.app.db.inTenant(kit.tenant, (tx) => kit.app.notifications.notify(tx, kit.tenant, notice(more)))
 export const inbox = async (kit: Kit, query: { state?: 'open' | 'acknowledged' | 'all' } = {}) =>
   (await kit.admin.listNotifications({ query })).items
-export const run = (kit: Kit, name: string) => runJob(kit.app, name)
+export const runJobOf = (kit: Kit, name: string) => runJob(kit.app, name)
 export const enableWebhook = async (kit: Kit, url: string) => {
   const { secret } = await changeNotificationSettings(kit.admin, { webhook: { enabled: true, url } })
   return secret!

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
-import type { Owner } from '../database/owner-connection.ts'
+import type { OwnerConnection } from '../database/owner-connection.ts'
 import { type Kit, runJob } from '../deployment/deployment.ts'
 import { eventsOf } from './audit-events.ts'
 
 /** Ends the waiting period of shorter retention and of released holds, as a day later. */
-export const settle = (owner: Owner) =>
+export const endWaitingPeriods = (owner: OwnerConnection) =>
   owner.query(`set session_replication_role = replica;
     update retention_settings set settles_at = 'epoch';
     update retention_periods set settles_at = 'epoch';
     update legal_holds set released_at = released_at - interval '25 hours';
     set session_replication_role = default`)
 
-export const forget = (kit: Kit, i = 0) => runJob(kit.replicas[i]!.app, 'forget_what_is_over')
+export const runRetention = (kit: Kit, i = 0) => runJob(kit.replicas[i]!.app, 'forget_what_is_over')
 
-export const statusOf = async (client: Kit['admin'], name: string) =>
+export const retentionStatus = async (client: Kit['admin'], name: string) =>
   (await client.getRetention()).classes.find((c) => c.class === name) ?? assert.fail(name)
 
 export const purgesOf = async (client: Kit['admin'], name: string) =>

@@ -84,7 +84,7 @@ export async function startFederated(
 }
 export type Federated = Awaited<ReturnType<typeof startFederated>>
 /** The username that the browser is signed in as, or the status of the refusal. */
-export const whoIs = async (kit: Kit, cookie: string | undefined, replica: Pick<Replica, 'url'> = kit) => {
+export const signedInAs = async (kit: Kit, cookie: string | undefined, replica: Pick<Replica, 'url'> = kit) => {
   const browser = openBrowser(replica)
   if (cookie !== undefined) browser.cookies.set('holdfast_session', cookie)
   const got = await browser.get('/v1/admin/me')

@@ -68,7 +68,7 @@ export function requestIn(url: string): { id: string; relayState: string; acsUrl
 }
 
 /** Makes one assertion answer two requests, as a misbehaving provider might. */
-export const answeringBoth =
+export const answerBothRequests =
   (...ids: [string, string]) =>
   (xml: string) =>
     xml.replace(/<saml:SubjectConfirmation .*?<\/saml:SubjectConfirmation>/, (confirmation) =>
@@ -77,7 +77,7 @@ export const answeringBoth =
 
 let made = 0
 /** The provider's response to a request; `change` edits it before it is signed. */
-export function answerTo(
+export function samlAnswerTo(
   idp: Pick<SamlIdp, 'entityId' | 'keys'>,
   url: string,
   said: Said = {},
@@ -114,7 +114,7 @@ export async function startSaml(
     return String(sent.headers.location)
   }
   const answer = (url: string, said: Said = {}, ...more: [Edit?, Edit?]) =>
-    answerTo(idp, url, { now: clock.now(), attributes: anna, ...said }, ...more)
+    samlAnswerTo(idp, url, { now: clock.now(), attributes: anna, ...said }, ...more)
   return {
     kit,
     clock,
@@ -134,7 +134,7 @@ export async function startSaml(
     reasons: (limit?: number) => reasonsOf(kit, limit),
   }
 }
-export type SamlWorld = Awaited<ReturnType<typeof startSaml>>
+export type SamlDeployment = Awaited<ReturnType<typeof startSaml>>
 
 /** The reasons of the newest refused sign-ins, newest first. */
 const reasonsOf = async (kit: Kit, limit = 1) =>
