@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { generateKey, softwareSigner } from '@holdfast/crypto'
 import fc from 'fast-check'
 import { createIssuer, makeKey } from '../../test/support/issuer.ts'
+import { verificationError } from '../../test/support/refusals.ts'
 import { verifyPostureAssertion } from './posture-verifier.ts'
 import { pinTrust } from './trust-store.ts'
 
@@ -11,7 +12,6 @@ const issuer = createIssuer({ now: () => now })
 const trust = pinTrust(await issuer.trustSet(), { tenantId: issuer.tenantId, now })
 const nonce = 'AAAAAAAAAAAAAAAAAAAAAA'
 const options = { issuer: 'https://control.example', nonce: null, now }
-const refuses = (code: string) => ({ name: 'VerificationError', code })
 const later = (seconds: number) => ({ now: new Date(now.getTime() + seconds * 1000) })
 
 type Made = Parameters<typeof issuer.assertion>
@@ -58,22 +58,22 @@ test('another tenant, issuer, audience, device, nonce or time: each is refused b
     ['malformed', { posture: { reported_at: 'then' } }],
     ['malformed', { cnf: 'thumb' }],
   ] as const)
-    await assert.rejects(read(claims, more), refuses(code), `${code} ${JSON.stringify(claims)}`)
+    await assert.rejects(read(claims, more), verificationError(code), `${code} ${JSON.stringify(claims)}`)
   await read({}, later(-30))
   await read({}, later(599))
 })
 
 test('a key of another purpose vouches for nothing, nor does one that is not published', async () => {
   const { posture: _, ...others } = issuer.keys
-  for (const key of Object.values(others)) await assert.rejects(read({}, {}, { key }), refuses('unknown_key'))
-  await assert.rejects(read({}, {}, { key: makeKey('posture') }), refuses('unknown_key'))
+  for (const key of Object.values(others)) await assert.rejects(read({}, {}, { key }), verificationError('unknown_key'))
+  await assert.rejects(read({}, {}, { key: makeKey('posture') }), verificationError('unknown_key'))
 })
 
 test('nothing else that is signed passes for an assertion, nor an assertion for it', async () => {
   for (const typ of ['device+jwt', 'JWT', 'policy-pointer+jwt', 'application/eat+jwt', 'EAT+JWT'])
-    await assert.rejects(read({}, {}, { typ }), refuses('wrong_type'), typ)
+    await assert.rejects(read({}, {}, { typ }), verificationError('wrong_type'), typ)
   const credential = await issuer.credential('thumb', {}, { key: issuer.keys.posture })
-  assert.throws(() => verifyPostureAssertion(credential, trust, options), refuses('wrong_type'))
+  assert.throws(() => verifyPostureAssertion(credential, trust, options), verificationError('wrong_type'))
 })
 
 test('algorithm and key are the published ones, whatever the header says', async () => {
@@ -97,14 +97,14 @@ test('algorithm and key are the published ones, whatever the header says', async
   ] as const)
     assert.throws(
       () => verifyPostureAssertion(withHeader(header), trust, options),
-      refuses(code),
+      verificationError(code),
       JSON.stringify(header),
     )
 
   // Signed by the attacker's key under the `kid` of the published key.
   const forged = { ...softwareSigner('posture', own.privateJwk), kid }
   const key = { ...makeKey('posture'), signer: forged }
-  await assert.rejects(read({}, {}, { key }), refuses('bad_signature'))
+  await assert.rejects(read({}, {}, { key }), verificationError('bad_signature'))
 })
 
 test('any changed byte is refused', async () => {

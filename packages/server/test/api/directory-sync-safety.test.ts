@@ -10,6 +10,7 @@ import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
 import { call, operation } from '../support/clients/api-calls.ts'
 import { createScimDirectory, createScimUsers, scimUser } from '../support/clients/scim-client.ts'
 import { type Kit, type Replica, startKit, times } from '../support/deployment/deployment.ts'
+import { partsInTenants } from '../support/deployment/tenants.ts'
 import { allEventsSql } from '../support/domain/audit-events.ts'
 import {
   directoryGroup,
@@ -28,13 +29,7 @@ const statusOf = async (kit: Kit, user_id: string | undefined) =>
 
 test('what directories may do', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  /** Each part in a tenant of its own. */
-  const part = (what: string, work: (kit: Kit) => Promise<void>) =>
-    t.test(what, async () => {
-      const tenant = await kit.newTenant()
-      const adminKey = await kit.keyFor('tenant_admin', tenant)
-      await work({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) })
-    })
+  const part = partsInTenants(t, kit)
   await part('twenty snapshots at once on two replicas: each is taken whole, in order of time, or refused', atOnce)
   await part('a directory of another tenant is nobody else\u2019s, by name or by run', ofAnother)
   await part('a run that dies in the middle leaves nothing but its failure', dies)

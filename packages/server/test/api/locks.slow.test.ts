@@ -6,16 +6,11 @@ import { makeUser } from '../support/actors/people.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { publish, rule } from '../support/domain/policy.ts'
+import { policyStatus, publish, rule } from '../support/domain/policy.ts'
 import { followingGateways } from '../support/domain/workflow-runs.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
 type Target = Parameters<Client['createLock']>[0]['body']['target']
-const statusOf = (client: { policyDigest: () => Promise<unknown> }): Promise<number> =>
-  client.policyDigest().then(
-    () => 200,
-    (e) => e.status,
-  )
 
 test('what is locked is out on two replicas and at its gateways, and comes back as it was', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -34,7 +29,7 @@ test('what is locked is out on two replicas and at its gateways, and comes back 
   const all = Object.values(devices)
   const peers = () => new Set(gateway!.gateway.state!.peers.keys())
   const outcomes = async () => {
-    const asked = all.flatMap((d) => kit.replicas.map(async (r) => [d.id, await statusOf(d.at(r))] as const))
+    const asked = all.flatMap((d) => kit.replicas.map(async (r) => [d.id, await policyStatus(d.at(r))] as const))
     const found = await Promise.all(asked)
     return new Set(found.filter(([, status]) => status === 401).map(([id]) => id))
   }
@@ -97,7 +92,7 @@ test('a lock binds within a second, on two replicas and at its gateways', async 
     const began = performance.now()
     const { lock } = await kit.admin.createLock({ body: { target, reason: 'tried' } })
     const other = kit.replicas[1]!
-    await until(async () => (await statusOf(device.at(other))) === 401, 'another replica refuses it')
+    await until(async () => (await policyStatus(device.at(other))) === 401, 'another replica refuses it')
     await until(() => peers(0), 'no gateway has it')
     const took = Math.round(performance.now() - began)
     t.diagnostic(`${target.type}: bound ${took} ms after the call`)

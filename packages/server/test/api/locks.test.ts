@@ -10,15 +10,9 @@ import { refused } from '../support/clients/answers.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { publish, rule } from '../support/domain/policy.ts'
+import { policyStatus, publish, rule } from '../support/domain/policy.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
-
-const statusOf = (client: { policyDigest: () => Promise<unknown> }): Promise<number> =>
-  client.policyDigest().then(
-    () => 200,
-    (e) => e.status,
-  )
 
 test('a locked person has no session, no key and no way in', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -128,14 +122,14 @@ test('a lock ends by itself, and no earlier', async (t) => {
     body: { target: { type: 'device', id: device.id }, reason: 'on a journey', expires_in_seconds: 60 },
   })
   assert.equal(await runJob(kit.app, 'end_locks'), 0)
-  assert.equal(await statusOf(device.client), 401)
+  assert.equal(await policyStatus(device.client), 401)
   assert.ok(Math.abs(Date.parse(lock.expires_at ?? '') - Date.now() - 60_000) < 20_000, lock.expires_at ?? '')
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx.updateTable('locks').set({ expires_at: sql`now()` }).where('tenant_id', '=', kit.tenant).execute(),
   )
-  assert.equal(await statusOf(device.client), 401, 'until it is released, and on record as such')
+  assert.equal(await policyStatus(device.client), 401, 'until it is released, and on record as such')
   assert.equal(await runJob(kit.app, 'end_locks'), 1)
-  assert.equal(await statusOf(device.client), 200)
+  assert.equal(await policyStatus(device.client), 200)
   const [event] = await eventsOf(kit, 'lock.released')
   assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'expired' }])
 })
@@ -153,7 +147,7 @@ test('a lock ends with its target', async (t) => {
   await Promise.all([lock('device', device.id), lock('user', user_id), lock('device', kept.id)])
   await Promise.all([lock('gateway', gateway.gateway_id), lock('group', group.group_id)])
   assert.equal(await runJob(kit.app, 'end_locks'), 0)
-  assert.equal(await statusOf(inGroup.client), 401)
+  assert.equal(await policyStatus(inGroup.client), 401)
   await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: device.id } })
   await kit.admin.deleteGateway({ params: { gateway_id: gateway.gateway_id } })
   await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
@@ -162,7 +156,7 @@ test('a lock ends with its target', async (t) => {
   assert.equal(ended[0]! + ended[1]!, 4)
   const left = (await kit.admin.listLocks()).items.map((l) => l.target.name)
   assert.deepEqual(left, ['phone'])
-  assert.deepEqual([await statusOf(inGroup.client), await statusOf(kept.client)], [200, 401])
+  assert.deepEqual([await policyStatus(inGroup.client), await policyStatus(kept.client)], [200, 401])
   for (const event of await eventsOf(kit, 'lock.released'))
     assert.deepEqual([event.actor.type, event.details], ['job', { reason: 'its target is gone' }])
 })

@@ -8,12 +8,9 @@ import { refused } from '../support/clients/answers.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { inbox } from '../support/domain/notifications.ts'
+import { policyTo } from '../support/domain/policy.ts'
 
-const document = (cidr: string) => ({
-  schema: 'holdfast.policy/1',
-  rules: [{ id: 'all', action: 'allow', from: { any: true }, to: [cidr] }],
-})
-const [good, bad] = [document('10.0.0.0/8'), document('10.9.0.0/16')]
+const [good, bad] = [policyTo('10.0.0.0/8'), policyTo('10.9.0.0/16')]
 const gate = { min_devices: 8, on_failure: 'rollback' } as const
 
 /** Two groups of eight devices, each device with a session through a gateway; sales is given the canary. */
@@ -196,7 +193,7 @@ test('a gate is passed in time, and holds a promotion until then', async (t: Tes
     assert.deepEqual(await current(kit), [['stable', 5]])
   })
   await t.test('one that has passed still rolls back while it is under way', async () => {
-    const canary = await publishCanary({ policy: document('10.7.0.0/16') })
+    const canary = await publishCanary({ policy: policyTo('10.7.0.0/16') })
     await carry({ sales: 0, support: 0 })
     await age(kit, canary.version, 61)
     await judge()

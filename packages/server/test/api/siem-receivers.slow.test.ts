@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { Contract, Input } from '@holdfast/contract'
 import { type Kit, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { deliveryOf } from '../support/domain/siem-delivery.ts'
 import {
   addNumberedEvents,
   numbersIn,
@@ -17,8 +18,6 @@ import {
 type Body = Input<Contract['createSiemConnector']>['body']
 const json = (response: ServerResponse, status: number, body: unknown) =>
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-const deliveryOf = async ({ admin }: Pick<Kit, 'admin'>, connector_id: string) =>
-  (await admin.getSiemConnector({ params: { connector_id } })).delivery
 const deadLettersOf = async ({ admin }: Pick<Kit, 'admin'>, connector_id: string) =>
   (await admin.listSiemDeadLetters({ params: { connector_id } })).items
 

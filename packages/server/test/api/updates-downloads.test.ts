@@ -12,6 +12,7 @@ import {
   changeRelease,
   contentOf,
   draftRelease,
+  gather,
   linux,
   publishRelease,
   randomContent,
@@ -32,7 +33,6 @@ const folder = async (kit: Kit) => {
   kit.after(() => rm(made, { recursive: true }))
   return made
 }
-const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
 /** The file in the store that has this content. */
 const blobFile = async (kit: Kit, content: Buffer) => {
   const at = join(kit.packagesDir, 'blobs', kit.tenant)

@@ -7,6 +7,7 @@ import { refused } from '../support/clients/answers.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import {
   changeRelease,
+  gather,
   linux,
   offeredUpdates,
   pieces,
@@ -14,8 +15,6 @@ import {
   randomContent,
   upload,
 } from '../support/domain/releases.ts'
-
-const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
 
 test('a rollout, and a download, of many', async (t) => {
   const kit = await startKit(t, { pace: { graceMs: 2000, bytesPerSecond: 5_000_000 } })

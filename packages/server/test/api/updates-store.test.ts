@@ -11,9 +11,8 @@ import { refused } from '../support/clients/answers.ts'
 import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { makeTenant } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { contentOf, draftRelease, publishRelease, randomContent, upload } from '../support/domain/releases.ts'
+import { contentOf, draftRelease, gather, publishRelease, randomContent, upload } from '../support/domain/releases.ts'
 
-const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
 const folder = async (t: TestContext) => {
   const made = await mkdtemp(join(tmpdir(), 'holdfast-s3-'))
   t.after(() => rm(made, { recursive: true }))

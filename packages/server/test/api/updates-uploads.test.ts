@@ -7,6 +7,8 @@ import pg from 'pg'
 import { refused } from '../support/clients/answers.ts'
 import { bearer, call } from '../support/clients/api-calls.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { partsInTenants } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { contentOf, draftRelease, linux, pieces, randomContent, sha256, upload } from '../support/domain/releases.ts'
 
@@ -25,20 +27,11 @@ const blobsOf = async (kit: Kit) =>
 const filesIn = async (...path: string[]) => (await readdir(join(...path)).catch(() => [])).sort()
 const incoming = (kit: Kit) => filesIn(kit.packagesDir, 'incoming')
 const contents = (kit: Kit) => filesIn(kit.packagesDir, 'blobs', kit.tenant)
-const until = async (isSo: () => Promise<boolean>) => {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
-}
 const reprDigest = (hex: string) => `sha-256=:${Buffer.from(hex, 'hex').toString('base64')}:`
 
 test('packages are uploaded', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  /** Each part in a tenant of its own. */
-  const part = (what: string, work: (kit: Kit) => Promise<void>) =>
-    t.test(what, async () => {
-      const tenant = await kit.newTenant()
-      const adminKey = await kit.keyFor('tenant_admin', tenant)
-      await work({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) })
-    })
+  const part = partsInTenants(t, kit)
   await part('names that lead somewhere else are no file names', byName)
   await part('who may not upload is told so before a byte is read', notRead)
   await part(

@@ -8,7 +8,7 @@ import { listsOfAudit, onlyNamed } from '../../src/modules/stream/kinds.ts'
 import { objectKinds } from '../support/actors/sample-objects.ts'
 import type { ApiAnswer } from '../support/clients/api-calls.ts'
 import { type OpenStream, openStream } from '../support/clients/change-streams.ts'
-import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { type Kit, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { type AuditEvent, faultsInChanges } from '../support/domain/audit-changes.ts'
 import { createHere } from './here.ts'
 import { createWrite } from './writes.ts'
@@ -71,7 +71,7 @@ async function allEvents(kit: Kit): Promise<AuditEvent[]> {
 }
 
 test('a write answers 201 where it makes something, 200 and changed: false where that holds already, and no status that is not described; each is on record by its request id, without secrets', async (t: TestContext) => {
-  const kit = await startKit(t, { config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const watching = await openStream(kit.url, { authorization: `Bearer ${kit.adminKey}` })
   kit.after(watching.close)
   await watching.event('ready')

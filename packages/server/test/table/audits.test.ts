@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { entryPermissions } from '@holdfast/contract/endpoint'
-import { credentialKinds, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { credentialKinds, roleNames } from '@holdfast/contract/vocabulary'
 import { mintToken } from '@holdfast/crypto'
 import { callerFor, createAllCallers } from '../support/actors/all-callers.ts'
+import { hasPermission } from '../support/actors/roles.ts'
 import { refusalIn } from '../support/clients/answers.ts'
 import { type ApiAnswer, bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
 import { adminPassword, type Kit, startKit } from '../support/deployment/deployment.ts'
@@ -22,7 +23,6 @@ async function eventsByRequest({ admin }: Kit): Promise<Map<string, Event[]>> {
   return Map.groupBy(all, (event) => String(event.request_id))
 }
 
-const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 const reads = operations.filter(([, e]) => e.method === 'GET')
 const writes = operations.filter(([, e]) => e.method !== 'GET')
 
@@ -133,7 +133,7 @@ test('what is on record', async (t) => {
       const right = callerFor(e, world.own, world.callers[by.includes('api_key') ? 'api_key' : by[0]])
       const wrongKind = credentialKinds.find((kind) => !by.includes(kind))
       if (wrongKind) await refuse(name, 'wrong kind', world.callers[wrongKind])
-      const weak = roleNames.find((role) => entryPermissions(e)?.every((p) => !has(role, p)))
+      const weak = roleNames.find((role) => entryPermissions(e)?.every((p) => !hasPermission(role, p)))
       if (weak && by.includes('api_key')) await refuse(name, 'no permission', await world.byRole(weak))
       // SCIM reads past parameters that it does not know.
       if (e.protocol !== 'scim') await refuse(name, 'unreadable', right, '?no_such_parameter=1')

@@ -3,15 +3,15 @@ import type { TestContext } from 'node:test'
 import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { entryPermissions } from '@holdfast/contract/endpoint'
 import { exampleId, nounOfId } from '@holdfast/contract/schema'
-import { credentialKinds, type Noun, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { credentialKinds, type Noun, type Permission, roleNames } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { callerFor, createAllCallers } from '../support/actors/all-callers.ts'
+import { hasPermission } from '../support/actors/roles.ts'
 import { refusalIn } from '../support/clients/answers.ts'
 import { type Caller, call } from '../support/clients/api-calls.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { exampleBody, exampleQuery, fillPath } from '../support/domain/example-requests.ts'
 
-const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 const guarded = operations.filter(([, e]) => e.access.by !== 'anyone')
 
 /**
@@ -83,7 +83,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
 
   await t.test('with a role that lacks the permission: 403', async () => {
     const rolesFor = chosen(
-      (needed: readonly Permission[]) => roleNames.filter((role) => !needed.some((p) => has(role, p))),
+      (needed: readonly Permission[]) => roleNames.filter((role) => !needed.some((p) => hasPermission(role, p))),
       everyCaller,
     )
     for (const [i, [, e]] of guarded.entries()) {
@@ -98,7 +98,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
     let operations = 0
     for (const [, e] of guarded)
       for (const [operation, { permission }] of Object.entries(e.operations ?? {}))
-        for (const role of roleNames.filter((r) => !has(r, permission))) {
+        for (const role of roleNames.filter((r) => !hasPermission(r, permission))) {
           operations++
           await expect(`${role} ${operation}`, 403, 'forbidden', e, await world.byRole(role), '', { operation })
         }
@@ -110,7 +110,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
     const tenantAdmin = await world.byRole('tenant_admin')
     for (const [, e] of guarded) {
       if (e.access.by === 'anyone' || !e.access.by.includes('api_key')) continue
-      if (entryPermissions(e)?.some((p) => has('tenant_admin', p)) ?? true)
+      if (entryPermissions(e)?.some((p) => hasPermission('tenant_admin', p)) ?? true)
         await expect(
           'other tenant',
           403,

@@ -13,7 +13,7 @@ import {
   deviceCaller,
   operation,
 } from '../clients/api-calls.ts'
-import { createClock, type Kit, startKit } from '../deployment/deployment.ts'
+import { createClock, type Kit, loopbackAllowed, startKit } from '../deployment/deployment.ts'
 import { startHostileProvider } from '../providers/hostile-oidc-provider.ts'
 import { requestChallenge } from './devices.ts'
 
@@ -33,8 +33,7 @@ export async function startDeviceCodeEnrollment(
   const clock = createClock()
   const idp = await startHostileProvider(t)
   Object.assign(idp.changed, idp.deviceEndpoint)
-  const config = { allowedPrivateCidrs: ['127.0.0.0/8'] }
-  const kit = await startKit(t, { replicas: 2, now: clock.now, config, ...(route && { route }) })
+  const kit = await startKit(t, { replicas: 2, now: clock.now, config: loopbackAllowed, ...(route && { route }) })
   const claims = { username: 'preferred_username', email: 'email', display_name: 'name', groups: 'groups' }
   const provider = await kit.admin.createIdentityProvider({
     body: {

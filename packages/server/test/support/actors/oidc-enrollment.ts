@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { enrollmentNonce, generateKey, type PrivateJwk, thumbprint } from '@holdfast/crypto'
 import { type Client, changeSecuritySettings } from '@holdfast/sdk'
 import { type ApiAnswer, type ApiTarget, bearer, call, deviceCaller, operation } from '../clients/api-calls.ts'
-import { createClock, startKit } from '../deployment/deployment.ts'
+import { createClock, loopbackAllowed, startKit } from '../deployment/deployment.ts'
 import { deliveryLimitMs } from '../deployment/wait-until.ts'
 import { startHostileProvider } from '../providers/hostile-oidc-provider.ts'
 import { requestChallenge } from './devices.ts'
@@ -12,7 +12,7 @@ import { requestChallenge } from './devices.ts'
 export async function startOidcEnrollment(t: TestContext) {
   const clock = createClock()
   const idp = await startHostileProvider(t)
-  const kit = await startKit(t, { replicas: 2, now: clock.now, config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
+  const kit = await startKit(t, { replicas: 2, now: clock.now, config: loopbackAllowed })
   const provider = await kit.admin.createIdentityProvider({
     body: {
       kind: 'oidc',

@@ -1,3 +1,4 @@
+import type { TestContext } from 'node:test'
 import { decodeId } from '../../../src/kernel/ids.ts'
 import { everything } from '../../../src/replication/changes.ts'
 import type { Kit } from './deployment.ts'
@@ -36,3 +37,11 @@ export async function startTenant(deployment: Kit): Promise<Kit> {
   const adminKey = await deployment.keyFor('platform_admin', tenant)
   return { ...deployment, tenant, adminKey, admin: deployment.clientFor(adminKey) }
 }
+
+/** Runs parts of a test, each in a tenant of its own, as an administrator of that tenant. */
+export const partsInTenants = (t: TestContext, kit: Kit) => (title: string, work: (kit: Kit) => Promise<void>) =>
+  t.test(title, async () => {
+    const tenant = await kit.newTenant()
+    const adminKey = await kit.keyFor('tenant_admin', tenant)
+    await work({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) })
+  })

@@ -31,3 +31,7 @@ export const rehashSql = (
   it: number | 'it',
 ) => `sha256('\\x00'::bytea || coalesce((select p.hash from audit_log p where p.seq = ${it} - 1),
   decode(repeat('00', 32), 'hex')) || int8send(${it}) || convert_to(record, 'UTF8'))`
+
+/** The sizes of all checkpoints, in order. */
+export const checkpointSizes = async ({ admin }: Pick<Kit, 'admin'>) =>
+  (await admin.listAuditCheckpoints({ query: { limit: 200, sort: 'size' } })).items.map((c) => c.size)

@@ -77,3 +77,6 @@ export async function requestBytes(
   })
   return { status, bytes: Buffer.from(await body.arrayBuffer()) }
 }
+
+/** All bytes of a download. */
+export const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
