@@ -6,7 +6,7 @@ import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, wr
 import { availableParallelism, constants, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { startTestCluster } from '../packages/server/src/embedded/test-database.ts'
+import { startTestCluster } from '../packages/server/test/support/database/test-database.ts'
 import { buildConsole } from './console.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -22,7 +22,7 @@ const files =
  * Each of these files has its own process: it measures memory, inspects all that its process has started, sends
  * statements that are not to be checked, or moves the clock so far that timers no longer fire.
  */
-const alone = /^packages\/server\/(test\/(replication\/|faults\/jobs\.)|src\/(embedded\/|kernel\/ticks\.))/
+const alone = /^packages\/server\/(test\/(replication\/|support\/|faults\/jobs\.)|src\/(embedded\/|kernel\/ticks\.))/
 /** These cover all operations and take longest, so they start first and none is left at the end. */
 const longest = /^packages\/server\/test\/table\//
 /** Files of these folders wait more than they compute, so they are spread among the first half of the others. */
@@ -68,7 +68,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => c
 
 /** Resolves at its end in any case; the tests report errors. */
 function compileOnce() {
-  const code = `await import(${JSON.stringify(pathToFileURL(join(root, 'packages/server/test/kit.ts')))})`
+  const code = `await import(${JSON.stringify(pathToFileURL(join(root, 'packages/server/test/support/deployment/deployment.ts')))})`
   const quietly = { cwd: root, stdio: 'ignore', timeout: 30_000 }
   const compiling = spawn(process.execPath, ['--input-type=module', '-e', code], quietly)
   return new Promise((resolve) => compiling.on('close', resolve).on('error', resolve))

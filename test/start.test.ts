@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createTestDatabase } from '../packages/server/src/embedded/test-database.ts'
-import { listening } from '../packages/server/test/listening.ts'
+import { createTestDatabase } from '../packages/server/test/support/database/test-database.ts'
+import { readServerOutput } from '../packages/server/test/support/deployment/server-output.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -30,7 +30,7 @@ test('npm start runs one built file with everything that the server needs', asyn
     await database.drop()
     rmSync(dataDir, { recursive: true })
   })
-  const said = listening(child)
+  const said = readServerOutput(child)
   const port = await said.port
   if (process.platform === 'linux')
     assert.match(

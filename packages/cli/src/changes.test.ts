@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startServer, startShell } from './test-shell.ts'
+import { startServer, startShell } from '../test/support/shell.ts'
 
 test('user and device updates send the named fields, and null or an empty list for cleared ones', async (t) => {
   const { url, asked } = await startServer(t, () => ({

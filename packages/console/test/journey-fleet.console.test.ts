@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { enroll, newSession, report, withGateway } from '../../server/test/gateways.ts'
-import { times } from '../../server/test/kit.ts'
-import { contentOf } from '../../server/test/updates.ts'
+import { enroll } from '../../server/test/support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../../server/test/support/actors/gateways.ts'
+import { times } from '../../server/test/support/deployment/deployment.ts'
+import { contentOf } from '../../server/test/support/domain/releases.ts'
 import { type Ground, inBrowser, openGround } from './ground.ts'
 import { openPage, settle } from './page.ts'
 
@@ -14,21 +15,21 @@ type Running = Awaited<ReturnType<typeof startSessions>>[number]
  * gateway's response.
  */
 async function startSessions({ kit }: Ground, gatewayName: string, count: number) {
-  const { gateway, client } = await withGateway(kit, gatewayName)
+  const { gateway, client } = await makeGateway(kit, gatewayName)
   const devices = await times(count, (i) => enroll(kit, `${gatewayName}-laptop-${i + 1}`))
   const samples = devices.map(({ id }) => ({
-    session_id: newSession(),
+    session_id: newVpnSessionId(),
     device_id: id,
     state: 'active' as const,
     rx_bytes: 1000,
     tx_bytes: 2000,
   }))
-  await client.metering({ body: report(samples) })
+  await client.metering({ body: meteringReport(samples) })
   return samples.map((sample, i) => ({
     session_id: sample.session_id,
     deviceName: `${gatewayName}-laptop-${i + 1}`,
     gateway_id: gateway.gateway_id,
-    comeBack: () => client.metering({ body: report([{ ...sample, session_id: newSession() }]) }),
+    comeBack: () => client.metering({ body: meteringReport([{ ...sample, session_id: newVpnSessionId() }]) }),
   }))
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { raise } from '../../server/test/notices.ts'
+import { raiseNotice } from '../../server/test/support/domain/notifications.ts'
 import { type Path, paths } from '../src/paths.ts'
 import { inBrowser, openGround } from './ground.ts'
 import { openPage, settle } from './page.ts'
@@ -41,7 +41,7 @@ before(async () => {
       id: `usr_01jxz3c9dqf7vr2m8k4s6t0b${String(i).padStart(2, '0')}`,
       name: `user ${i}`,
     } as const
-    await raise(kit, { severity: 'warning', title: `The account of user ${i} is locked`, subject })
+    await raiseNotice(kit, { severity: 'warning', title: `The account of user ${i} is locked`, subject })
     await kit.admin.createRelease({ body: { version: `9.0.${i}`, channel: 'stable' } })
   }
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inbox, raise } from '../../server/test/notices.ts'
+import { inbox, raiseNotice } from '../../server/test/support/domain/notifications.ts'
 import { inBrowser, openGround } from './ground.ts'
 import { fillSignIn, openPage, settle } from './page.ts'
 import { consoleViews } from './views.ts'
@@ -50,7 +50,7 @@ test('an alert appears within 2 s of being raised, and a key acknowledges it', i
   await page.goto('/admin')
   await settle(page)
   const title = 'The clock of iad-1 is wrong'
-  await raise(ground.kit, { title, kind: 'clock.untrusted' })
+  await raiseNotice(ground.kit, { title, kind: 'clock.untrusted' })
   await page.getByRole('link', { name: title }).waitFor({ timeout: 2_000 })
   await page.keyboard.press('g')
   await page.keyboard.press('l')
@@ -80,7 +80,7 @@ test('without the stream an alert appears within 12 s', inBrowser, async (t) => 
   await settle(page)
   assert.ok(streams > 0, 'the page has tried to open it')
   const title = 'Raised while no stream was open'
-  await raise(ground.kit, { title, kind: 'siem.parked' })
+  await raiseNotice(ground.kit, { title, kind: 'siem.parked' })
   await page.clock.runFor(12_000)
   await page.getByRole('link', { name: title }).waitFor({ timeout: 2_000 })
 })
@@ -130,7 +130,7 @@ test('a hidden page sends no request, and reloads what it missed when it is show
     await settle(page)
     await show(true)
     isHidden = true
-    if (path === '/admin') await raise(ground.kit, { title, kind: 'siem.failing' })
+    if (path === '/admin') await raiseNotice(ground.kit, { title, kind: 'siem.failing' })
     await page.clock.runFor(120_000)
     assert.deepEqual(sent, [], path)
     isHidden = false

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { generateKey, softwareSigner } from '@holdfast/crypto'
+import { type Authorities, createAuthorities } from '../../test/support/authorities.ts'
+import { startControl as startDeviceControl } from '../../test/support/device-control-plane.ts'
+import { makeKey } from '../../test/support/issuer.ts'
+import { verificationError } from '../../test/support/refusals.ts'
+import type { Answered, Asked } from '../../test/support/scripted-server.ts'
 import { type DeviceCertificate, type DeviceOptions, type DeviceState, openDevice } from '../index.ts'
-import { type Authorities, createAuthorities } from '../test-authorities.ts'
-import { startControl as startDeviceControl } from '../test-control.ts'
-import { makeKey } from '../test-issuer.ts'
-import type { Answered, Asked } from '../test-server.ts'
 
-const refuses = (code: string) => ({ name: 'VerificationError', code })
 const hour = 3_600_000
 const refusal: Answered = { status: 422, body: { error: 'validation_error', detail: 'no', request_id: 'r' } }
 
@@ -132,7 +132,7 @@ test('a foreign certificate is refused by code, and the previous one stays in us
     [{ by: { ...authorities, issue: async () => ({ pem: 'nothing', der: Buffer.alloc(0) }) } }, 'malformed'],
   ] as const) {
     Object.assign(issued, { by: authorities, deviceId: 'dev_1' }, change)
-    await assert.rejects(device.renewCertificate(), refuses(code), code)
+    await assert.rejects(device.renewCertificate(), verificationError(code), code)
     assert.equal(device.certificate, good)
     assert.equal(last().certificateRequest, null)
   }
@@ -239,12 +239,12 @@ test('a trust set without a trusted signature is pinned only on request, and onl
   const { control, device, last, reopen } = await startControl(t)
   const key = makeKey('trust-set')
   control.trust = await control.issuer.trustSet({ version: 2, published: [key], signedBy: [key] })
-  await assert.rejects(device.refreshTrust(), refuses('unknown_key'))
+  await assert.rejects(device.refreshTrust(), verificationError('unknown_key'))
   const plain = reopen({ ...last(), baseUrl: 'http://control.example' })
   await assert.rejects(plain.repinTrustOverTls(), TypeError)
   await device.repinTrustOverTls()
   assert.deepEqual([device.state.trust.version, last().trust.version], [2, 2])
   control.trust = await control.issuer.trustSet({ version: 3, tenant_id: 'tnt_b', published: [key], signedBy: [key] })
-  await assert.rejects(device.repinTrustOverTls(), refuses('wrong_tenant'))
+  await assert.rejects(device.repinTrustOverTls(), verificationError('wrong_tenant'))
   assert.equal(device.state.trust.version, 2)
 })

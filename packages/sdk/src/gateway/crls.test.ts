@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { createKeyAndRequest, readSpc } from '@holdfast/crypto'
+import { type Authorities, createAuthorities } from '../../test/support/authorities.ts'
+import { createIssuer, makeKey } from '../../test/support/issuer.ts'
+import { verificationError } from '../../test/support/refusals.ts'
+import { type Answered, startServer } from '../../test/support/scripted-server.ts'
 import { type Gateway, openGateway, VerificationError } from '../index.ts'
-import { type Authorities, createAuthorities } from '../test-authorities.ts'
-import { createIssuer, makeKey } from '../test-issuer.ts'
-import { type Answered, startServer } from '../test-server.ts'
 import type { GatewayCrls } from './crls.ts'
 
-const refuses = (code: string) => ({ name: 'VerificationError', code })
 type Lists = Awaited<ReturnType<Authorities['rootList']>>[]
 
 async function startControl(t: TestContext) {
@@ -75,7 +75,7 @@ test('a device certificate is checked against the stored lists, and each refusal
   const { authorities, clock, issue } = control
   const gateway = control.open()
   const certificate = await issue()
-  assert.throws(() => gateway.checkSpc(certificate), refuses('trust_expired'), 'before anything is held')
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('trust_expired'), 'before anything is held')
   await gateway.refreshTrust()
   const asked = control.asks().length
   const { deviceId, serial, until } = gateway.checkSpc(certificate)
@@ -94,15 +94,15 @@ test('a device certificate is checked against the stored lists, and each refusal
     [authorities.issuing, 'malformed'],
     ['no certificate', 'malformed'],
   ] as const)
-    assert.throws(() => gateway.checkSpc(shown), refuses(code), code)
+    assert.throws(() => gateway.checkSpc(shown), verificationError(code), code)
   clock.now = new Date('2030-01-02T00:00:01Z')
-  assert.throws(() => gateway.checkSpc(certificate), refuses('expired'))
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('expired'))
   const younger = await issue()
-  assert.throws(() => gateway.checkSpc(younger), refuses('crl_expired'))
+  assert.throws(() => gateway.checkSpc(younger), verificationError('crl_expired'))
   clock.now = new Date('2029-12-31T23:00:00Z')
-  assert.throws(() => gateway.checkSpc(certificate), refuses('not_yet_valid'))
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('not_yet_valid'))
   clock.now = new Date('2030-01-09T00:00:00Z')
-  assert.throws(() => gateway.checkSpc(certificate), refuses('trust_expired'))
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('trust_expired'))
   assert.equal(control.asks().length, asked, 'no request was sent')
 })
 
@@ -114,11 +114,11 @@ test('a revocation by any authority of the chain counts', async (t) => {
   await gateway.refreshTrust()
   control.crls[1] = await authorities.issuingList(2, [serialOf(one)])
   await gateway.refreshTrust()
-  assert.throws(() => gateway.checkSpc(one), refuses('revoked'))
+  assert.throws(() => gateway.checkSpc(one), verificationError('revoked'))
   assert.equal(gateway.checkSpc(other).deviceId, 'dev_1')
   control.crls[0] = await authorities.rootList(2, [authorities.issuingSerial])
   await gateway.refreshTrust()
-  assert.throws(() => gateway.checkSpc(other), refuses('revoked'))
+  assert.throws(() => gateway.checkSpc(other), verificationError('revoked'))
 })
 
 test('no certificate is accepted without the list of each authority in its chain', async (t) => {
@@ -128,7 +128,7 @@ test('no certificate is accepted without the list of each authority in its chain
   const gateway = control.open()
   await gateway.refreshTrust()
   const certificate = await control.issue()
-  assert.throws(() => gateway.checkSpc(certificate), refuses('no_crl'))
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('no_crl'))
 })
 
 test('a distrusted anchor is not used, and its lists are dropped', async (t) => {
@@ -141,7 +141,7 @@ test('a distrusted anchor is not used, and its lists are dropped', async (t) => 
     anchors: control.authorities.inSet('distrusted').anchors,
   })
   await gateway.refreshTrust()
-  assert.throws(() => gateway.checkSpc(certificate), refuses('wrong_issuer'))
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('wrong_issuer'))
   assert.equal(gateway.crls, null)
 })
 
@@ -178,7 +178,7 @@ test('a revocation arrives during a long poll, and the agent gets all lists in o
     told[1]?.lists.map(({ number }) => number),
     [1n, 2n],
   )
-  assert.throws(() => gateway.checkSpc(certificate), refuses('revoked'))
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('revoked'))
   stop.abort()
   await running
 })
@@ -207,7 +207,7 @@ test('an older, conflicting, foreign or altered list is refused; the others are 
   ] as const) {
     control.crls = [await authorities.rootList(++number), list]
     await gateway.refreshTrust()
-    assert.throws(() => gateway.checkSpc(certificate), refuses('revoked'), code)
+    assert.throws(() => gateway.checkSpc(certificate), verificationError('revoked'), code)
     assert.deepEqual(
       gateway.crls?.lists.map((held) => held.number),
       [BigInt(number), 5n],
@@ -219,7 +219,7 @@ test('an older, conflicting, foreign or altered list is refused; the others are 
   control.crls = [control.crls[0]!, await authorities.issuingList(6, [], 0.001)]
   clock.now = new Date(clock.now.getTime() + 60_000)
   await gateway.refreshTrust()
-  assert.throws(() => gateway.checkSpc(certificate), refuses('revoked'), 'one that has ended is not taken')
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('revoked'), 'one that has ended is not taken')
   control.crls = [await stranger.rootList(1), ...control.crls.slice(0, 1)]
   await gateway.refreshTrust()
   assert.equal(gateway.crls?.lists.length, 2, 'one of nobody is passed over, one that is missing is kept')
@@ -243,10 +243,10 @@ test('a restart continues with the saved lists, and refuses older ones', async (
   await control.open().refreshTrust()
   const again = control.open()
   await again.restore()
-  assert.throws(() => again.checkSpc(certificate), refuses('revoked'))
+  assert.throws(() => again.checkSpc(certificate), verificationError('revoked'))
   control.crls[1] = await control.authorities.issuingList(6)
   await again.refreshTrust()
-  assert.throws(() => again.checkSpc(certificate), refuses('revoked'))
+  assert.throws(() => again.checkSpc(certificate), verificationError('revoked'))
 
   for (const text of ['{}', 'x', control.texts.get('crls')!.replace(/"der":"..../, '"der":"AAAA')]) {
     control.texts.set('crls', text)
@@ -289,7 +289,7 @@ test('a trust set without a trusted signature is pinned only on request', async 
     ...others.inSet(),
   })
   control.crls = [await others.rootList(), await others.issuingList()]
-  await assert.rejects(gateway.refreshTrust(), refuses('unknown_key'))
+  await assert.rejects(gateway.refreshTrust(), verificationError('unknown_key'))
   assert.equal(gateway.trust?.version, 1)
   await gateway.repinTrustOverTls()
   assert.equal(gateway.trust?.version, 2)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { contentFor, createIssuer, digestOf, makeKey, peerOf, poolPart } from '../test-issuer.ts'
+import { contentFor, createIssuer, digestOf, makeKey, peerOf, poolPart } from '../../test/support/issuer.ts'
+import { verificationError } from '../../test/support/refusals.ts'
 import { pinTrust } from '../verify/trust-store.ts'
 import { applyPolicy, type GatewayState, isBlocked } from './state.ts'
 import { verifyGatewayPolicy } from './verifier.ts'
@@ -11,7 +12,6 @@ const issuer = createIssuer({ now: () => now })
 const { tenantId } = issuer
 const trust = pinTrust(await issuer.trustSet(), { tenantId, now })
 const judge = { trust, tenantId, gatewayId: 'gwy_a', now }
-const refuses = (code: string) => ({ name: 'VerificationError', code })
 
 type Options = Parameters<typeof issuer.gatewayPolicy>[1]
 const read = async (overrides: object, options: Options = {}) =>
@@ -24,15 +24,15 @@ const delta = (overrides: object) => ({ kind: 'delta', base_seq: 5, seq: 6, ...o
 const stateOf = async () => applyPolicy(null, await read(snapshot)).state
 
 test('a policy for another gateway, or not signed by a policy key, is refused', async () => {
-  await assert.rejects(read({ gateway_id: 'gwy_b' }), refuses('wrong_gateway'))
-  await assert.rejects(read({ tenant_id: 'tnt_b' }), refuses('wrong_tenant'))
-  await assert.rejects(read({ expires_at: now.toISOString() }), refuses('expired'))
-  await assert.rejects(read({ schema: 'holdfast.gateway-policy/2' }), refuses('malformed'))
-  await assert.rejects(read({ kind: 'patch' }), refuses('malformed'))
-  await assert.rejects(read({ variants: { [digestOf(a)]: b } }), refuses('wrong_digest'))
-  await assert.rejects(read({}, { typ: 'policy-bundle+jws' }), refuses('wrong_type'))
-  await assert.rejects(read({}, { key: issuer.keys.policy }), refuses('unknown_key'))
-  await assert.rejects(read({}, { key: makeKey('gateway-policy') }), refuses('unknown_key'))
+  await assert.rejects(read({ gateway_id: 'gwy_b' }), verificationError('wrong_gateway'))
+  await assert.rejects(read({ tenant_id: 'tnt_b' }), verificationError('wrong_tenant'))
+  await assert.rejects(read({ expires_at: now.toISOString() }), verificationError('expired'))
+  await assert.rejects(read({ schema: 'holdfast.gateway-policy/2' }), verificationError('malformed'))
+  await assert.rejects(read({ kind: 'patch' }), verificationError('malformed'))
+  await assert.rejects(read({ variants: { [digestOf(a)]: b } }), verificationError('wrong_digest'))
+  await assert.rejects(read({}, { typ: 'policy-bundle+jws' }), verificationError('wrong_type'))
+  await assert.rejects(read({}, { key: issuer.keys.policy }), verificationError('unknown_key'))
+  await assert.rejects(read({}, { key: makeKey('gateway-policy') }), verificationError('unknown_key'))
 })
 
 test('a policy with any changed byte is refused', async () => {
@@ -57,23 +57,23 @@ test('a delta on another base is refused and changes nothing', async () => {
   const state = await stateOf()
   for (const base_seq of [4, 6]) {
     const wrong = await read(delta({ base_seq, seq: 7, removed_peers: ['dev_1'] }))
-    assert.throws(() => applyPolicy(state, wrong), refuses('wrong_base'))
+    assert.throws(() => applyPolicy(state, wrong), verificationError('wrong_base'))
   }
   const early = await read(delta({}))
-  assert.throws(() => applyPolicy(null, early), refuses('wrong_base'))
+  assert.throws(() => applyPolicy(null, early), verificationError('wrong_base'))
   assert.deepEqual([...state.peers.keys()], ['dev_1', 'dev_2'])
 })
 
 test('an older sequence number is refused', async () => {
   const state = await stateOf()
   const older = await read({ ...snapshot, seq: 4 })
-  assert.throws(() => applyPolicy(state, older), refuses('rollback'))
+  assert.throws(() => applyPolicy(state, older), verificationError('rollback'))
 })
 
 test('a peer without its variant fails the whole delta', async () => {
   const state = await stateOf()
   const broken = await read(delta({ removed_peers: ['dev_1'], peers: [peerOf('dev_3', digestOf(b))] }))
-  assert.throws(() => applyPolicy(state, broken), refuses('malformed'))
+  assert.throws(() => applyPolicy(state, broken), verificationError('malformed'))
   assert.deepEqual([...state.peers.keys()], ['dev_1', 'dev_2'])
 })
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createIssuer, makeKey } from '../test-issuer.ts'
+import { createIssuer, makeKey } from '../../test/support/issuer.ts'
+import { verificationError } from '../../test/support/refusals.ts'
 import { type GatewayDirectory, verifyGatewayDirectory } from './directory-verifier.ts'
 import { pinTrust } from './trust-store.ts'
 
@@ -11,7 +12,6 @@ const issuer = createIssuer({ now: () => now })
 const { tenantId } = issuer
 const trust = pinTrust(await issuer.trustSet(), { tenantId, now })
 const judge = { trust, tenantId, now }
-const refuses = (code: string) => ({ name: 'VerificationError', code })
 const gateway = {
   gateway_id: 'gwy_a',
   name: 'a',
@@ -62,7 +62,7 @@ test('a forged, foreign, old or expired directory is refused by code', async () 
     ['malformed', () => read({ schema: 'holdfast.gateway-directory/2' })],
     ['malformed', () => read({ pools: [{ ...pool, gateways: [{ ...gateway, public_key: 7 }] }] })],
   ]
-  for (const [code, work] of cases) await assert.rejects(work(), refuses(code), code)
+  for (const [code, work] of cases) await assert.rejects(work(), verificationError(code), code)
   assert.equal((await read({ seq: 5 }, {}, accepted)).seq, 5, 'the same again is taken')
 })
 

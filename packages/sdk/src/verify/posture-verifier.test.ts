@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey, softwareSigner } from '@holdfast/crypto'
 import fc from 'fast-check'
-import { createIssuer, makeKey } from '../test-issuer.ts'
+import { createIssuer, makeKey } from '../../test/support/issuer.ts'
+import { verificationError } from '../../test/support/refusals.ts'
 import { verifyPostureAssertion } from './posture-verifier.ts'
 import { pinTrust } from './trust-store.ts'
 
@@ -11,7 +12,6 @@ const issuer = createIssuer({ now: () => now })
 const trust = pinTrust(await issuer.trustSet(), { tenantId: issuer.tenantId, now })
 const nonce = 'AAAAAAAAAAAAAAAAAAAAAA'
 const options = { issuer: 'https://control.example', nonce: null, now }
-const refuses = (code: string) => ({ name: 'VerificationError', code })
 const later = (seconds: number) => ({ now: new Date(now.getTime() + seconds * 1000) })
 
 type Made = Parameters<typeof issuer.assertion>
@@ -58,22 +58,22 @@ test('an assertion with another tenant, issuer, audience, device, nonce or time 
     ['malformed', { posture: { reported_at: 'then' } }],
     ['malformed', { cnf: 'thumb' }],
   ] as const)
-    await assert.rejects(read(claims, more), refuses(code), `${code} ${JSON.stringify(claims)}`)
+    await assert.rejects(read(claims, more), verificationError(code), `${code} ${JSON.stringify(claims)}`)
   await read({}, later(-30))
   await read({}, later(599))
 })
 
 test('a key with another purpose and an unpublished key are refused', async () => {
   const { posture: _, ...others } = issuer.keys
-  for (const key of Object.values(others)) await assert.rejects(read({}, {}, { key }), refuses('unknown_key'))
-  await assert.rejects(read({}, {}, { key: makeKey('posture') }), refuses('unknown_key'))
+  for (const key of Object.values(others)) await assert.rejects(read({}, {}, { key }), verificationError('unknown_key'))
+  await assert.rejects(read({}, {}, { key: makeKey('posture') }), verificationError('unknown_key'))
 })
 
 test('other signed types are refused as assertion, and an assertion is refused as credential', async () => {
   for (const typ of ['device+jwt', 'JWT', 'policy-pointer+jwt', 'application/eat+jwt', 'EAT+JWT'])
-    await assert.rejects(read({}, {}, { typ }), refuses('wrong_type'), typ)
+    await assert.rejects(read({}, {}, { typ }), verificationError('wrong_type'), typ)
   const credential = await issuer.credential('thumb', {}, { key: issuer.keys.posture })
-  assert.throws(() => verifyPostureAssertion(credential, trust, options), refuses('wrong_type'))
+  assert.throws(() => verifyPostureAssertion(credential, trust, options), verificationError('wrong_type'))
 })
 
 test('only the published algorithm and key count, regardless of the header', async () => {
@@ -97,14 +97,14 @@ test('only the published algorithm and key count, regardless of the header', asy
   ] as const)
     assert.throws(
       () => verifyPostureAssertion(withHeader(header), trust, options),
-      refuses(code),
+      verificationError(code),
       JSON.stringify(header),
     )
 
   // Signed by the attacker's key under the `kid` of the published key.
   const forged = { ...softwareSigner('posture', own.privateJwk), kid }
   const key = { ...makeKey('posture'), signer: forged }
-  await assert.rejects(read({}, {}, { key }), refuses('bad_signature'))
+  await assert.rejects(read({}, {}, { key }), verificationError('bad_signature'))
 })
 
 test('an assertion with any changed byte is refused', async () => {

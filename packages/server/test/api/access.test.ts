@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Role, roleNames } from '@holdfast/contract/vocabulary'
-import { ApiError, changeSecuritySettings } from '@holdfast/sdk'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit, times } from '../kit.ts'
-import { makeUser, signInAs, untilStatus } from '../people.ts'
-import { until } from '../promptly.ts'
-import { assertOneASecond } from '../rates.ts'
-import { send } from '../raw-http.ts'
+import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { assertOneASecond } from '../support/deployment/request-rate.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
-const refusedWith = (status: number, about?: RegExp) => (e: unknown) =>
-  e instanceof ApiError && e.status === status && (!about || about.test(e.message))
 const use = (url: string, key: string, more: { localAddress?: string } = {}) =>
   send(url, { path: '/v1/admin/me', headers: { authorization: `Bearer ${key}` }, ...more })
 
@@ -33,7 +32,7 @@ test('API keys', async (t) => {
       for (const wanted of roleNames)
         await client.createApiKey({ body: { name: 'x', role: wanted } }).then(
           () => minted.push(wanted),
-          (e) => assert.ok(refusedWith(403)(e)),
+          (e) => assert.ok(refused(403)(e)),
         )
       return minted
     }
@@ -43,12 +42,12 @@ test('API keys', async (t) => {
       roleNames.filter((r) => r !== 'platform_admin'),
     )
     assert.deepEqual(await minting('security_admin'), [])
-    const refused = (await eventsOf(kit, 'request.refused')).filter((e) => e.operation === 'createApiKey')
-    assert.equal(refused.length, 1 + roleNames.length)
+    const events = (await eventsOf(kit, 'request.refused')).filter((e) => e.operation === 'createApiKey')
+    assert.equal(events.length, 1 + roleNames.length)
 
     const { api_key } = await kit.admin.createApiKey({ body: { name: 'root', role: 'platform_admin' } })
     const tenantAdmin = await as('tenant_admin')
-    await assert.rejects(tenantAdmin.revokeApiKey({ params: { key_id: api_key.key_id } }), refusedWith(403))
+    await assert.rejects(tenantAdmin.revokeApiKey({ params: { key_id: api_key.key_id } }), refused(403))
   })
 
   await t.test('a key ends at its expiry and works only from its allowed addresses', async () => {
@@ -69,7 +68,7 @@ test('API keys', async (t) => {
     const wrong = admin.createApiKey({
       body: { name: 'x', role: 'viewer', allowed_cidrs: ['10.0.0.0/8', '10.0.0.0/33'] },
     })
-    await assert.rejects(wrong, refusedWith(422, /allowed_cidrs\[1\]/))
+    await assert.rejects(wrong, refused(422, /allowed_cidrs\[1\]/))
   })
 
   await t.test(
@@ -123,7 +122,7 @@ test('API keys', async (t) => {
     const other = await as('tenant_admin', tenant)
     const { api_key } = await admin.createApiKey({ body: { name: 'ours', role: 'viewer' } })
     for (const key_id of [api_key.key_id, 'key_nonsense', 'x'])
-      await assert.rejects(other.revokeApiKey({ params: { key_id } }), refusedWith(404))
+      await assert.rejects(other.revokeApiKey({ params: { key_id } }), refused(404))
     assert.deepEqual(
       (await other.listApiKeys()).items.map((k) => k.name),
       ['test tenant_admin'],
@@ -131,7 +130,7 @@ test('API keys', async (t) => {
     const scope = { query: { tenant_id: encodeId('tenant', tenant) } }
     const inside = await admin.createApiKey({ body: { name: 'inside', role: 'viewer' }, ...scope })
     assert.equal(inside.api_key.tenant_id, encodeId('tenant', tenant))
-    await assert.rejects(other.listApiKeys({ query: { tenant_id: api_key.tenant_id } }), refusedWith(403))
+    await assert.rejects(other.listApiKeys({ query: { tenant_id: api_key.tenant_id } }), refused(403))
   })
 
   await t.test('keys are listed by page and status', async () => {
@@ -252,7 +251,7 @@ test('keys, settings and tenants on two replicas', async (t) => {
       await until(async () => (await other.getSecuritySettings()).login.lockout_threshold === 7)
       await assert.rejects(
         changeSecuritySettings(kit.admin, { login: { lockout_threshold: 0 } }),
-        refusedWith(422, /lockout_threshold/),
+        refused(422, /lockout_threshold/),
       )
     },
   )

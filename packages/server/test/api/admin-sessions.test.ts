@@ -3,12 +3,13 @@ import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { createClock, type Replica, runJob, startKit, times } from '../kit.ts'
-import { makeUser, signInAs, untilStatus } from '../people.ts'
-import { until } from '../promptly.ts'
-import { cookieOf, createBrowser } from '../raw-http.ts'
-import { accountOf, refusedWith, signIn, statuses } from '../sign-in.ts'
+import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
+import { loginOf, signIn } from '../support/actors/sign-in.ts'
+import { refused, statusesOf } from '../support/clients/answers.ts'
+import { cookieOf, createCookieClient } from '../support/clients/raw-http.ts'
+import { createClock, type Replica, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 test('admin sessions on two replicas', async (t) => {
   const clock = createClock()
@@ -23,7 +24,7 @@ test('admin sessions on two replicas', async (t) => {
   await t.test('a session in use on one replica is not ended by the sweep of another', async () => {
     await limit({ idle_seconds: 600, absolute_seconds: 3600 })
     const cookie = cookieOf(await signIn(kit.url))
-    const [here, there] = kit.replicas.map((r) => createBrowser(r.url, kit.publicUrl, cookie))
+    const [here, there] = kit.replicas.map((r) => createCookieClient(r.url, kit.publicUrl, cookie))
     const sweepThere = () => runJob(kit.replicas[1]!.app, 'end_idle_sessions')
     assert.equal((await there!.get('/v1/admin/me')).status, 200)
     for (let i = 0; i < 2; i++) {
@@ -41,7 +42,7 @@ test('admin sessions on two replicas', async (t) => {
   await t.test('an active session ends at its absolute limit, and an abandoned one is ended once', async () => {
     await limit({ idle_seconds: 60, absolute_seconds: 100 })
     const before = await expirations()
-    const used = createBrowser(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
+    const used = createCookieClient(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
     await signIn(kit.url)
     clock.advance(45)
     assert.equal((await used.get('/v1/admin/me')).status, 200)
@@ -61,7 +62,7 @@ test('admin sessions on two replicas', async (t) => {
 
   await t.test('a lower limit applies to existing sessions', async () => {
     await limit({ idle_seconds: 60, absolute_seconds: 3600 })
-    const browser = createBrowser(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
+    const browser = createCookieClient(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
     assert.equal((await browser.get('/v1/admin/me')).status, 200)
     await limit({ idle_seconds: 30, absolute_seconds: 3600 })
     clock.advance(31)
@@ -94,7 +95,7 @@ test('admin sessions on two replicas', async (t) => {
     assert.equal((await person.get(`${path}?user_id=${bob}`)).status, 403, 'addresses of others are not for a viewer')
     assert.equal((await other.get(`${path}?user_id=${ana}`)).status, 403)
     assert.equal((await kit.admin.listAdminSessions()).items.length, 3)
-    await assert.rejects(kit.admin.listAdminSessions({ query: { user_id: 'usr_x' } }), refusedWith(400))
+    await assert.rejects(kit.admin.listAdminSessions({ query: { user_id: 'usr_x' } }), refused(400))
     const foreign = await kit.as('tenant_admin', await kit.newTenant())
     assert.deepEqual((await foreign.listAdminSessions()).items, [])
 
@@ -108,12 +109,12 @@ test('admin sessions on two replicas', async (t) => {
     const helpdesk = await kit.as('helpdesk')
     await assert.rejects(
       helpdesk.endAdminSession({ params: { session_id: current.session_id } }),
-      refusedWith(403, /viewer/),
+      refused(403, /viewer/),
     )
     assert.equal((await helpdesk.endAdminSession({ params: { session_id: bobs } })).changed, true)
     for (const session_id of [encodeId('admin_session', crypto.randomUUID()), 'ses_x', 'x'])
-      await assert.rejects(kit.admin.endAdminSession({ params: { session_id } }), refusedWith(404))
-    await assert.rejects(foreign.endAdminSession({ params: { session_id: bobs } }), refusedWith(404))
+      await assert.rejects(kit.admin.endAdminSession({ params: { session_id } }), refused(404))
+    await assert.rejects(foreign.endAdminSession({ params: { session_id: bobs } }), refused(404))
     const expired = (await expirations()).filter((e) => e.outcome === 'success' && e.reason === 'manual')
     assert.deepEqual(
       expired.map((e) => [e.session_id, e.user_id, e.reason, e.details]),
@@ -126,15 +127,15 @@ test('admin sessions on two replicas', async (t) => {
 
   await t.test('a suspended user is signed out on every replica at once', async () => {
     const user_id = await makeUser(kit, 'leaver', ['viewer'])
-    const cookie = cookieOf(await signIn(kit.url, accountOf('leaver')))
-    const browsers = kit.replicas.map((r) => createBrowser(r.url, kit.publicUrl, cookie))
+    const cookie = cookieOf(await signIn(kit.url, loginOf('leaver')))
+    const browsers = kit.replicas.map((r) => createCookieClient(r.url, kit.publicUrl, cookie))
     for (const b of browsers) assert.equal((await b.get('/v1/admin/me')).status, 200)
     await kit.admin.changeUser({ body: { operation: 'suspend', user_id } })
     assert.equal((await browsers[0]!.get('/v1/admin/me')).status, 401)
     await untilStatus(() => browsers[1]!.get('/v1/admin/me'), 401)
     await kit.admin.changeUser({ body: { operation: 'reactivate', user_id } })
     assert.equal((await browsers[0]!.get('/v1/admin/me')).status, 401)
-    assert.equal((await signIn(kit.url, accountOf('leaver'))).status, 200)
+    assert.equal((await signIn(kit.url, loginOf('leaver'))).status, 200)
   })
 
   await t.test('every limit of sign-ins and sessions applies on the other replica at once', async () => {
@@ -155,13 +156,13 @@ test('admin sessions on two replicas', async (t) => {
       mfa: { required_roles: ['viewer' as const], step_up: true },
     }
     await makeUser(kit, 'eve', ['viewer'])
-    assert.equal((await signIn(there.url, accountOf('eve'))).json.required_action, null)
+    assert.equal((await signIn(there.url, loginOf('eve'))).json.required_action, null)
     await changeSecuritySettings(kit.clientFor(kit.adminKey, here), wanted)
     await until(async () => {
       const { login, sessions, passwords, mfa } = await other.getSecuritySettings()
       return isDeepStrictEqual({ login, sessions, passwords, mfa }, wanted)
     })
-    const signedIn = await signIn(there.url, accountOf('eve'))
+    const signedIn = await signIn(there.url, loginOf('eve'))
     assert.equal(signedIn.json.required_action, 'enroll_mfa')
     const left = new Date(signedIn.json.expires_at).getTime() - clock.now().getTime()
     assert.ok(left > 60_000 && left <= 74_000, String(left))
@@ -177,7 +178,7 @@ test('admin sessions on two replicas', async (t) => {
   await t.test('an idle session ends, use extends it, and its end is recorded once', async () => {
     await limit({ idle_seconds: 60, absolute_seconds: 3600 })
     const cookie = cookieOf(await signIn(kit.url))
-    const [here, there] = kit.replicas.map((r) => createBrowser(r.url, kit.publicUrl, cookie))
+    const [here, there] = kit.replicas.map((r) => createCookieClient(r.url, kit.publicUrl, cookie))
     const { session_id } = (await here!.get('/v1/admin/me')).json.session
     for (let i = 0; i < 3; i++) {
       clock.advance(50)
@@ -191,7 +192,7 @@ test('admin sessions on two replicas', async (t) => {
       ...(await times(6, (i) => (i % 2 ? here! : there!).get('/v1/admin/me'))),
       ...kit.replicas.map((r) => runJob(r.app, 'end_idle_sessions').then(() => ({ status: 401 }))),
     ])
-    assert.deepEqual([...new Set(statuses(late))], [401])
+    assert.deepEqual([...new Set(statusesOf(late))], [401])
     const own = (await expirations()).filter((e) => e.session_id === session_id)
     assert.deepEqual(
       own.map((e) => e.reason),

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import type { Client } from '@holdfast/sdk'
 import { bootstrap } from '../../src/bootstrap.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { enroll } from '../gateways.ts'
-import { adminPassword, type Kit, startKit } from '../kit.ts'
-import { makeUser, passwordOf, signInAs, trySignIn } from '../people.ts'
-import { refusedWith } from '../sign-in.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeUser, passwordOf, signInAs, trySignIn } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { adminPassword, type Kit, startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 type Query = { tenant_id: string }
 type Stop = (client: Client, user_id: string, query: Query) => Promise<unknown>
@@ -66,7 +66,7 @@ test('the platform can stop the only administrator of a tenant in every way, and
           .execute(),
       )
       const theirs = kit.clientFor(key)
-      const last = refusedWith(422, new RegExp(`${username} is the last active tenant_admin`))
+      const last = refused(422, new RegExp(`${username} is the last active tenant_admin`))
       for (const [how, tried] of Object.entries({ ...dry, [name]: stop }))
         await assert.rejects(tried(ofTenant, user_id, query), last, how)
       const { items: runs } = await kit.admin.listWorkflowRuns({ query: { ...query, limit: 50 } })
@@ -79,7 +79,7 @@ test('the platform can stop the only administrator of a tenant in every way, and
       assert.match(said.replaceAll('"status":"succeeded"', ''), /^(?!.*"status":"failed")/)
       if (name === 'revoke the role') assert.deepEqual((await theirs.me()).permissions, [])
       else {
-        await assert.rejects(theirs.me(), refusedWith(401))
+        await assert.rejects(theirs.me(), refused(401))
         assert.equal((await trySignIn(kit, `acme/${username}`, { password: passwordOf(username) })).status, 401)
       }
       const events = await kit.admin.listAuditEvents({ query: { ...query, limit: 50, target_id: user_id } })
@@ -160,9 +160,9 @@ async function endKeys(kit: Kit): Promise<void> {
   const security = await kit.as('security_admin')
   await assert.rejects(
     security.revokeApiKeysOfUser({ body: { user_id } }),
-    refusedWith(403, /role tenant_admin, which allows more/),
+    refused(403, /role tenant_admin, which allows more/),
   )
-  await assert.rejects((await kit.as('operator')).revokeApiKeysOfUser({ body: { user_id } }), refusedWith(403))
+  await assert.rejects((await kit.as('operator')).revokeApiKeysOfUser({ body: { user_id } }), refused(403))
   const would = await kit.admin.revokeApiKeysOfUser({ body: { user_id, dry_run: true } })
   assert.deepEqual([would.changed, would.key_ids.length], [false, 3])
   assert.equal(await working(second), '111')
@@ -221,7 +221,7 @@ async function endTokens(kit: Kit, { tenant_id }: Query): Promise<void> {
   assert.deepEqual(affected(done), would.token_ids)
   await kit.heard()
   for (const [name, secret] of Object.entries(tokens))
-    await assert.rejects(enroll(kit, `after ${name}`, { secret }), refusedWith(401), name)
+    await assert.rejects(enroll(kit, `after ${name}`, { secret }), refused(401), name)
   await enroll(kit, 'by the token of somebody else', { secret: other })
   const revoked = await eventsOf(kit, 'enrollment_token.revoked')
   assert.deepEqual(revoked.map((e) => e.token_id).sort(), [...would.token_ids].sort())
@@ -232,7 +232,7 @@ async function endTokens(kit: Kit, { tenant_id }: Query): Promise<void> {
 async function keepLastPlatformAdministrator(kit: Kit): Promise<void> {
   const [root] = (await kit.admin.listUsers({ query: { q: 'admin', role: 'platform_admin' } })).items
   const query = { tenant_id: encodeId('tenant', kit.tenant) }
-  const last = refusedWith(422, /last active platform_admin.*HOLDFAST_BREAK_GLASS_PASSWORD/)
+  const last = refused(422, /last active platform_admin.*HOLDFAST_BREAK_GLASS_PASSWORD/)
   for (const [name, stop] of Object.entries(ways)) {
     if (name === 'revoke the role') continue
     await assert.rejects(stop(kit.admin, root!.user_id, query), last, name)
@@ -282,9 +282,9 @@ async function endKeysByRecovery(kit: Kit, { tenant_id }: Query): Promise<void> 
   for (const [i, secret] of tokens.entries()) await enroll(kit, `before recovery ${i}`, { secret })
   await recover('the second one in the drawer')
   await kit.heard()
-  for (const [i, key] of keys.entries()) await assert.rejects(key.me(), refusedWith(401), `key ${i}`)
+  for (const [i, key] of keys.entries()) await assert.rejects(key.me(), refused(401), `key ${i}`)
   for (const [i, secret] of tokens.entries())
-    await assert.rejects(enroll(kit, `after recovery ${i}`, { secret }), refusedWith(401), `token ${i}`)
+    await assert.rejects(enroll(kit, `after recovery ${i}`, { secret }), refused(401), `token ${i}`)
   assert.match(warned.join(), /3 api keys, 2 enrollment tokens, 1 sessions/)
   const user_id = (await kit.admin.listUsers({ query: { q: 'break-glass' } })).items[0]?.user_id ?? ''
   await kit.admin.changeUser({ body: { operation: 'delete', user_id } })

@@ -6,13 +6,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { AuditKind } from '@holdfast/contract/vocabulary'
 import { createPeppers, generateKey, mintToken } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { eventsOf } from '../events.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { makeUser, signInAs } from '../people.ts'
-import { promptly, until } from '../promptly.ts'
-import { assertOneASecond } from '../rates.ts'
-import { send } from '../raw-http.ts'
-import { call, deviceCaller, enrollRaw, operation, type Raw } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { makeUser, signInAs } from '../support/actors/people.ts'
+import { type ApiAnswer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { assertOneASecond } from '../support/deployment/request-rate.ts'
+import { deliveryLimitMs, until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const use = (kit: Kit, token: string, more: { localAddress?: string; path?: string } = {}) =>
   send(kit.url, { path: '/v1/admin/me', headers: { authorization: `Bearer ${token}` }, ...more })
@@ -148,7 +149,7 @@ async function limitBodies(kit: Kit): Promise<void> {
   let answer = ''
   for await (const chunk of socket) answer += String(chunk)
   assert.match(answer, /^HTTP\/1\.1 401 [\s\S]*connection: close/i)
-  assert.ok(performance.now() - startedAt < promptly)
+  assert.ok(performance.now() - startedAt < deliveryLimitMs)
 }
 
 async function refuseInvalidTimes(kit: Kit): Promise<void> {
@@ -262,7 +263,7 @@ async function limitRates(kit: Kit): Promise<void> {
       requests_per_minute_per_key: 60,
     },
   })
-  const few = async (ask: (i: number) => Promise<Pick<Raw, 'status' | 'headers'>>) => {
+  const few = async (ask: (i: number) => Promise<Pick<ApiAnswer, 'status' | 'headers'>>) => {
     const began = performance.now()
     const answers = await times(30, ask)
     assertOneASecond(answers, 200, began)

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeviceState, enrollDevice, openDevice, VerificationError } from '@holdfast/sdk'
-import { open, publish, rule, withGateway } from '../gateways.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 async function enrollAgent(kit: Kit, saved: DeviceState[] = []) {
   const { secret: token } = await kit.admin.generateToken({ body: {} })
@@ -31,7 +32,7 @@ test('a device keeps a certificate, and a gateway follows its status within seco
   const kit = await startKit(t)
   await publish(kit, [rule('all', { any: true })])
   const device = await enrollAgent(kit)
-  const gateway = open(kit, await withGateway(kit))
+  const gateway = gatewayAgent(kit, await makeGateway(kit))
   const stop = new AbortController()
   const { signal } = stop
   const shown: string[] = []
@@ -119,7 +120,7 @@ test('a client that trusts only compromised keys pins a new trust set over TLS o
   const kit = await startKit(t, { config: { publicUrl } })
   await publish(kit, [rule('all', { any: true })])
   const device = await enrollAgent(kit)
-  const gateway = open(kit, await withGateway(kit))
+  const gateway = gatewayAgent(kit, await makeGateway(kit))
   await gateway.pull()
   const [signer] = (await kit.admin.listSigners({ query: { purpose: 'trust-set', state: 'active' } })).items
   await kit.admin.retireSigner({ params: { signer_id: signer!.signer_id }, body: { compromised: true } })

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { withClient } from '../../src/embedded/test-database.ts'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { refused, withGateway } from '../gateways.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const event = (event_id: string, more: object = {}) => ({
   event_id,
@@ -36,7 +37,7 @@ test('events of gateways', async (t) => {
 })
 
 async function recordAsReported(kit: Kit): Promise<void> {
-  const { gateway, client } = await withGateway(kit)
+  const { gateway, client } = await makeGateway(kit)
   const { gateway_id } = gateway
   const before = Date.now()
   const answer = await client.ingestAuditEvents({
@@ -73,7 +74,7 @@ async function recordAsReported(kit: Kit): Promise<void> {
 }
 
 async function countOnce(kit: Kit): Promise<void> {
-  const [one, other] = [await withGateway(kit, 'once'), await withGateway(kit, 'other')]
+  const [one, other] = [await makeGateway(kit, 'once'), await makeGateway(kit, 'other')]
   const clients = kit.replicas.map((replica) => kit.clientFor(one.secret, replica))
   const events = Array.from({ length: 50 }, (_, i) => event(`e${i}`))
   const answers = await times(20, (i) =>
@@ -98,7 +99,7 @@ async function countOnce(kit: Kit): Promise<void> {
 }
 
 async function refuseServerEvents(kit: Kit): Promise<void> {
-  const { client } = await withGateway(kit, 'says')
+  const { client } = await makeGateway(kit, 'says')
   const reserved = ['login.succeeded', 'api_key.used', 'gateway.created', 'audit.ingested', 'gateway_report.', 'x']
   const events = [
     event('ok'),
@@ -136,7 +137,7 @@ async function refuseServerEvents(kit: Kit): Promise<void> {
 }
 
 async function forgetIds(kit: Kit): Promise<void> {
-  const { client, gateway } = await withGateway(kit, 'remembered')
+  const { client, gateway } = await makeGateway(kit, 'remembered')
   const send = (id: string) => client.ingestAuditEvents({ body: { events: [event(id)] } })
   await send('old')
   await withClient(kit.databaseUrl, (owner) =>
@@ -154,7 +155,7 @@ async function forgetIds(kit: Kit): Promise<void> {
 }
 
 async function keepTargetIds(kit: Kit): Promise<void> {
-  const { client } = await withGateway(kit, 'names')
+  const { client } = await makeGateway(kit, 'names')
   const id = `Az-${'X'.repeat(61)}`
   const about = (target: string) => ({ body: { events: [event('e', { target: { type: 'file', id: target } })] } })
   await assert.rejects(client.ingestAuditEvents(about(`${id}X`)), refused(422))
@@ -164,7 +165,7 @@ async function keepTargetIds(kit: Kit): Promise<void> {
 }
 
 async function limitByEvents(t: TestContext, kit: Kit): Promise<void> {
-  const [one, other] = [await withGateway(kit, 'charged'), await withGateway(kit, 'calm')]
+  const [one, other] = [await makeGateway(kit, 'charged'), await makeGateway(kit, 'calm')]
   const events = Array.from({ length: 1000 }, (_, i) => event(`e${i}`))
   const body = JSON.stringify({ events })
   const headers = { authorization: `Bearer ${one.secret}`, 'content-type': 'application/json' }
@@ -188,8 +189,8 @@ async function limitByEvents(t: TestContext, kit: Kit): Promise<void> {
  */
 async function waitWithoutBlocking(kit: Kit): Promise<void> {
   const theirs = await kit.newTenant()
-  const here = [await withGateway(kit, 'held'), await withGateway(kit, 'free')]
-  const there = await withGateway({ ...kit, admin: await kit.as('tenant_admin', theirs) }, 'theirs')
+  const here = [await makeGateway(kit, 'held'), await makeGateway(kit, 'free')]
+  const there = await makeGateway({ ...kit, admin: await kit.as('tenant_admin', theirs) }, 'theirs')
   const report = ({ client }: (typeof here)[number], id: string) =>
     client.ingestAuditEvents({ body: { events: [event(id)] } })
   const note = ({ gateway }: (typeof here)[number], tenant: string) =>

@@ -16,9 +16,10 @@ import {
 } from '@holdfast/crypto'
 import type { Tx } from '../../src/db/database.ts'
 import { tenantsToSign } from '../../src/modules/audit/proof/proof.queries.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { changeRecord, fillRecord, purgeRecord } from '../record.ts'
+import { changeAuditLog, fillAuditLog, purgeAuditLog } from '../support/database/audit-log.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { checkpointSizes } from '../support/domain/audit-verification.ts'
 
 type Proof = Awaited<ReturnType<Kit['admin']['proveAuditEvent']>>
 const bytes = (hex: string) => Buffer.from(hex, 'hex')
@@ -26,8 +27,6 @@ const checkpointKeys = async ({ admin }: Pick<Kit, 'admin'>): Promise<PublicJwk[
   (await admin.trustAnchors()).jwks.keys
     .filter((key) => key.holdfast_purpose.includes('audit-checkpoint'))
     .map((key) => parsePublicJwk(key))
-const sizes = async ({ admin }: Pick<Kit, 'admin'>) =>
-  (await admin.listAuditCheckpoints({ query: { limit: 200, sort: 'size' } })).items.map((c) => c.size)
 const eventsOf = async ({ admin }: Pick<Kit, 'admin'>, most: number) => {
   const { items } = await admin.listAuditEvents({ query: { sort: 'seq', limit: most } })
   return items
@@ -88,7 +87,7 @@ test('proofs of the audit log, each in a tenant of its own', async (t) => {
     const keys = await checkpointKeys(kit)
     assert.equal(keys.length, 1, 'one key, whoever was first')
     for (const proof of proofs) requireProof(proof, keys)
-    const made = await sizes(kit)
+    const made = await checkpointSizes(kit)
     assert.equal(new Set(made).size, made.length)
     const roots = new Map(proofs.map((proof) => [proof.checkpoint.size, proof.checkpoint.root]))
     assert.ok(proofs.every(({ checkpoint }) => roots.get(checkpoint.size) === checkpoint.root))
@@ -100,7 +99,7 @@ test('proofs of the audit log, each in a tenant of its own', async (t) => {
       await kit.admin.generateToken({ body: { name: `token ${i}` } })
       await checkpointNow(kit)
     }
-    const all = await sizes(kit)
+    const all = await checkpointSizes(kit)
     assert.equal(all.length, 5)
     for (const sort of ['size', '-size'] as const) {
       const seen: number[] = []
@@ -119,7 +118,7 @@ test('the checkpoints of a growing log cover all of it, and are consistent with 
   const kit = await startKit(t)
   const heads: { size: number; root: Buffer }[] = []
   for (const more of [1, 250, 1, 300, 513]) {
-    await fillRecord(kit, more)
+    await fillAuditLog(kit, more)
     const { size, root } = await checkpointNow(kit)
     heads.push({ size, root: bytes(root) })
   }
@@ -164,7 +163,7 @@ test('the checkpoints of a growing log cover all of it, and are consistent with 
 
 test('purged events stay provable wherever the purge cuts a tile, since their hashes are kept', async (t) => {
   const kit = await startKit(t)
-  await fillRecord(kit, 700)
+  await fillAuditLog(kit, 700)
   const before = await checkpointNow(kit)
   const events = await eventsOf(kit, 200)
   const head = ({ size, root }: typeof before) => ({ size, root: bytes(root) })
@@ -177,15 +176,15 @@ test('purged events stay provable wherever the purge cuts a tile, since their ha
     const all = (tx: Tx) => tx.selectFrom('audit_leaves').select('seq').orderBy('seq').execute()
     return (await kit.db.inTenant(kit.tenant, all)).map(({ seq }) => seq)
   }
-  await purgeRecord(kit, 512)
+  await purgeAuditLog(kit, 512)
   assert.deepEqual(await leaves(), [])
-  await purgeRecord(kit, 600)
+  await purgeAuditLog(kit, 600)
   assert.deepEqual([(await leaves())[0], (await leaves()).length], [513, 88])
-  await fillRecord(kit, 10)
+  await fillAuditLog(kit, 10)
   await requireGrown()
-  await fillRecord(kit, 300)
+  await fillAuditLog(kit, 300)
   await requireGrown()
-  await purgeRecord(kit, 601)
+  await purgeAuditLog(kit, 601)
   assert.deepEqual(await leaves(), [], 'their tile has them')
   const [first] = await eventsOf(kit, 1)
   assert.equal(first?.seq, 602)
@@ -197,10 +196,10 @@ test('purged events stay provable wherever the purge cuts a tile, since their ha
 
 test('no checkpoint is signed that contradicts an earlier one', async (t) => {
   const attacks: Record<string, (kit: Kit, size: number) => Promise<unknown>> = {
-    'a changed hash': (kit) => changeRecord(kit, `update audit_log set hash = sha256('x') where seq = 3`),
-    'a deleted event': (kit) => changeRecord(kit, 'delete from audit_log where seq = 3'),
+    'a changed hash': (kit) => changeAuditLog(kit, `update audit_log set hash = sha256('x') where seq = 3`),
+    'a deleted event': (kit) => changeAuditLog(kit, 'delete from audit_log where seq = 3'),
     'a log that was reset': (kit, size) =>
-      changeRecord(
+      changeAuditLog(
         kit,
         `delete from audit_log where seq > ${size - 2}`,
         `update audit_heads set seq = ${size - 2}, hash = (select hash from audit_log where seq = ${size - 2})`,
@@ -212,19 +211,19 @@ test('no checkpoint is signed that contradicts an earlier one', async (t) => {
         { origin: old!.note.split('\n')[0]!, size, root: leafHash(bytes('00')) },
         forger,
       )
-      await changeRecord(kit, `update audit_checkpoints set note = '${note}' where size = ${size}`)
+      await changeAuditLog(kit, `update audit_checkpoints set note = '${note}' where size = ${size}`)
     },
   }
   for (const [what, attack] of Object.entries(attacks))
     await t.test(what, async (t) => {
       const kit = await startKit(t)
-      await fillRecord(kit, 5)
+      await fillAuditLog(kit, 5)
       const { size } = await checkpointNow(kit)
       await attack(kit, size)
-      const left = await sizes(kit)
-      await fillRecord(kit, 5)
+      const left = await checkpointSizes(kit)
+      await fillAuditLog(kit, 5)
       await assert.rejects(runJob(kit.app, 'checkpoint_audit'), /^BrokenRecord: the record of tnt_/)
-      assert.deepEqual(await sizes(kit), left)
+      assert.deepEqual(await checkpointSizes(kit), left)
     })
 })
 
@@ -242,7 +241,7 @@ test('all checkpoints of a week are kept, then one per day, then one per month; 
     ...[inMonthAgo(20, 5), inMonthAgo(20, 25), inMonthAgo(19, 1), inMonthAgo(19, 2)],
     ...[ago(30, 9), ago(29, 10), ago(29, 11), ago(6, 9), ago(6, 10)],
   ]
-  await changeRecord(
+  await changeAuditLog(
     kit,
     'delete from audit_checkpoints',
     `insert into audit_checkpoints (tenant_id, size, kid, note, created_at) select '${kit.tenant}', i, 'kid', 'note', at
@@ -254,7 +253,7 @@ test('all checkpoints of a week are kept, then one per day, then one per month; 
     )
   for (const size of [2, 4, 5, 7, 8, 9])
     await assert.rejects(
-      changeRecord(kit, { triggers: true }, `delete from audit_checkpoints where size = ${size}`),
+      changeAuditLog(kit, { triggers: true }, `delete from audit_checkpoints where size = ${size}`),
       /append-only/,
     )
   await runJob(kit.app, 'forget_what_is_over')
@@ -265,19 +264,19 @@ test('a tenant without new events is skipped', async (t) => {
   const kit = await startKit(t)
   const asked = () => kit.db.acrossTenants(tenantsToSign)
   const other = await kit.newTenant()
-  await fillRecord(kit, 1)
+  await fillAuditLog(kit, 1)
   await until(async () => (await asked()).includes(other), 'the events of its creation are sequenced')
   await runJob(kit.app, 'checkpoint_audit')
   assert.deepEqual(await asked(), [])
-  await fillRecord(kit, 1)
+  await fillAuditLog(kit, 1)
   assert.deepEqual(await asked(), [kit.tenant])
 })
 
 test('checkpoints and tiles are append-only, even for their owner', async (t) => {
   const kit = await startKit(t)
-  await fillRecord(kit, 300)
+  await fillAuditLog(kit, 300)
   await checkpointNow(kit)
   for (const table of ['audit_tiles', 'audit_checkpoints'])
     for (const change of [`update ${table} set tenant_id = tenant_id`, `delete from ${table}`, `truncate ${table}`])
-      await assert.rejects(changeRecord(kit, { triggers: true }, change), /append-only/, change)
+      await assert.rejects(changeAuditLog(kit, { triggers: true }, change), /append-only/, change)
 })

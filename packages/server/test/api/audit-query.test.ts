@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { uuidv7 } from 'uuidv7'
-import { withClient } from '../../src/embedded/test-database.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { refused } from '../gateways.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { fill, minute, start } from '../made-events.ts'
-import { until } from '../promptly.ts'
-import { changeRecord } from '../record.ts'
+import { refused } from '../support/clients/answers.ts'
+import { changeAuditLog } from '../support/database/audit-log.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { firstEventAt, insertVariedEvents, minute } from '../support/database/varied-events.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 type Client = Kit['admin']
 type Query = NonNullable<NonNullable<Parameters<Kit['admin']['listAuditEvents']>[0]>['query']>
@@ -65,10 +65,10 @@ async function byId(kit: Kit): Promise<void> {
 async function hideRowsPastHead(kit: Kit): Promise<void> {
   const tenant = await kit.newTenant()
   const client = await kit.as('auditor', tenant)
-  await fill(kit, tenant, 40)
+  await insertVariedEvents(kit, tenant, 40)
   const { items } = await client.listAuditEvents({ query: { kind: 'user.changed', limit: 1 } })
   const forged = uuidv7()
-  await changeRecord(
+  await changeAuditLog(
     kit,
     `insert into audit_log select tenant_id, seq + 1000000000, '${forged}', '2026-01-31T12:20Z', 'user.changed', 'failed', 'usr_0',
        actor_name_key, target_id, target_name_key, source_ip, 'req_forged', record, hash from audit_log
@@ -117,9 +117,15 @@ async function refuseInvalid(kit: Kit): Promise<void> {
 }
 
 async function byFilter(kit: Kit): Promise<void> {
-  const events = await fill(kit, kit.tenant, 60)
-  const window = { from: new Date(start + 20 * minute).toISOString(), to: new Date(start + 50 * minute).toISOString() }
-  const own = { from: new Date(start - 40 * minute).toISOString(), to: new Date(start + 120 * minute).toISOString() }
+  const events = await insertVariedEvents(kit, kit.tenant, 60)
+  const window = {
+    from: new Date(firstEventAt + 20 * minute).toISOString(),
+    to: new Date(firstEventAt + 50 * minute).toISOString(),
+  }
+  const own = {
+    from: new Date(firstEventAt - 40 * minute).toISOString(),
+    to: new Date(firstEventAt + 120 * minute).toISOString(),
+  }
   const fits: [Query, (e: (typeof events)[number], i: number) => boolean][] = [
     [{}, () => true],
     [{ kind: 'login.failed' }, (e) => e.kind === 'login.failed'],
@@ -226,8 +232,11 @@ async function byText(kit: Kit): Promise<void> {
   const tenant = await kit.newTenant()
   const client = await kit.as('auditor', tenant)
   const count = 5300
-  const events = await fill(kit, tenant, count)
-  const own = { from: new Date(start - 40 * minute).toISOString(), to: new Date(start + count * minute).toISOString() }
+  const events = await insertVariedEvents(kit, tenant, count)
+  const own = {
+    from: new Date(firstEventAt - 40 * minute).toISOString(),
+    to: new Date(firstEventAt + count * minute).toISOString(),
+  }
   const search = async (text: string, sort: NonNullable<Query['sort']>) =>
     (await all(client, { ...own, text, sort, limit: 60 })).map((e) => e.event_id)
   const expected = (fits: (i: number) => boolean) =>

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import { uuidv7 } from 'uuidv7'
 import { migrate } from '../../src/db/migrate.ts'
-import { createTestDatabase, withClient } from '../../src/embedded/test-database.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { migrateBefore } from '../migrate-before.ts'
+import { migrateBefore } from '../support/database/older-schema.ts'
+import { createTestDatabase, withClient } from '../support/database/test-database.ts'
 
 test('events from before the upgrade get sequence numbers in order of their time, and none is lost', async (t) => {
   const database = await createTestDatabase()

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { openBrowser } from '../browser.ts'
-import { eventsOf } from '../events.ts'
-import { whoIs } from '../federation.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { opened } from '../notices.ts'
-import { createAuthenticator, makeUser, signInAs, untilStatus } from '../people.ts'
-import { type Claims, makeKey, sign, startHostileProvider } from '../providers/hostile-provider.ts'
-import { cookieOf, send } from '../raw-http.ts'
+import { createAuthenticator, makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { cookieOf, send } from '../support/clients/raw-http.ts'
+import { type Kit, loopbackAllowed, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { type Claims, makeKey, sign, startHostileProvider } from '../support/providers/hostile-oidc-provider.ts'
+import { signedInAs } from '../support/providers/oidc-sign-in.ts'
 
 const event = 'http://schemas.openid.net/event/backchannel-logout'
 const now = () => Math.floor(Date.now() / 1000)
@@ -53,7 +52,7 @@ async function start(kit: Kit, { as = kit.admin, name = 'Login' } = {}) {
     const found = []
     for (const [name, cookie] of Object.entries(cookies)) {
       const seen = []
-      for (const replica of kit.replicas) seen.push((await whoIs(kit, cookie, replica)) !== 401)
+      for (const replica of kit.replicas) seen.push((await signedInAs(kit, cookie, replica)) !== 401)
       if (seen.every(Boolean)) found.push(name)
       else assert.ok(!seen.some(Boolean), `${name} runs on one replica alone`)
     }
@@ -72,7 +71,7 @@ async function start(kit: Kit, { as = kit.admin, name = 'Login' } = {}) {
 }
 
 test('logout at the provider, on two replicas', async (t) => {
-  const kit = await startKit(t, { config: opened, replicas: 2 })
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2 })
 
   await t.test('of twenty concurrent posts of one logout token on two replicas, one is accepted', async () => {
     const { idp, post, signIn, over } = await start(kit, { name: 'A third' })
@@ -245,7 +244,7 @@ const attacks: Record<string, [reason: string, make: (idp: Idp) => Promise<strin
 }
 
 test('an invalid logout token gets one and the same 400, and only the audit event has the reason', async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { idp, provider, post, signIn, running } = await start(kit)
   const cookies = { a: await signIn({ sub: 'anna', sid: 's-1' }) }
   const right = await logoutToken(idp, { sid: 's-1' })

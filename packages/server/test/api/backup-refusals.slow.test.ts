@@ -7,10 +7,10 @@ import { packTar, unpackTar } from 'modern-tar'
 import { writeArchive } from '../../src/backup/archive.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
-import { withClient } from '../../src/embedded/test-database.ts'
-import { emptyDatabase, startOperator, within } from '../backups.ts'
-import { masterKeyLine, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { createInnerContext, emptyDatabase, startOperator } from '../support/deployment/backup-drill.ts'
+import { masterKeyLine, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 type File = { header: { name: string; size: number }; data?: Uint8Array }
 
@@ -32,7 +32,7 @@ async function remade(file: string, identityFile: string, recipient: string, cha
 
 test('an altered backup is refused before anything is written', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const good = await readFile(operator.file('good.age'))
@@ -100,7 +100,7 @@ test('an altered backup is refused before anything is written', async (t) => {
 
 test('a restore needs an empty database, and restores all or nothing', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const again = await operator.backUp(kit.databaseUrl, 'good.age')
@@ -162,7 +162,7 @@ test('a full disk fails the backup', {
 
 test('a backup can be restored twice, each time with sequence numbers above those issued before', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const numbersAt = async (url: string) => {
@@ -192,7 +192,7 @@ test('a backup can be restored twice, each time with sequence numbers above thos
 
 test('a PostgreSQL user that owns only the database suffices', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const url = new URL(await emptyDatabase(beside))
@@ -224,7 +224,7 @@ test('a PostgreSQL user that owns only the database suffices', async (t) => {
 
 test('the embedded database is restored into an empty folder, and backed up running or stopped', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const nothing = await operator.run({}, 'backup', operator.file('no.age'), '--recipient', operator.recipient)

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { securityHeadersFor } from '../../src/http/answer/security-headers.ts'
-import { startKit } from '../kit.ts'
-import { send as sendRaw } from '../raw-http.ts'
-import { call, operation, send } from '../world.ts'
+import { call, operation, sendToKit } from '../support/clients/api-calls.ts'
+import { send as sendRaw } from '../support/clients/raw-http.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('bad input gets the right error, never a 500, and changes nothing', async (t) => {
   const kit = await startKit(t)
@@ -74,7 +74,7 @@ test('bad input gets the right error, never a 500, and changes nothing', async (
     'a key that is no key': [{ ...json, 'idempotency-key': 'a b' }, '{}', 400, 'bad_request', /Idempotency-Key/],
   }
   for (const [what, [headers, body, status, error, names]] of Object.entries(cases)) {
-    const answer = await send(kit, 'POST', path, headers, body)
+    const answer = await sendToKit(kit, 'POST', path, headers, body)
     assert.deepEqual([answer.status, answer.json.error], [status, error], `${what}: ${answer.text.slice(0, 300)}`)
     assert.equal(answer.json.request_id, answer.headers['x-request-id'], what)
     assert.equal(typeof answer.json.detail, 'string', what)
@@ -105,7 +105,7 @@ test('behind a proxy the address of the client is recorded, with port or bracket
   ] as const) {
     const type = 'application/scim+json; charset="UTF-8"'
     const headers = { authorization: `Bearer ${secret}`, 'content-type': type, 'x-forwarded-for': forwarded }
-    const answer = await send(
+    const answer = await sendToKit(
       kit,
       'POST',
       search,

@@ -3,10 +3,11 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { startCommand } from '../command.ts'
-import { audited, refused } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { startCommand } from '../support/clients/cli-command.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const file = `
 format: holdfast.config/1
@@ -63,7 +64,7 @@ test('a file is applied once, shows drift, and leaves other settings alone', asy
   assert.deepEqual([again.code, again.out], [0, ''], again.err)
   assert.equal((await run('config', 'apply', at)).code, 0, 'nothing is asked where nothing differs')
   assert.equal(await writes(), before, 'and nothing is written')
-  assert.equal((await audited(kit, 'policy.published')).length, 1)
+  assert.equal((await eventsOf(kit, 'policy.published')).length, 1)
   assert.equal((await admin.getSecuritySettings()).sessions.absolute_seconds, 43_200, 'settings that are left out stay')
   assert.match((await admin.getEnrollmentSettings()).install_lines.linux, /^acme-vpn enroll http/)
 

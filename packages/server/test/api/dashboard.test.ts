@@ -6,11 +6,14 @@ import { createPager } from '../../src/db/page.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { createPendingAdoption } from '../../src/modules/dashboard/pending-adoption.ts'
 import { countOpenNotifications } from '../../src/modules/notifications/index.ts'
-import { enrollRaw } from '../calls.ts'
-import { enroll, publish, refused, rule, seqOf, withGateway } from '../gateways.ts'
-import { createClock, type Kit, startKit, times } from '../kit.ts'
-import { notice } from '../notices.ts'
-import { refusedWith, signIn } from '../sign-in.ts'
+import { enroll, enrollRaw } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { signIn } from '../support/actors/sign-in.ts'
+import { refused } from '../support/clients/answers.ts'
+import { tenantSequence } from '../support/database/tenant-sequence.ts'
+import { createClock, type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { notice } from '../support/domain/notifications.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const hourMs = 3_600_000
 /** Time in seconds after which all parts of the overview are refreshed. */
@@ -27,8 +30,8 @@ async function startFleet(t: Parameters<typeof startKit>[0]) {
   await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: second } })
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'eve' } } })
   await kit.admin.suspendUser({ body: { user_id: user!.user_id } })
-  await withGateway(kit, 'never heard of')
-  const { client } = await withGateway(kit, 'heard of')
+  await makeGateway(kit, 'never heard of')
+  const { client } = await makeGateway(kit, 'heard of')
   await client.metering({ body: { report_id: 'r', boot_id: 'b', sequence: 1, ...interval(clock.now()), samples: [] } })
   await publish(kit, [rule('all', { any: true })])
   return { kit, clock, devices }
@@ -118,7 +121,7 @@ test('the fleet overview', async (t) => {
         days.series.map(within(24 * hourMs)),
       )
       const longAgo = new Date(clock.now().getTime() - 500 * 24 * hourMs).toISOString()
-      await assert.rejects(kit.admin.readMetrics({ query: { from: longAgo } }), refusedWith(422, /400 days/))
+      await assert.rejects(kit.admin.readMetrics({ query: { from: longAgo } }), refused(422, /400 days/))
     },
   )
 
@@ -143,14 +146,14 @@ test('adoption shows how many devices and gateways apply the delivered policy, a
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const devices = await times(3, (i) => enroll(kit, `d${i}`, { now: clock.now }))
-  const { client: prompt } = await withGateway(kit, 'prompt')
-  const { client: late } = await withGateway(kit, 'late')
-  await withGateway(kit, 'never heard of')
+  const { client: prompt } = await makeGateway(kit, 'prompt')
+  const { client: late } = await makeGateway(kit, 'late')
+  await makeGateway(kit, 'never heard of')
   const beat = (gateway: typeof prompt, policy_seq: number) =>
     gateway.heartbeat({ body: { boot_id: 'boot', active_sessions: 0, applied: { policy_seq } } })
-  const before = await seqOf(kit)
+  const before = await tenantSequence(kit)
   const { bundle_id } = await publish(kit, [rule('all', { any: true })])
-  await beat(prompt, await seqOf(kit))
+  await beat(prompt, await tenantSequence(kit))
   await beat(late, before)
   const [first, ...others] = devices
   const digest = async (device_id: string) => (await kit.admin.getDevice({ params: { device_id } })).policy.digest!
@@ -193,7 +196,7 @@ test('adoption shows how many devices and gateways apply the delivered policy, a
   await assert.rejects(stranger.listPendingAdoption({ params }), refused(404))
 
   for (const device of others) await apply(device)
-  await beat(late, await seqOf(kit))
+  await beat(late, await tenantSequence(kit))
   assert.deepEqual((await lagging()).items, [])
   await kit.admin.publishPolicy({ body: { channel: 'canary', from: { channel: 'stable' }, rollout: { percent: 100 } } })
   assert.deepEqual(

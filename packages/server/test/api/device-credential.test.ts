@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
-import { createClock, startKit, times } from '../kit.ts'
-import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { type ApiAnswer, call, deviceCaller, operation, sendToKit } from '../support/clients/api-calls.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 
 const digest = operation('policyDigest')
 const report = operation('reportPosture')
-const withoutId = ({ status, text }: Raw) => `${status} ${text.replace(/"request_id":"[^"]+"/, '')}`
+const withoutId = ({ status, text }: ApiAnswer) => `${status} ${text.replace(/"request_id":"[^"]+"/, '')}`
 
 test('a credential without its key, and a replayed or altered proof, get the same 401', async (t) => {
   const kit = await startKit(t)
@@ -37,12 +38,12 @@ test('a credential without its key, and a replayed or altered proof, get the sam
   }
   const answers = new Set<string>()
   for (const [what, headers] of Object.entries(attempts)) {
-    const answer = await send(kit, 'GET', digest.path, headers)
+    const answer = await sendToKit(kit, 'GET', digest.path, headers)
     assert.equal(answer.status, 401, what)
     answers.add(withoutId(answer))
   }
   assert.equal(answers.size, 1, [...answers].join('\n'))
-  assert.equal((await send(kit, 'GET', digest.path, { authorization, dpop: proof() })).status, 200)
+  assert.equal((await sendToKit(kit, 'GET', digest.path, { authorization, dpop: proof() })).status, 200)
 })
 
 test('a proof counts once: for reads on its replica, for changes on all, of twenty at once', async (t) => {
@@ -51,14 +52,14 @@ test('a proof counts once: for reads on its replica, for changes on all, of twen
   const device = await enrollRaw(kit, token)
   const [first, second] = kit.replicas
   const read = device.caller('GET', kit.publicUrl + digest.path)
-  assert.equal((await send(kit, 'GET', digest.path, read)).status, 200)
-  assert.equal((await send(kit, 'GET', digest.path, read)).status, 401)
+  assert.equal((await sendToKit(kit, 'GET', digest.path, read)).status, 200)
+  assert.equal((await sendToKit(kit, 'GET', digest.path, read)).status, 401)
 
   const change = { 'content-type': 'application/json', ...device.caller('POST', kit.publicUrl + report.path) }
   const body = JSON.stringify({ facts: { 'disk.encrypted': true } })
   const statuses = await times(
     20,
-    async (i) => (await send({ ...kit, ...(i % 2 ? first! : second!) }, 'POST', report.path, change, body)).status,
+    async (i) => (await sendToKit({ ...kit, ...(i % 2 ? first! : second!) }, 'POST', report.path, change, body)).status,
   )
   assert.deepEqual(statuses.filter((s) => s === 200).length, 1, String(statuses))
   assert.ok(statuses.every((s) => s === 200 || s === 401))
@@ -180,7 +181,7 @@ test('a proof by a clock one minute ahead is accepted once, for its whole validi
   const json = { 'content-type': 'application/json' }
   const { path } = operation('enroll')
   const enrolling = { ...json, authorization: `Bearer ${token}`, dpop: proofOf('POST', path, token) }
-  const enroll = () => send(kit, 'POST', path, enrolling, '{"device":{"name":"ahead","platform":"linux"}}')
+  const enroll = () => sendToKit(kit, 'POST', path, enrolling, '{"device":{"name":"ahead","platform":"linux"}}')
   const enrolled = await enroll()
   assert.equal(enrolled.status, 201, enrolled.text)
   const credential = String(enrolled.json.credential)
@@ -189,8 +190,8 @@ test('a proof by a clock one minute ahead is accepted once, for its whole validi
   const reported = { ...json, authorization, dpop: proofOf('POST', report.path, credential) }
   const again = async () => [
     (await enroll()).status,
-    (await send(kit, 'GET', digest.path, shown)).status,
-    (await send(kit, 'POST', report.path, reported, '{"facts":{}}')).status,
+    (await sendToKit(kit, 'GET', digest.path, shown)).status,
+    (await sendToKit(kit, 'POST', report.path, reported, '{"facts":{}}')).status,
   ]
   assert.deepEqual((await again()).slice(1), [200, 200])
   assert.deepEqual(await again(), [401, 401, 401])

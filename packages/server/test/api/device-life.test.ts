@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DeviceEndedError, type DeviceStatus, enrollDevice } from '@holdfast/sdk'
-import { startKit } from '../kit.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('a device keeps polling through approval, suspension and suspension of its user, and stops when revoked', async (t) => {
   const kit = await startKit(t)

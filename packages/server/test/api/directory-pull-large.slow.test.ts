@@ -7,10 +7,11 @@ import { Worker } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { everything } from '../../src/replication/changes.ts'
-import { type Kit, type Replica, startKit } from '../kit.ts'
-import type { Change, Made, Wanted } from '../providers/keycloak-worker.ts'
-import { config, settled, sourceOf } from '../pulls.ts'
-import { call, enrollRaw, operation, type Raw } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { type ApiAnswer, call, operation } from '../support/clients/api-calls.ts'
+import { type Kit, loopbackAllowed, type Replica, startKit } from '../support/deployment/deployment.ts'
+import { createSource, untilPullEnds } from '../support/providers/directory-pulls.ts'
+import type { Change, Made, Wanted } from '../support/providers/keycloak-directory-worker.ts'
 
 const users = Number(process.env.HOLDFAST_DIRECTORY_USERS ?? 20_000)
 const wanted: Wanted = { users, groups: Math.ceil(users / 25), perUser: 6 }
@@ -28,18 +29,20 @@ const fillFleet = (kit: Kit) =>
   })
 
 test(`a directory of ${users} users is read and applied, and a disabled user is refused on another replica`, async (t) => {
-  const kit = await startKit(t, { config, replicas: 2 })
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2 })
   const { admin } = kit
   const [here, there] = kit.replicas as [Replica, Replica]
   const client = kit.clientFor(kit.adminKey, here)
-  const worker = new Worker(new URL('../providers/keycloak-worker.ts', import.meta.url), { workerData: wanted })
+  const worker = new Worker(new URL('../support/providers/keycloak-directory-worker.ts', import.meta.url), {
+    workerData: wanted,
+  })
   kit.after(() => worker.terminate())
   const [{ issuer, ids }] = (await once(worker, 'message')) as [Made]
   const change = async (what: Change) => {
     worker.postMessage(what)
     await once(worker, 'message')
   }
-  const { source_id } = await sourceOf(admin, { issuer })
+  const { source_id } = await createSource(admin, { issuer })
 
   const pulled = async (what: string, body: { confirm_mass_change?: boolean } = {}) => {
     const turns = monitorEventLoopDelay({ resolution: 5 })
@@ -65,7 +68,7 @@ test(`a directory of ${users} users is read and applied, and a disabled user is 
       `${what}: read in ${seconds(read)}, applied in ${seconds(over - started - read)}, ${seconds((user + system) / 1000)} of CPU, ` +
         `longest turn ${Math.round(turns.max / 1e6)} ms, heap ${megabytes(peak)}, resident ${megabytes(process.memoryUsage().rss)}`,
     )
-    return { ...(await settled(admin, run.run_id, 10 * minutes)), over }
+    return { ...(await untilPullEnds(admin, run.run_id, 10 * minutes)), over }
   }
 
   const first = await pulled('everybody comes')
@@ -94,7 +97,7 @@ test(`a directory of ${users} users is read and applied, and a disabled user is 
 
   await change({ renamed: Math.ceil(users / 3), disabled: [users - 1] })
   let isOver = false
-  const answers: { at: number; took: number; status: Raw['status'] }[] = []
+  const answers: { at: number; took: number; status: ApiAnswer['status'] }[] = []
   const asking = (async () => {
     while (!isOver) {
       const at = performance.now()

@@ -4,10 +4,12 @@ import type { Contract, Output } from '@holdfast/contract'
 import { effectiveStatuses } from '@holdfast/contract/devices'
 import { sql } from 'kysely'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { limit } from '../entitlements.ts'
-import { enroll, open, publish, rule, withGateway } from '../gateways.ts'
-import { createClock, type Kit, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
+import { createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
+import { setLimits } from '../support/domain/tenant-limits.ts'
 
 type Device = Output<Contract['getDevice']>
 type Made = { device: Awaited<ReturnType<typeof enroll>>; user_id: string; group_id: string }
@@ -119,8 +121,8 @@ test('list, filter, detail, counts and explanation agree on the effective status
   const device = await enroll(kit, 'laptop', { user_id, now: clock.now })
   await enroll(kit, 'beside it', { now: clock.now })
   const made: Made = { device, user_id, group_id: group!.group_id }
-  const served = await withGateway(kit, 'g1', 'eu')
-  const gateway = open(kit, served)
+  const served = await makeGateway(kit, 'g1', 'eu')
+  const gateway = gatewayAgent(kit, served)
   await publish(kit, [rule('all', { any: true }, ['eu'])])
   const beat = () => kit.clientFor(served.secret).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
   const explain = (body: object) => admin.explainPolicy({ body: { target: '10.1.2.3:tcp/22', ...body } })
@@ -230,7 +232,7 @@ test('list, filter, detail, counts and explanation agree on the effective status
       return blocked_by
     }
     const noRoom = [{ kind: 'session', detail: 'the plan has no room for another VPN session (limit 1)' }]
-    await limit(kit, { sessions: 1 })
+    await setLimits(kit, { sessions: 1 })
     for (const asker of [ofA, ofB, ofUser, ofOther])
       assert.deepEqual(await blocked(asker), [], 'no device is connected')
     await meter(a.id)
@@ -243,11 +245,11 @@ test('list, filter, detail, counts and explanation agree on the effective status
     await until(async () => (await ended()).length === 1)
     assert.equal((await ended())[0]?.end_reason, 'entitlement_exceeded')
     // Only a session in the same pool is replaced.
-    const elsewhere = await withGateway(kit, 'g2', 'us')
+    const elsewhere = await makeGateway(kit, 'g2', 'us')
     await kit.clientFor(elsewhere.secret).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
     await publish(kit, [rule('all', { any: true }, ['us'])])
     assert.deepEqual(await blocked(ofA), noRoom)
-    await limit(kit, { sessions: 2 })
+    await setLimits(kit, { sessions: 2 })
     for (const asker of [ofA, ofB, ofOther]) assert.deepEqual(await blocked(asker), [])
   })
 })

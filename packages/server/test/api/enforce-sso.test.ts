@@ -4,12 +4,19 @@ import { changeSecuritySettings } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { bootstrap } from '../../src/bootstrap.ts'
 import { everything } from '../../src/replication/changes.ts'
-import { eventsOf } from '../events.ts'
-import { startFederated, whoIs } from '../federation.ts'
-import { adminPassword, type Kit, startKit, times } from '../kit.ts'
-import { inbox } from '../notices.ts'
-import { createAuthenticator, makeUser, passwordOf, signInAs, trySignIn, untilStatus } from '../people.ts'
-import { refusedWith } from '../sign-in.ts'
+import {
+  createAuthenticator,
+  makeUser,
+  passwordOf,
+  signInAs,
+  trySignIn,
+  untilStatus,
+} from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { adminPassword, type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { inbox } from '../support/domain/notifications.ts'
+import { signedInAs, startFederated } from '../support/providers/oidc-sign-in.ts'
 
 const people = { anna: { name: 'anna' }, ben: { name: 'ben' } }
 const enforce = (kit: Kit, enforce_sso = true) => changeSecuritySettings(kit.admin, { login: { enforce_sso } })
@@ -29,15 +36,15 @@ test('single sign-on can be enforced, and the last fallback account or provider 
   const viewer = await makeUser(kit, 'viewer', ['viewer'])
 
   // Enforcing requires a usable break-glass user and a provider.
-  await assert.rejects(enforce(kit), refusedWith(422, /login.enforce_sso: needs an active break-glass user/))
+  await assert.rejects(enforce(kit), refused(422, /login.enforce_sso: needs an active break-glass user/))
   await mark(kit, viewer)
-  await assert.rejects(enforce(kit), refusedWith(422, /platform_admin or tenant_admin/), 'a viewer mends nothing')
+  await assert.rejects(enforce(kit), refused(422, /platform_admin or tenant_admin/), 'a viewer mends nothing')
   await mark(kit, safe)
   await kit.admin.changePassword({ body: { user_id: safe, generate: true } })
-  await assert.rejects(enforce(kit), refusedWith(422, /a password of their own/), 'nor who must change theirs first')
+  await assert.rejects(enforce(kit), refused(422, /a password of their own/), 'nor who must change theirs first')
   await kit.admin.changePassword({ body: { user_id: safe, new_password: passwordOf('safe') } })
   await set({ sign_in: false })
-  await assert.rejects(enforce(kit), refusedWith(422, /needs an identity provider/))
+  await assert.rejects(enforce(kit), refused(422, /needs an identity provider/))
   await set({ sign_in: true })
 
   const [ofPassword, ofSafe] = [await signInAs(kit, 'ana'), await signInAs(kit, 'safe')]
@@ -48,7 +55,7 @@ test('single sign-on can be enforced, and the last fallback account or provider 
   for (const replica of kit.replicas) {
     await untilStatus(() => ofPassword.get('/v1/admin/me', replica), 401)
     assert.equal((await ofSafe.get('/v1/admin/me', replica)).status, 200, 'break-glass sessions go on')
-    assert.equal(await whoIs(kit, ofProvider, replica), 'anna')
+    assert.equal(await signedInAs(kit, ofProvider, replica), 'anna')
     assert.equal((await kit.clientFor(kit.adminKey, replica).me()).credential, 'api_key')
   }
   const ended = await eventsOf(kit, 'session.expired')
@@ -81,11 +88,11 @@ test('single sign-on can be enforced, and the last fallback account or provider 
   for (const body of [{ generate: true }, { new_password: 'seven crabs walk sideways' }])
     await assert.rejects(
       kit.admin.changePassword({ body: { user_id: ana, ...body } }),
-      refusedWith(422, /opens nothing for ana/),
+      refused(422, /opens nothing for ana/),
     )
 
   // The last usable break-glass user can't be stopped in any way; a viewer does not count as one.
-  const last = refusedWith(422, /safe is the last break-glass user who can administer/)
+  const last = refused(422, /safe is the last break-glass user who can administer/)
   const own = await kit.as('tenant_admin')
   const target = { type: 'user', id: safe } as const
   const ways: (() => Promise<unknown>)[] = [
@@ -100,7 +107,7 @@ test('single sign-on can be enforced, and the last fallback account or provider 
     () => mark(kit, safe, false),
   ]
   for (const way of ways) await assert.rejects(way(), last)
-  const lastWay = refusedWith(422, /Login is the last identity provider that people sign in with/)
+  const lastWay = refused(422, /Login is the last identity provider that people sign in with/)
   await assert.rejects(set({ enabled: false }), lastWay)
   await assert.rejects(set({ sign_in: false }), lastWay)
   await assert.rejects(kit.admin.deleteIdentityProvider({ params }), lastWay)
@@ -115,7 +122,7 @@ test('single sign-on can be enforced, and the last fallback account or provider 
   await mark(kit, safe, false)
   for (const replica of kit.replicas) await untilStatus(() => ofSafe.get('/v1/admin/me', replica), 401)
   await kit.admin.suspendUser({ body: { user_id: safe } })
-  await assert.rejects(own.suspendUser({ body: { user_id: ana } }), refusedWith(422, /ana is the last/))
+  await assert.rejects(own.suspendUser({ body: { user_id: ana } }), refused(422, /ana is the last/))
   const stopped = await lock(kit, ana)
   const codes = ['tenant_without_break_glass_user']
   assert.deepEqual(
@@ -126,10 +133,10 @@ test('single sign-on can be enforced, and the last fallback account or provider 
   await kit.admin.releaseLock({ params: { lock_id: stopped.lock.lock_id }, body: {} })
 
   // An account from another source is never break-glass.
-  await assert.rejects(mark(kit, anna?.user_id ?? ''), refusedWith(422, /comes from elsewhere/))
+  await assert.rejects(mark(kit, anna?.user_id ?? ''), refused(422, /comes from elsewhere/))
   const service = { operation: 'create', user: { username: 'robot', kind: 'service' } } as const
   const { user: robot } = await kit.admin.changeUser({ body: service })
-  await assert.rejects(mark(kit, robot.user_id), refusedWith(422, /service account/))
+  await assert.rejects(mark(kit, robot.user_id), refused(422, /service account/))
 
   await enforce(kit, false)
   assert.equal((await trySignIn(kit, 'viewer')).status, 200, 'passwords open again')
@@ -142,15 +149,15 @@ test('break-glass users and password sign-in need the permission to set them', a
   const tina = await makeUser(kit, 'tina', ['tenant_admin'])
   const body = { user_id: tina, break_glass: true }
   for (const role of ['security_admin', 'helpdesk', 'operator', 'auditor', 'viewer'] as const)
-    await assert.rejects((await kit.as(role)).setBreakGlass({ body }), refusedWith(403, /rbac:write/))
+    await assert.rejects((await kit.as(role)).setBreakGlass({ body }), refused(403, /rbac:write/))
   const [admin] = (await kit.admin.listUsers({ query: { q: 'admin' } })).items
   const tenantAdmin = await kit.as('tenant_admin')
   await assert.rejects(
     tenantAdmin.setBreakGlass({ body: { ...body, user_id: admin?.user_id ?? '' } }),
-    refusedWith(403, /the role platform_admin/),
+    refused(403, /the role platform_admin/),
   )
   const elsewhere = await kit.as('tenant_admin', await kit.newTenant())
-  await assert.rejects(elsewhere.setBreakGlass({ body }), refusedWith(404, /no such user/))
+  await assert.rejects(elsewhere.setBreakGlass({ body }), refused(404, /no such user/))
   const done = await tenantAdmin.setBreakGlass({ body: { ...body, reason: 'in the safe' } })
   assert.deepEqual([done.changed, done.user.break_glass], [true, true])
   assert.equal((await tenantAdmin.setBreakGlass({ body })).changed, false)

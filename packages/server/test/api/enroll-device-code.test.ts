@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey, peekDeviceCredential, thumbprint } from '@holdfast/crypto'
-import { startGrants, statusIn } from '../device-grants.ts'
-import { times } from '../kit.ts'
-import { makeKey, sign } from '../providers/hostile-provider.ts'
-import { bearer, call, operation } from '../world.ts'
+import { grantStatusIn, startDeviceCodeEnrollment } from '../support/actors/device-code-enrollment.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { times } from '../support/deployment/deployment.ts'
+import { makeKey, sign } from '../support/providers/hostile-oidc-provider.ts'
 
 const waiting = 'authorization_pending'
 
 test('enrollment of machines without a browser', async (t) => {
-  const g = await startGrants(t)
+  const g = await startDeviceCodeEnrollment(t)
   const { kit, clock, idp, provider } = g
 
   await t.test('a machine without a browser is approved by a person and enrolled for that person', async () => {
@@ -38,10 +38,10 @@ test('enrollment of machines without a browser', async (t) => {
     assert.equal(idp.deviceCodes.length, 1)
 
     const early = await times(4, () => g.status(machine))
-    assert.deepEqual(new Set(early.map(statusIn)), new Set([waiting]))
+    assert.deepEqual(new Set(early.map(grantStatusIn)), new Set([waiting]))
     assert.deepEqual([g.asked(), early[0]!.headers.etag], [0, `"${waiting}"`], 'not before its interval has passed')
     clock.advance(5)
-    for (let i = 0; i < 2; i++) assert.equal(statusIn(await g.status(machine)), waiting)
+    for (let i = 0; i < 2; i++) assert.equal(grantStatusIn(await g.status(machine)), waiting)
     assert.equal(g.asked(), 1, 'and once in each, however often the machine asks')
     const tooSoon = await g.finish(machine)
     assert.deepEqual([tooSoon.status, tooSoon.json.error], [422, 'validation_error'])
@@ -49,7 +49,7 @@ test('enrollment of machines without a browser', async (t) => {
 
     await g.approve({ code })
     clock.advance(5)
-    assert.equal(statusIn(await g.status(machine)), 'authorized')
+    assert.equal(grantStatusIn(await g.status(machine)), 'authorized')
     const thief = { ...machine, key: generateKey('ES256').privateJwk }
     for (const stolen of [await g.status(thief), await g.finish(thief)])
       assert.equal(stolen.status, 401, 'to no other key')
@@ -124,13 +124,13 @@ test('enrollment of machines without a browser', async (t) => {
         await decide(machine)
         clock.advance(5)
         const asked = g.asked()
-        assert.equal(statusIn(await g.status(machine)), status, what)
+        assert.equal(grantStatusIn(await g.status(machine)), status, what)
         idp.answers.clear()
         assert.deepEqual(await g.reasons(), [reason], what)
         if (seen.has(status)) continue
         seen.add(status)
         clock.advance(5)
-        assert.equal(statusIn(await g.status(machine)), status, `${what}, asked again`)
+        assert.equal(grantStatusIn(await g.status(machine)), status, `${what}, asked again`)
         assert.equal(g.asked(), asked + 1, `${what}: the provider is not asked again`)
         const finished = await g.finish(machine)
         assert.deepEqual([finished.status, String(finished.json.detail).endsWith(status)], [422, true], what)
@@ -146,22 +146,26 @@ test('enrollment of machines without a browser', async (t) => {
       for (const [i, answer] of silence.entries()) {
         idp.answers.set('/token', answer as never)
         clock.advance(5 * 2 ** i)
-        assert.equal(statusIn(await g.status(machine)), waiting, 'a provider that is away for a moment is asked again')
+        assert.equal(
+          grantStatusIn(await g.status(machine)),
+          waiting,
+          'a provider that is away for a moment is asked again',
+        )
         assert.equal((await g.row(machine))?.interval_seconds, 10 * 2 ** i, 'less often')
       }
       idp.answers.clear()
       for (const slower of [25, 30, 35]) {
         idp.decisions.set(machine.code, { error: 'slow_down' })
         clock.advance(40)
-        assert.equal(statusIn(await g.status(machine)), waiting)
+        assert.equal(grantStatusIn(await g.status(machine)), waiting)
         assert.equal((await g.row(machine))?.interval_seconds, slower, 'slow_down is five seconds more, each time')
       }
       const asked = g.asked()
       clock.advance(34)
-      assert.equal(statusIn(await g.status(machine)), waiting)
+      assert.equal(grantStatusIn(await g.status(machine)), waiting)
       assert.equal(g.asked(), asked)
       clock.advance(500)
-      assert.equal(statusIn(await g.status(machine)), 'expired_token')
+      assert.equal(grantStatusIn(await g.status(machine)), 'expired_token')
       assert.deepEqual(
         [g.asked(), await g.reasons()],
         [asked, ['expired']],
@@ -243,10 +247,10 @@ test('enrollment of machines without a browser', async (t) => {
       const approved = await g.begun()
       await g.approve(approved)
       clock.advance(5)
-      assert.equal(statusIn(await g.status(approved)), 'authorized')
+      assert.equal(grantStatusIn(await g.status(approved)), 'authorized')
       await change()
       const before = g.asked()
-      assert.equal(statusIn(await g.status(asks)), 'failed', what)
+      assert.equal(grantStatusIn(await g.status(asks)), 'failed', what)
       assert.deepEqual([g.asked(), await g.reasons()], [before, ['turned_off']], `${what}: nothing is said to anybody`)
       const finished = await g.finish(approved)
       assert.equal(finished.status, what === 'another client' ? 201 : 401, `${what}: ${finished.text}`)
@@ -255,7 +259,7 @@ test('enrollment of machines without a browser', async (t) => {
     const waits = await g.begun()
     await g.approve(waits, { sub: 'another', preferred_username: 'eve' })
     clock.advance(5)
-    assert.equal(statusIn(await g.status(waits)), 'authorized')
+    assert.equal(grantStatusIn(await g.status(waits)), 'authorized')
     assert.equal((await g.finish(waits)).json.status, 'pending', 'approval: for these machines alone')
     const gone = await g.begun()
     await kit.admin.deleteIdentityProvider({ params: g.params })

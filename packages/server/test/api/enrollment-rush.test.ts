@@ -7,9 +7,10 @@ import pg from 'pg'
 import type { Tx } from '../../src/db/database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { addressCapacity } from '../../src/modules/devices/index.ts'
-import { eventsOf } from '../events.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { type ApiAnswer, call, deviceCaller, operation, sendToKit } from '../support/clients/api-calls.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 /** Concurrent enrollments on all replicas in turn, each with the given token and by default a new key. */
 const enrollMany = (
@@ -26,7 +27,7 @@ const enrollMany = (
       { device: { name: `laptop-${i}`, platform: 'linux' } },
     ),
   )
-const countOf = (answers: Raw[]) => {
+const countOf = (answers: ApiAnswer[]) => {
   const counts: Record<number, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
   return counts
@@ -132,7 +133,7 @@ test('concurrent enrollments, each test in a tenant of its own', async (t) => {
       ...deviceCaller(token, generateKey('ES256').privateJwk)(method, kit.publicUrl + path),
     }
     const body = JSON.stringify({ device: { name: 'laptop', platform: 'linux' } })
-    const answers = await times(20, (i) => send({ ...kit, ...kit.replicas[i % 2]! }, method, path, headers, body))
+    const answers = await times(20, (i) => sendToKit({ ...kit, ...kit.replicas[i % 2]! }, method, path, headers, body))
     assert.deepEqual(countOf(answers), { 201: 1, 401: 19 })
     assert.equal(await usesOf(kit, enrollment_token), 1)
   })

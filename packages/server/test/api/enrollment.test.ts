@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import type { contract, Input } from '@holdfast/contract'
 import { generateKey, peekDeviceCredential } from '@holdfast/crypto'
 import pg from 'pg'
-import { startKit, times } from '../kit.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('an enrollment token is used as often as it allows, with concurrent devices too', async (t) => {
   const kit = await startKit(t)

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
-import { eventsOf } from '../events.ts'
-import { withGateway } from '../gateways.ts'
-import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
-import { inbox } from '../notices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { inbox } from '../support/domain/notifications.ts'
+import { rsaKey } from '../support/providers/saml-responses.ts'
 
 const day = 86_400
 const key = (kit: Kit, name: string, days: number) =>
@@ -135,7 +135,7 @@ test('thousands of keys that expire together are all reported, and none is close
 test('a self-renewing thing is not reported until its renewal is overdue', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
-  const { client, gateway } = await withGateway(kit)
+  const { client, gateway } = await makeGateway(kit)
   await client.gatewayTrustAnchors()
   await kit.admin.rotateGatewaySecret({ params: { gateway_id: gateway.gateway_id } })
   await kit.admin.rotateTrustAnchors({ body: { mode: 'planned' } })

@@ -8,13 +8,15 @@ import { type TestContext, test } from 'node:test'
 import type { Contract, Output } from '@holdfast/contract'
 import { generateLicenseKey, signLicense } from '@holdfast/crypto'
 import pg from 'pg'
-import { rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
-import { newCsr } from '../certificates.ts'
-import { enroll, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, type Kit, runJob, startKit } from '../kit.ts'
-import { opened } from '../notices.ts'
-import { startSamlIdp } from '../saml.ts'
-import { makeTenant } from '../tenants.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, type Kit, loopbackAllowed, runJob, startKit } from '../support/deployment/deployment.ts'
+import { makeTenant } from '../support/deployment/tenants.ts'
+import { publish, rule } from '../support/domain/policy.ts'
+import { startSamlIdp } from '../support/providers/saml-idp.ts'
+import { rsaKey } from '../support/providers/saml-responses.ts'
 
 type Expiry = Output<Contract['listExpiries']>['items'][number]
 const day = 86_400
@@ -51,10 +53,10 @@ test('all expiries are listed with their end, soonest first', async (t) => {
   const clock = createClock()
   const idp = await startSamlIdp(t)
   const files = { file: path('license'), keysFile: path('keys') }
-  const kit = await startKit(t, { now: clock.now, config: { ...opened, license: files } })
+  const kit = await startKit(t, { now: clock.now, config: { ...loopbackAllowed, license: files } })
   const key = await createKey(kit, 'ci', 20)
   await kit.admin.createApiKey({ body: { name: 'without an end', role: 'viewer' } })
-  const { client: gateway, gateway: made } = await withGateway(kit)
+  const { client: gateway, gateway: made } = await makeGateway(kit)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop', { now: clock.now })
   const { spc } = await device.client.issueSpc({ body: { csr: await newCsr() } })

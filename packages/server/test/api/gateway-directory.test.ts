@@ -2,15 +2,19 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway, changeGatewayPool, enrollDevice, type GatewayDirectory } from '@holdfast/sdk'
 import pg from 'pg'
-import { changeSomethingElse, enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, startKit } from '../kit.ts'
-import { promptly, until } from '../promptly.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, newWireguardKey } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { changeSomethingElse } from '../support/database/tenant-sequence.ts'
+import { createClock, startKit } from '../support/deployment/deployment.ts'
+import { deliveryLimitMs, until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('the gateway directory of a device', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { admin } = kit
-  const [a, b] = [await withGateway(kit, 'a', 'A'), await withGateway(kit, 'b', 'B')]
+  const [a, b] = [await makeGateway(kit, 'a', 'A'), await makeGateway(kit, 'b', 'B')]
   const device = await enroll(kit, 'laptop', { tags: ['a'], now: clock.now })
   const beat = (g: { secret: string }, active_sessions = 0) =>
     kit.clientFor(g.secret).heartbeat({ body: { boot_id: 'b', active_sessions } })
@@ -70,7 +74,7 @@ test('the gateway directory of a device', async (t: TestContext) => {
 test('a directory is signed for its device, and lists the resources of each pool', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
-  const [a, b] = [await withGateway(kit, 'a', 'A'), await withGateway(kit, 'b', 'B')]
+  const [a, b] = [await makeGateway(kit, 'a', 'A'), await makeGateway(kit, 'b', 'B')]
   const { secret: token } = await admin.generateToken({ body: { max_uses: 0, tags: ['a'] } })
   const fact = { name: 'laptop', platform: 'linux' } as const
   const open = (n: number) =>
@@ -161,7 +165,7 @@ test('a directory is signed for its device, and lists the resources of each pool
         const from = performance.now()
         await change()
         assert.notDeepEqual((await held).pools, before.pools)
-        assert.ok(performance.now() - from < promptly, `${performance.now() - from} ms`)
+        assert.ok(performance.now() - from < deliveryLimitMs, `${performance.now() - from} ms`)
       }
     }
     await device.fetchDirectory()
@@ -206,7 +210,7 @@ test('a directory is signed for its device, and lists the resources of each pool
 test('a held read is answered when a gateway falls silent or returns, also through another replica', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
-  const a = await withGateway(kit, 'a', 'A')
+  const a = await makeGateway(kit, 'a', 'A')
   const beat = () => kit.clientFor(a.secret, kit.replicas[0]).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
   await publish(kit, [rule('all', { any: true })])
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })

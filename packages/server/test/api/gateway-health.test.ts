@@ -2,14 +2,17 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { exampleId } from '@holdfast/contract/schema'
 import { changeGatewayPool } from '@holdfast/sdk'
-import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../gateways.ts'
-import { createClock, startKit, times } from '../kit.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('gateway health and impact', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { admin } = kit
-  const a = await withGateway(kit, 'a', 'A')
+  const a = await makeGateway(kit, 'a', 'A')
   const b = await admin.createGateway({ params: { pool_id: a.pool.pool_id }, body: { name: 'b' } })
   const bClient = kit.clientFor(b.secret)
   await publish(kit, [rule('all', { any: true })])
@@ -23,12 +26,14 @@ test('gateway health and impact', async (t: TestContext) => {
   }
   const enrolled = (name: string) => enroll(kit, name, { now: clock.now })
   const devices = await times(4, (i) => enrolled(`device ${i}`))
-  const meter = (which: number, client = a.client, session_id = newSession(), more: object = {}) => {
+  const meter = (which: number, client = a.client, session_id = newVpnSessionId(), more: object = {}) => {
     const at = clock.now().toISOString()
     const samples = [
       { session_id, device_id: devices[which]!.id, state: 'active', rx_bytes: 1, tx_bytes: 1, started_at: at, ...more },
     ]
-    return client.metering({ body: report(samples, { interval_start: at, interval_end: at }) }).then(() => session_id)
+    return client
+      .metering({ body: meteringReport(samples, { interval_start: at, interval_end: at }) })
+      .then(() => session_id)
   }
   const order = async () => (await devices[0]!.directory())[0]!.gateways.map((g) => g.name)
   const impact = (query: object = {}) => admin.gatewayImpact({ params, query })
@@ -108,7 +113,7 @@ test('gateway health and impact', async (t: TestContext) => {
   })
 
   await t.test('health shows applied policy, clock offset and certificate', async () => {
-    const agent = open(kit, a, clock.now)
+    const agent = gatewayAgent(kit, a, clock.now)
     await agent.pull()
     agent.confirm()
     await agent.heartbeat({ active_sessions: 0 })
@@ -144,7 +149,7 @@ test('gateway health and impact', async (t: TestContext) => {
   await t.test('impact lists devices on a gateway, moved and stuck', async () => {
     const first = await meter(0)
     // A connection through another pool does not count for a device that is stuck in this one.
-    const elsewhere = await withGateway(kit, 'c', 'C')
+    const elsewhere = await makeGateway(kit, 'c', 'C')
     await meter(2, elsewhere.client)
     await meter(1)
     await meter(2)

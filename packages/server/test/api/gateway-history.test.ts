@@ -1,23 +1,24 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { refused, withGateway } from '../gateways.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
-import { listenedFor } from '../witnesses.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { setListeningPeriod } from '../support/domain/connection-reports.ts'
 
 test('gateway history', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const { admin } = kit
-  await listenedFor(kit, 3600)
-  const a = await withGateway(kit, 'a', 'A')
+  await setListeningPeriod(kit, 3600)
+  const a = await makeGateway(kit, 'a', 'A')
   const { gateway: b } = await admin.createGateway({ params: { pool_id: a.pool.pool_id }, body: { name: 'b' } })
   const params = { gateway_id: a.gateway.gateway_id }
   const beat = (active_sessions = 0) => a.client.heartbeat({ body: { boot_id: 'boot-1', active_sessions } })
   /** Runs the job on both replicas at once, as after a job that was considered lost. */
   const record = async () => {
     // The deployment counts as listening: the test's clock is ahead of the database's.
-    await listenedFor(kit, 7200)
+    await setListeningPeriod(kit, 7200)
     await Promise.all(kit.replicas.map(({ app }) => runJob(app, 'record_gateway_states')))
   }
   const changes = (pool = 'A') =>
@@ -39,16 +40,16 @@ test('gateway history', async (t: TestContext) => {
   }
 
   await t.test('time in which the deployment did not listen is no silence of a gateway', async () => {
-    const other = await withGateway(kit, 'c', 'C')
+    const other = await makeGateway(kit, 'c', 'C')
     const said = () => other.client.heartbeat({ body: { boot_id: 'boot-1', active_sessions: 0 } })
     await said()
     await record()
     assert.deepEqual(await changes('C'), ['c - healthy'])
     clock.advance(80)
     // The deployment has just begun to listen again, and then has listened long enough to judge.
-    await listenedFor(kit, 1, -80)
+    await setListeningPeriod(kit, 1, -80)
     await runJob(kit.app, 'record_gateway_states')
-    await listenedFor(kit, 10, -80)
+    await setListeningPeriod(kit, 10, -80)
     await runJob(kit.app, 'record_gateway_states')
     assert.deepEqual(await changes('C'), ['c - healthy'])
   })

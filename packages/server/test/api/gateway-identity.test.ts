@@ -1,25 +1,19 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway, changeGatewayPool } from '@holdfast/sdk'
-import {
-  audited,
-  enroll,
-  newWireguardKey,
-  open,
-  publish,
-  refused,
-  region,
-  rule,
-  seqOf,
-  withGateway,
-} from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { bearer, call, operation } from '../world.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway, newWireguardKey, region } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { tenantSequence } from '../support/database/tenant-sequence.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('the identity of a gateway', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
-  const a = await withGateway(kit, 'a', 'A')
+  const a = await makeGateway(kit, 'a', 'A')
   const params = { gateway_id: a.gateway.gateway_id }
   const show = () => admin.getGateway({ params })
   const announce = (body: object, client = a.client) => client.identifyGateway({ body })
@@ -27,9 +21,9 @@ test('the identity of a gateway', async (t: TestContext) => {
   const said = { listen_port: 51820, endpoints, version: '2.1.0', capabilities: ['nftables', 'ipv6'] }
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const gateway = open(kit, a)
+  const gateway = gatewayAgent(kit, a)
   await gateway.pull()
-  const events = async () => (await audited(kit, 'gateway.identified')).filter((e) => e.outcome === 'success')
+  const events = async () => (await eventsOf(kit, 'gateway.identified')).filter((e) => e.outcome === 'success')
   const offered = async () => (await device.directory()).find((p) => p.name === 'A')?.gateways ?? []
 
   await t.test('an announced identity is shown and recorded, and fields left out stay', async () => {
@@ -47,11 +41,11 @@ test('the identity of a gateway', async (t: TestContext) => {
     assert.deepEqual((await show()).endpoints, endpoints)
   })
   await t.test('a repeated announcement changes nothing, of twenty at once on two replicas', async () => {
-    const [before, count] = [await seqOf(kit), (await events()).length]
+    const [before, count] = [await tenantSequence(kit), (await events()).length]
     const body = { ...said, listen_port: 51821 }
     const answers = await times(20, (i) => announce(body, kit.clientFor(a.secret, kit.replicas[i % 2]!)))
     assert.ok(answers.every((r) => !r.changed))
-    assert.deepEqual([await seqOf(kit), (await events()).length], [before, count])
+    assert.deepEqual([await tenantSequence(kit), (await events()).length], [before, count])
     const moved = await times(20, (i) => announce({ listen_port: 4500 }, kit.clientFor(a.secret, kit.replicas[i % 2]!)))
     assert.deepEqual([moved.filter((r) => r.changed).length, (await events()).length], [1, count + 1])
   })
@@ -103,7 +97,7 @@ test('the identity of a gateway', async (t: TestContext) => {
     ]
     for (const [field, value] of wrong)
       await assert.rejects(announce({ [field]: value }), refused(422, new RegExp(field)))
-    const b = await withGateway(kit, 'b', 'B')
+    const b = await makeGateway(kit, 'b', 'B')
     await assert.rejects(announce({ public_key: b.gateway.public_key }), refused(422, /key of another gateway/))
   })
   await t.test('only a gateway can announce an identity, and only its own', async () => {
@@ -111,7 +105,7 @@ test('the identity of a gateway', async (t: TestContext) => {
     const as = async (c: Parameters<typeof call>[2]) => (await call(kit, operation('identifyGateway'), c, body)).status
     assert.deepEqual([await as(null), await as(bearer(kit.adminKey))], [401, 403])
     await assert.rejects(device.client.identifyGateway({ body }), refused(403))
-    const other = await withGateway(kit, 'other', 'Other')
+    const other = await makeGateway(kit, 'other', 'Other')
     const query = { gateway_id: other.gateway.gateway_id }
     await assert.rejects(a.client.identifyGateway({ body, query }), refused(403))
     assert.equal((await show()).listen_port, 4500)
@@ -130,7 +124,7 @@ test('a key in a pool that requires approval waits for an administrator', async 
   const params = { gateway_id: made.gateway_id }
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const gateway = open(kit, { gateway: made, secret })
+  const gateway = gatewayAgent(kit, { gateway: made, secret })
   const standing = async () => {
     const g = await admin.getGateway({ params })
     return [g.status, g.public_key, g.proposed_key]
@@ -157,7 +151,7 @@ test('a key in a pool that requires approval waits for an administrator', async 
     const held = gateway.pull({ wait: 20 })
     const answers = await times(20, (i) => approve(first, kit.clientFor(kit.adminKey, kit.replicas[i % 2]!)))
     assert.equal(answers.filter((r) => r.changed).length, 1)
-    assert.equal((await audited(kit, 'gateway.approved')).filter((e) => e.outcome === 'success').length, 1)
+    assert.equal((await eventsOf(kit, 'gateway.approved')).filter((e) => e.outcome === 'success').length, 1)
     assert.deepEqual(await standing(), ['healthy', first, null])
     await held
     while (gateway.state?.gateway.public_key !== first) await gateway.pull({ wait: 1 })

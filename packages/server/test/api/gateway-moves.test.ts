@@ -2,14 +2,15 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { newUuid } from '../../src/kernel/ids.ts'
-import { enroll, open, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 const count = 1000
 
 test('a publish that moves a variant sends one move instead of its peers', async (t: TestContext) => {
   const kit = await startKit(t)
-  const pool = await withGateway(kit, 'a', 'A')
+  const pool = await makeGateway(kit, 'a', 'A')
   const params = { pool_id: pool.pool.pool_id }
   const others = await times(2, (i) => kit.admin.createGateway({ params, body: { name: `a${i}` } }))
   const [first, second] = await times(2, (i) => enroll(kit, `device ${i}`, { tags: [`t${i}`] }))
@@ -37,7 +38,7 @@ test('a publish that moves a variant sends one move instead of its peers', async
   const replica = await kit.startReplica()
   const made = [pool, ...others].map((g) => ({ gateway: g.gateway, secret: g.secret }))
   const at = { ...kit, dispatcher: replica.dispatcher }
-  const gateways = made.map((g) => open(at, g))
+  const gateways = made.map((g) => gatewayAgent(at, g))
   for (const gateway of gateways) {
     await gateway.pull()
     assert.equal(gateway.state?.peers.size, count)
@@ -58,7 +59,7 @@ test('a publish that moves a variant sends one move instead of its peers', async
     response.end = kept as typeof response.end
   })
   const agree = async (gateway: (typeof gateways)[number]) => {
-    const fresh = open(at, made[0]!)
+    const fresh = gatewayAgent(at, made[0]!)
     await fresh.pull()
     const sorted = (g: typeof fresh) => [...g.state!.peers].sort(([a], [b]) => (a < b ? -1 : 1))
     assert.deepEqual(sorted(gateway), sorted(fresh))

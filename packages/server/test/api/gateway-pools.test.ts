@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGatewayPool } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
-import { audited, publish, refused, region, rule, seqOf } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
+import { region } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { tenantSequence } from '../support/database/tenant-sequence.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('gateway pools', async (t: TestContext) => {
   const kit = await startKit(t)
@@ -74,10 +78,10 @@ test('gateway pools', async (t: TestContext) => {
     const params = { pool_id: pool.pool_id }
     const changed = await changeGatewayPool(admin, { params }, { capacity: null, enabled: false })
     assert.deepEqual(changed, { ...pool, capacity: null, enabled: false, updated_at: changed.updated_at })
-    const before = await seqOf(kit)
+    const before = await tenantSequence(kit)
     await changeGatewayPool(admin, { params }, { enabled: false, region: { ...region } })
-    assert.equal(await seqOf(kit), before)
-    const events = await audited(kit, 'gateway_pool.updated')
+    assert.equal(await tenantSequence(kit), before)
+    const events = await eventsOf(kit, 'gateway_pool.updated')
     assert.equal(events.filter((e) => e.outcome === 'success').length, 1)
     assert.deepEqual(events[0]?.changes, { capacity: [500, null], enabled: [true, false] })
   })

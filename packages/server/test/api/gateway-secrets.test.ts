@@ -3,14 +3,15 @@ import { type TestContext, test } from 'node:test'
 import { mintToken, readToken } from '@holdfast/crypto'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { refused, withGateway } from '../gateways.ts'
-import { createClock, startKit, times } from '../kit.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 
 test('gateway service secrets', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now, replicas: 2 })
   const { admin } = kit
-  const made = await withGateway(kit)
+  const made = await makeGateway(kit)
   const params = { gateway_id: made.gateway.gateway_id }
   const works = (secret: string, replica = kit.replicas[0]!) =>
     kit
@@ -68,7 +69,7 @@ test('gateway service secrets', async (t: TestContext) => {
     made.secret = second.secret
   })
   await t.test('a secret is refused for another gateway', async () => {
-    const other = await withGateway(kit, 'other')
+    const other = await makeGateway(kit, 'other')
     const client = kit.clientFor(made.secret)
     const named = (gateway_id: string) =>
       client.unifiedPolicy({ query: { tenant_id: encodeId('tenant', kit.tenant), gateway_id } })

@@ -4,11 +4,14 @@ import { contentDigest } from '@holdfast/crypto'
 import { createSender, type Gateway, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { poolAccessOf } from '../../src/modules/gateways/sync/pool-access.ts'
-import { enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, type Kit, type Replica, startKit, times } from '../kit.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, newWireguardKey } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, type Kit, type Replica, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const payloadOf = (jws: string) => JSON.parse(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString())
-type Made = Awaited<ReturnType<typeof withGateway>>
+type Made = Awaited<ReturnType<typeof makeGateway>>
 const openAt = (kit: Kit, made: Made, replica: Replica, now = () => new Date()): Gateway =>
   openGateway({
     baseUrl: kit.publicUrl,
@@ -33,7 +36,7 @@ const pieces = { inlineUpTo: 3, perChunk: 4 }
 test('a snapshot in chunks', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2, snapshotSizes: [pieces, pieces] })
   const { admin, replicas } = kit
-  const made = await withGateway(kit, 'a', 'A')
+  const made = await makeGateway(kit, 'a', 'A')
   const devices = await times(20, (i) => enroll(kit, `device ${i}`, { tags: ['all'] }))
   await publish(kit, [rule('all', { tags: ['all'] }, ['A'])])
   const chunksOf = async (replica: Replica) => {
@@ -97,7 +100,7 @@ test('a snapshot in chunks', async (t: TestContext) => {
   await t.test('a chunk for a gateway of another pool, and an unknown digest, are 404', async () => {
     // An empty chunk has the same digest in every pool.
     const [{ digest } = { digest: '' }] = (await chunksOf(replicas[0]!)).sort((x, y) => y.bytes - x.bytes)
-    const other = await withGateway(kit, 'b', 'B')
+    const other = await makeGateway(kit, 'b', 'B')
     await assert.rejects(fetchChunk(digest, other.secret), refused(404))
     await assert.rejects(fetchChunk(`sha256:${'0'.repeat(64)}`), refused(404))
     await assert.rejects(fetchChunk('x'), refused(404))
@@ -113,8 +116,8 @@ test('deltas, chunks and inline snapshots give the same state, for any changes',
   })
   const { admin, replicas } = kit
   const [inline, chunked] = [replicas[0]!, replicas[1]!]
-  const a = await withGateway(kit, 'a', 'A')
-  await withGateway(kit, 'b', 'B')
+  const a = await makeGateway(kit, 'a', 'A')
+  await makeGateway(kit, 'b', 'B')
   const made = await times(12, (i) => enroll(kit, `device ${i}`, { tags: [`t${i % 3}`], now: clock.now }))
   const check = (seconds: number) => ({
     disk: { expression: 'disk.encrypted', enforcement: 'enforce' as const, freshness_seconds: seconds },

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway } from '@holdfast/sdk'
-import { audited, enroll, newSession, newWireguardKey, refused, report, withGateway } from '../gateways.ts'
-import { createClock, startKit, times } from '../kit.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId, newWireguardKey } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 test('gateways', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { admin } = kit
-  const made = await withGateway(kit)
+  const made = await makeGateway(kit)
   const params = { gateway_id: made.gateway.gateway_id }
 
   await t.test('the status of a gateway follows from its silence', async () => {
@@ -69,7 +72,7 @@ test('gateways', async (t: TestContext) => {
     assert.equal((await drain(true)).changed, false)
     assert.equal((await made.client.heartbeat({ body: { boot_id: 'c', active_sessions: 0 } })).status, 'draining')
     assert.equal((await drain(false)).gateway.status, 'healthy')
-    assert.equal((await audited(kit, 'gateway.drained')).length, 2)
+    assert.equal((await eventsOf(kit, 'gateway.drained')).length, 2)
   })
   await t.test('the last reported machine state is shown until a restart', async () => {
     const system = {
@@ -223,9 +226,9 @@ test('gateways', async (t: TestContext) => {
   })
   await t.test('deleting a gateway ends its secret and its sessions, once', async () => {
     const device = await enroll(kit, 'laptop', { now: clock.now })
-    const session_id = newSession()
+    const session_id = newVpnSessionId()
     const at = clock.now().toISOString()
-    const body = report([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }], {
+    const body = meteringReport([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }], {
       interval_start: at,
       interval_end: at,
     })
@@ -236,7 +239,7 @@ test('gateways', async (t: TestContext) => {
     const session = await admin.getSession({ params: { session_id } })
     assert.deepEqual([session.state, session.end_reason], ['ended', 'gateway_down'])
     await assert.rejects(admin.getGateway({ params }), refused(404))
-    assert.equal((await audited(kit, 'gateway.deleted')).length, 1)
+    assert.equal((await eventsOf(kit, 'gateway.deleted')).length, 1)
     await admin.createGateway({ params: { pool_id: made.pool.pool_id }, body: { name: 'g1' } })
   })
 })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { versionOf } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit, times } from '../kit.ts'
-import { refusedWith } from '../sign-in.ts'
+import { refused } from '../support/clients/answers.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('a group named by the published policy cannot be deleted until a policy without it is published', async (t) => {
   const { admin } = await startKit(t)
@@ -16,7 +16,7 @@ test('a group named by the published policy cannot be deleted until a policy wit
   })
   await admin.publishPolicy({ body: { channel: 'stable', policy: policy({ groups: ['staff'] }) } })
   const remove = () => admin.changeGroup({ body: { operation: 'delete', group_id } })
-  await assert.rejects(remove(), refusedWith(422, /staff-to-web/))
+  await assert.rejects(remove(), refused(422, /staff-to-web/))
   await admin.publishPolicy({ body: { channel: 'stable', policy: policy({ any: true }) } })
   assert.equal((await remove()).changed, true)
 })
@@ -54,8 +54,8 @@ test('the members of a group are set by list and by difference, and each change 
     inGroup.items.map((u) => u.username),
     ['a', 'c'],
   )
-  await assert.rejects(change({ members: [a], add_members: [b] }), refusedWith(422, /group\.members/))
-  await assert.rejects(change({ add_members: [a], remove_members: [a] }), refusedWith(422, /remove_members\[0\]/))
+  await assert.rejects(change({ members: [a], add_members: [b] }), refused(422, /group\.members/))
+  await assert.rejects(change({ add_members: [a], remove_members: [a] }), refused(422, /remove_members\[0\]/))
 
   const parallel = await times(10, (i) =>
     admin.changeGroup({
@@ -101,7 +101,7 @@ test('lists of users and groups are ordered, paged and filtered, within a tenant
   assert.equal((await admin.listUsers({ query: { status: 'suspended' } })).items.length, 0)
   assert.equal((await admin.listGroups({ query: { q: 'g%' } })).items.length, 7)
   const { next_cursor } = await admin.listUsers({ query: { limit: 1 } })
-  await assert.rejects(admin.listGroups({ query: { cursor: next_cursor! } }), refusedWith(400, /cursor/))
+  await assert.rejects(admin.listGroups({ query: { cursor: next_cursor! } }), refused(400, /cursor/))
   assert.deepEqual(
     (await other.listUsers()).items.map((u) => u.username),
     ['u-foreign'],
@@ -129,6 +129,6 @@ test('every join and leave gives the group a new version, even within one millis
   const after = await admin.getGroup({ params: { group_id } })
   assert.equal(after.member_count, 1)
   const description = { operation: 'update', group_id, group: { description: 'of one' } } as const
-  await assert.rejects(admin.changeGroup({ body: description }, { ifMatch: seen }), refusedWith(422, /current version/))
+  await assert.rejects(admin.changeGroup({ body: description }, { ifMatch: seen }), refused(422, /current version/))
   assert.equal((await admin.changeGroup({ body: description }, { ifMatch: versionOf(after) })).changed, true)
 })

@@ -3,9 +3,10 @@ import { test } from 'node:test'
 import { openGateway } from '@holdfast/sdk'
 import pg from 'pg'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { type Replica, runJob, startKit, times } from '../kit.ts'
-import { promptly } from '../promptly.ts'
-import { call, deviceCaller, enrollRaw, operation } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { call, deviceCaller, operation } from '../support/clients/api-calls.ts'
+import { type Replica, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { deliveryLimitMs } from '../support/deployment/wait-until.ts'
 
 test('ended sessions and revoked devices are kept and deleted with their month', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -99,7 +100,7 @@ test('ended sessions and revoked devices are kept and deleted with their month',
     await assert.rejects(runJob(kit.app, 'drop_old_months'), /lock timeout/)
     const waited = performance.now() - asked
     await owner.query('rollback')
-    assert.ok(waited < promptly, `a report meanwhile waited ${waited} ms behind it`)
+    assert.ok(waited < deliveryLimitMs, `a report meanwhile waited ${waited} ms behind it`)
     assert.equal(await sessions(), hadSessions, 'another hour')
     const others = before - (await months()).length
     const dropped = others + (await runJob(kit.app, 'drop_old_months'))

@@ -7,9 +7,9 @@ import {
   installPlatforms,
 } from '@holdfast/contract/enrollment-settings'
 import { sql } from 'kysely'
-import { eventsOf, everyEvent } from '../events.ts'
-import { startKit, times } from '../kit.ts'
-import { bearer, call, operation } from '../world.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { allEventsSql, eventsOf } from '../support/domain/audit-events.ts'
 
 const unset: GivenEnrollmentSettings = {
   install_templates: byPlatform(() => null),
@@ -71,7 +71,7 @@ test('a tenant sets the install line of its client, and a new token is returned 
     await admin.listTokens(),
     await admin.getEnrollmentSettings(),
   ]
-  const { rows } = await kit.db.acrossTenants((tx) => sql`select * from ${sql.raw(everyEvent)} e`.execute(tx))
+  const { rows } = await kit.db.acrossTenants((tx) => sql`select * from ${sql.raw(allEventsSql)} e`.execute(tx))
   const stored = await kit.db.acrossTenants((tx) => sql`select * from tenant_settings`.execute(tx))
   const kept = JSON.stringify([answers, rows, stored.rows])
   for (const text of [secret, phones.secret, bootstrap.secret]) assert.ok(!kept.includes(text), 'no secret is kept')

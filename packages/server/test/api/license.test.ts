@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { generateLicenseKey, type LicenseClaims, signLicense } from '@holdfast/crypto'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { call, enrollRaw, operation } from '../calls.ts'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { refusedWith } from '../sign-in.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 
 const key = generateLicenseKey()
 const day = 86_400
@@ -76,7 +77,7 @@ test('a license is loaded at the start, applies to every tenant, and is shown', 
   await kit.admin.changeTenant({ body: { operation: 'create', tenant: { name: 'second' } } })
   await assert.rejects(
     kit.admin.changeTenant({ body: { operation: 'create', tenant: { name: 'third' } } }),
-    refusedWith(409, /allows 2 tenants/),
+    refused(409, /allows 2 tenants/),
   )
 })
 
@@ -114,14 +115,14 @@ test('an invalid license is a 422 with the reason, and the previous one stays', 
   for (const [what, [text, why]] of Object.entries(wrongs)) {
     if (text === undefined) await remove()
     else await write(text)
-    await assert.rejects(reload(), refusedWith(422, why), what)
+    await assert.rejects(reload(), refused(422, why), what)
     const { problem, ...now } = await status()
     assert.deepEqual({ ...now, problem: null }, before, `${what}: the license before goes on`)
     assert.match(problem?.detail ?? '', why)
   }
   await write(good)
   await writeKeys('no key')
-  await assert.rejects(reload(), refusedWith(422, /PEM|key/i))
+  await assert.rejects(reload(), refused(422, /PEM|key/i))
   await writeKeys(key.publicKey)
   const again = await reload()
   assert.deepEqual([again.changed, again.license.problem], [false, null])
@@ -145,7 +146,7 @@ test('a license with a changed byte is refused', async (t) => {
     const at = (i * 7919) % broken.length
     broken[at] = (broken[at] ?? 0) ^ (1 << (i % 8))
     await write(broken)
-    await assert.rejects(reload(), refusedWith(422))
+    await assert.rejects(reload(), refused(422))
   }
   assert.equal((await status()).license_id, 'lic-1')
 })
@@ -172,7 +173,7 @@ test('the grace period changes nothing; after it additions are refused and exist
   assert.equal(state, 'expired')
   assert.deepEqual(blocked, ['users', 'devices', 'gateways', 'sessions', 'api_keys'])
   assert.ok(metrics.every((m) => m.state === 'ok'))
-  const late = refusedWith(409, /license of this deployment has ended/)
+  const late = refused(409, /license of this deployment has ended/)
   await assert.rejects(client.changeUser({ body: { operation: 'create', user: { username: 'late' } } }), late)
   await assert.rejects(client.createApiKey({ body: { name: 'late', role: 'viewer' } }), late)
   await assert.rejects(client.changeTenant({ body: { operation: 'create', tenant: { name: 'late' } } }), late)
@@ -222,7 +223,7 @@ test('an invalid license file does not prevent the first start, and blocks addit
   assert.equal((await kit.admin.listNotifications({ query: {} })).items[0]?.kind, 'license.problem')
   await assert.rejects(
     kit.admin.changeUser({ body: { operation: 'create', user: { username: 'x' } } }),
-    refusedWith(409, /no good license/),
+    refused(409, /no good license/),
   )
   assert.equal((await call(kit, operation('ready'), null)).status, 200)
   await write(good)

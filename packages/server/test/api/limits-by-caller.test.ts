@@ -4,18 +4,18 @@ import { contract } from '@holdfast/contract'
 import { defaultSecuritySettings } from '@holdfast/contract/settings'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { createClock, type Kit, startKit } from '../kit.ts'
-import { eachLimit, looser, over } from '../own-limits.ts'
-import { enrollFactor, makeUser, type Person, signInAs, untilNextStep } from '../people.ts'
-import { type Got, type Sent, send } from '../raw-http.ts'
+import { enrollFactor, makeUser, type Person, signInAs, untilNextStep } from '../support/actors/people.ts'
+import { type RawAnswer, type RawRequest, send } from '../support/clients/raw-http.ts'
+import { createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
+import { eachLimit, looserLimits, replaceFields } from '../support/domain/security-limits.ts'
 
-type Ask = (sent: Sent) => Promise<Got>
+type Ask = (sent: RawRequest) => Promise<RawAnswer>
 type Callers = Record<string, Ask>
 const byKey =
   (kit: Kit, secret: string): Ask =>
   (sent) =>
     send(kit.url, { ...sent, headers: { authorization: `Bearer ${secret}` } })
-const secretOf = (got: Got): string => (got.json.secret as string) ?? assert.fail(got.text)
+const secretOf = (got: RawAnswer): string => (got.json.secret as string) ?? assert.fail(got.text)
 
 test('limits of a person apply to everything that acts for the person', async (t) => {
   const clock = createClock(untilNextStep())
@@ -44,8 +44,8 @@ test('limits of a person apply to everything that acts for the person', async (t
   await t.test('a caller that acts for no person is not limited, and a session with fresh proof passes', async () => {
     const robot = await serviceAccount(kit, asAdmin(kit), 'free-robot')
     const free = byKey(kit, secretOf(await keyFor(asAdmin(kit), robot)))
-    const json = over(await kit.admin.getSecuritySettings(), { login: { enforce_sso: true } })
-    const lifted = over(json, { login: { max_failures_per_ip: 21 } })
+    const json = replaceFields(await kit.admin.getSecuritySettings(), { login: { enforce_sso: true } })
+    const lifted = replaceFields(json, { login: { max_failures_per_ip: 21 } })
     assert.equal((await free({ method: 'PUT', path: '/v1/admin/settings/security', json: lifted })).status, 200)
     const path = '/v1/admin/users/break-glass'
     assert.equal((await stale.post(path, { user_id: root, break_glass: true })).status, 403)
@@ -78,7 +78,7 @@ async function serviceAccount(kit: Kit, maker: Ask, username: string): Promise<s
   await kit.admin.grantRole({ body: { user_id, role: 'tenant_admin' } })
   return user_id
 }
-const keyFor = (maker: Ask, user_id?: string): Promise<Got> => {
+const keyFor = (maker: Ask, user_id?: string): Promise<RawAnswer> => {
   const json = { name: 'key', role: 'tenant_admin', ...(user_id && { user_id }) }
   return maker({ method: 'POST', path: '/v1/admin/api-keys', json })
 }
@@ -138,7 +138,10 @@ async function sessionOfProvider(
 const strict = {
   ...defaultSecuritySettings,
   login: { ...defaultSecuritySettings.login, enforce_sso: true },
-  api: { ...defaultSecuritySettings.api, ...Object.fromEntries(Object.keys(looser.api).map((f) => [f, 100_000])) },
+  api: {
+    ...defaultSecuritySettings.api,
+    ...Object.fromEntries(Object.keys(looserLimits.api).map((f) => [f, 100_000])),
+  },
   mfa: { required_roles: ['auditor'] as 'auditor'[], step_up: false },
 }
 async function setStrict(kit: Kit): Promise<void> {
@@ -237,7 +240,7 @@ async function limitSettings(kit: Kit, keys: Callers): Promise<void> {
   for (const [who, ask] of Object.entries(keys))
     for (const { section, field, binds, value } of eachLimit()) {
       if (binds === 'nobody here') continue
-      const json = over(strict, { [section]: { [field]: value } })
+      const json = replaceFields(strict, { [section]: { [field]: value } })
       const got = await ask({ method: 'PUT', path: '/v1/admin/settings/security', json })
       // `step_up` is off already, so turning it off loosens nothing.
       if (got.status !== (section === 'mfa' && field === 'step_up' ? 200 : 403))

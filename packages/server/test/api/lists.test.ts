@@ -6,10 +6,10 @@ import { deviceFacets } from '@holdfast/contract/facets'
 import { compareVersions } from '@holdfast/contract/semver'
 import { countDeviceFacets, highestAddress, withAddresses } from '../../src/modules/devices/facets.queries.ts'
 import { drawAddresses } from '../../src/modules/devices/facets.ts'
-import { all, fillFleet, size } from '../fill-fleet.ts'
-import { rule } from '../gateways.ts'
-import { startKit } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
+import { deviceCount, fillVariedFleet, readAllPages } from '../support/database/varied-fleet.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
+import { rule } from '../support/domain/policy.ts'
 
 type Device = Output<Contract['getDevice']>
 type Query = NonNullable<Given<Contract['listDevices']>['query']>
@@ -38,17 +38,17 @@ const sorts = (Object.keys(orders) as (keyof typeof orders)[]).flatMap((name) =>
 test('device lists: filters, orders, pages and facets', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
-  const made = await fillFleet(kit)
+  const made = await fillVariedFleet(kit)
   const { group_id } = made.group
   const document = (id: string, tag: string) => ({ schema: 'holdfast.policy/1', rules: [rule(id, { tags: [tag] })] })
   await admin.publishPolicy({ body: { channel: 'stable', policy: document('a', 'common') } as never })
   const rollout = { percent: 30, group_ids: [group_id] }
   await admin.publishPolicy({ body: { channel: 'canary', policy: document('b', 'rare'), rollout } as never })
-  const devices = await all((page) => admin.listDevices({ query: page }), deviceId)
-  assert.equal(devices.length, size)
+  const devices = await readAllPages((page) => admin.listDevices({ query: page }), deviceId)
+  assert.equal(devices.length, deviceCount)
   const members = new Set(
     (
-      await all(
+      await readAllPages(
         (page) => admin.listUsers({ query: { ...page, group_id } }),
         (u) => u.user_id,
       )
@@ -97,7 +97,7 @@ test('device lists: filters, orders, pages and facets', async (t) => {
       for (const [n, sort] of sorts.entries()) {
         if (Object.keys(filter).length > 0 && n % 4 !== 0 && n % 4 !== 3) continue
         const what = `${JSON.stringify(filter)} by ${sort}`
-        const found = await all((page) => admin.listDevices({ query: { ...page, ...filter, sort } }), deviceId)
+        const found = await readAllPages((page) => admin.listDevices({ query: { ...page, ...filter, sort } }), deviceId)
         assert.deepEqual(found.map(deviceId).sort(), wanted, what)
         const order = orders[sort.replace('-', '') as keyof typeof orders]
         const direction = sort.startsWith('-') ? -1 : 1
@@ -170,7 +170,7 @@ test('device lists: filters, orders, pages and facets', async (t) => {
       const highest = await highestAddress(tx, kit.tenant)
       return countDeviceFacets(tx, kit.tenant, judged, withAddresses(drawAddresses(highest, highest)), 50)
     })
-    assert.equal(counted.find((r) => r.facet === 'total')?.count, size)
+    assert.equal(counted.find((r) => r.facet === 'total')?.count, deviceCount)
     const some = drawAddresses(1_000_000, 5000)
     assert.deepEqual(some, drawAddresses(1_000_000, 5000))
     assert.equal(new Set(some.map((n) => Math.floor((n - 1) / 200))).size, 5000, 'one of each part')
@@ -204,7 +204,7 @@ test('device lists: filters, orders, pages and facets', async (t) => {
       'pool of g2',
     )
 
-    const other = await tenantOf(kit)
+    const other = await startTenant(kit)
     assert.deepEqual((await other.admin.listDevices({ query: { sort: '-last_seen_at' } })).items, [])
     const theirs = await other.admin.listDeviceFacets({ query: { gateway_id: made.gateway.gateway_id } })
     assert.deepEqual([theirs.total, theirs.facets.status], [{ count: 0, exact: true }, []])
@@ -224,7 +224,7 @@ test('device lists: filters, orders, pages and facets', async (t) => {
   })
 
   await t.test('user lists: every filter in every order, and their facets', async () => {
-    const users = await all(
+    const users = await readAllPages(
       (page) => admin.listUsers({ query: page }),
       (u) => u.user_id,
     )
@@ -247,7 +247,7 @@ test('device lists: filters, orders, pages and facets', async (t) => {
       const wanted = users.filter(fits)
       assert.ok(wanted.length > 0, JSON.stringify(query))
       for (const sort of ['username', '-created_at', 'last_login_at', '-last_login_at'] as const) {
-        const found = await all(
+        const found = await readAllPages(
           (page) => admin.listUsers({ query: { ...page, ...query, sort } }),
           (u) => u.user_id,
           13,
@@ -272,7 +272,7 @@ test('device lists: filters, orders, pages and facets', async (t) => {
   await t.test('API keys are filtered by role and sorted by last use; pools are sorted by name', async () => {
     for (const role of ['viewer', 'auditor'] as const)
       for (const n of [1, 2, 3]) await admin.createApiKey({ body: { name: `${role} ${n}`, role } })
-    const byUse = await all(
+    const byUse = await readAllPages(
       (page) => admin.listApiKeys({ query: { ...page, sort: 'last_used_at' } }),
       (k) => k.key_id,
       2,

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { accountOf, count, refusedWith, right, signIn, statuses } from '../sign-in.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { adminLogin, loginOf, signIn } from '../support/actors/sign-in.ts'
+import { countOf, refused, statusesOf } from '../support/clients/answers.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 test('failed sign-ins are counted per account and per address, across replicas', async (t) => {
   const clock = createClock()
@@ -28,18 +29,18 @@ test('failed sign-ins are counted per account and per address, across replicas',
       await set({ lockout_threshold: 5, lockout_seconds: 300, max_failures_per_ip: 1000 })
       await makeUser(kit, 'target')
       const answers = await times(20, (i) => signIn(urls[i % 2]!, { username: 'target', password: `guess ${i}` }))
-      assert.equal(count(statuses(answers), 401), 20)
+      assert.equal(countOf(statusesOf(answers), 401), 20)
       const reasons = await reasonsOf('target')
-      assert.equal(count(reasons, 'wrong_password'), 5)
-      assert.equal(count(reasons, 'locked'), 15)
+      assert.equal(countOf(reasons, 'wrong_password'), 5)
+      assert.equal(countOf(reasons, 'locked'), 15)
       const locked = await locksOf('target')
       assert.equal(locked.length, 1)
       assert.equal(locked[0]?.attempt_count, 5)
       assert.equal(locked[0]?.source_ip, '127.0.0.1')
 
-      assert.equal((await signIn(kit.url, accountOf('target'))).status, 401)
+      assert.equal((await signIn(kit.url, loginOf('target'))).status, 401)
       clock.advance(301)
-      assert.equal((await signIn(kit.url, accountOf('target'))).status, 200)
+      assert.equal((await signIn(kit.url, loginOf('target'))).status, 200)
       const users = await kit.admin.listUsers({ query: { q: 'target' } })
       assert.equal(users.items[0]?.locked_until, null)
     },
@@ -57,8 +58,8 @@ test('failed sign-ins are counted per account and per address, across replicas',
       assert.match(title, /other/)
       assert.match(detail, /10 failed attempts.*127\.0\.0\.1/)
       const reasons = await reasonsOf('other')
-      assert.equal(count(reasons, 'wrong_password'), 10 * lock, 'no more than the threshold was looked at')
-      assert.equal(count(reasons, 'locked'), 10 * lock)
+      assert.equal(countOf(reasons, 'wrong_password'), 10 * lock, 'no more than the threshold was looked at')
+      assert.equal(countOf(reasons, 'locked'), 10 * lock)
       assert.equal((await locksOf('other')).length, lock)
       await kit.admin.acknowledgeNotification({ params: { notification_id } })
       clock.advance(61)
@@ -71,16 +72,16 @@ test('failed sign-ins are counted per account and per address, across replicas',
     const vic = await makeUser(kit, 'vic', ['viewer'])
     for (const name of ['ana', 'vic'])
       for (let i = 0; i < 2; i++) await signIn(kit.url, { username: name, password: 'wrong' })
-    assert.equal((await signIn(kit.url, accountOf('ana'))).status, 401)
+    assert.equal((await signIn(kit.url, loginOf('ana'))).status, 401)
     assert.ok((await kit.admin.getUser({ params: { user_id } })).locked_until)
     assert.deepEqual((await told()).map((n) => n.subject.id).sort(), [user_id, vic].sort())
 
     const helpdesk = await kit.as('helpdesk')
-    await assert.rejects(helpdesk.unlockUser({ body: { user_id: vic } }), refusedWith(403, /role viewer/))
+    await assert.rejects(helpdesk.unlockUser({ body: { user_id: vic } }), refused(403, /role viewer/))
     const opened = await times(8, () => helpdesk.unlockUser({ body: { user_id, reason: 'called in' } }))
     assert.equal(opened.filter((o) => o.changed).length, 1)
     assert.equal(opened[0]?.user.locked_until, null)
-    assert.equal((await signIn(urls[1]!, accountOf('ana'))).status, 200)
+    assert.equal((await signIn(urls[1]!, loginOf('ana'))).status, 200)
     const unlock = { operation: 'unlock', user_id: vic } as const
     assert.equal((await kit.admin.changeUser({ body: unlock })).changed, true)
     assert.equal((await kit.admin.changeUser({ body: unlock })).changed, false)
@@ -92,12 +93,12 @@ test('failed sign-ins are counted per account and per address, across replicas',
     clock.advance(61)
     await set({ max_failures_per_ip: 5, window_seconds: 60, lockout_threshold: 1000 })
     const answers = await times(20, (i) => signIn(urls[i % 2]!, { username: `user-${i}`, password: 'x' }))
-    assert.equal(count(statuses(answers), 401), 5)
-    assert.equal(count(statuses(answers), 429), 15)
+    assert.equal(countOf(statusesOf(answers), 401), 5)
+    assert.equal(countOf(statusesOf(answers), 429), 15)
     const wait = Number(answers.find((a) => a.status === 429)?.headers['retry-after'])
     assert.ok(wait > 0 && wait <= 60, String(wait))
     assert.equal((await signIn(kit.url)).status, 429)
-    assert.equal((await signIn(kit.url, right, { localAddress: '127.0.0.2' })).status, 200)
+    assert.equal((await signIn(kit.url, adminLogin, { localAddress: '127.0.0.2' })).status, 200)
     clock.advance(61)
     assert.equal((await signIn(kit.url)).status, 200)
   })
@@ -108,13 +109,13 @@ test('the lockout threshold and the right password', async (t) => {
 
   await t.test('concurrent correct sign-ins do not count against each other', async () => {
     await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2, max_failures_per_ip: 2 } })
-    assert.deepEqual(statuses(await times(20, () => signIn(kit.url))), Array(20).fill(200))
+    assert.deepEqual(statusesOf(await times(20, () => signIn(kit.url))), Array(20).fill(200))
   })
 
   await t.test('a correct sign-in at the threshold opens the account', async () => {
     await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3, max_failures_per_ip: 1000 } })
     for (let round = 0; round < 2; round++) {
-      for (let i = 0; i < 2; i++) await signIn(kit.url, { ...right, password: 'wrong' })
+      for (let i = 0; i < 2; i++) await signIn(kit.url, { ...adminLogin, password: 'wrong' })
       assert.equal((await signIn(kit.url)).status, 200)
     }
     assert.equal((await eventsOf(kit, 'account.locked')).length, 0)

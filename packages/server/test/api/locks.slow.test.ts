@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client } from '@holdfast/sdk'
-import { audited, enroll, publish, rule } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { until } from '../promptly.ts'
-import { followingGateways } from '../workflows.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { policyStatus, publish, rule } from '../support/domain/policy.ts'
+import { followingGateways } from '../support/domain/workflow-runs.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
 type Target = Parameters<Client['createLock']>[0]['body']['target']
-const statusOf = (client: { policyDigest: () => Promise<unknown> }): Promise<number> =>
-  client.policyDigest().then(
-    () => 200,
-    (e) => e.status,
-  )
 
 test('a locked subject is refused on two replicas and at its gateways, and restored unchanged', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -32,7 +29,7 @@ test('a locked subject is refused on two replicas and at its gateways, and resto
   const all = Object.values(devices)
   const peers = () => new Set(gateway!.gateway.state!.peers.keys())
   const outcomes = async () => {
-    const asked = all.flatMap((d) => kit.replicas.map(async (r) => [d.id, await statusOf(d.at(r))] as const))
+    const asked = all.flatMap((d) => kit.replicas.map(async (r) => [d.id, await policyStatus(d.at(r))] as const))
     const found = await Promise.all(asked)
     return new Set(found.filter(([, status]) => status === 401).map(([id]) => id))
   }
@@ -80,8 +77,8 @@ test('of twenty concurrent locks of one target one is created, and of twenty rel
   const params = { lock_id: locks[0]!.lock.lock_id }
   const releases = await times(20, (i) => by(i).releaseLock({ params, body: {} }))
   assert.equal(releases.filter((r) => r.changed).length, 1)
-  assert.equal((await audited(kit, 'lock.set')).length, 1)
-  assert.equal((await audited(kit, 'lock.released')).length, 1)
+  assert.equal((await eventsOf(kit, 'lock.set')).length, 1)
+  assert.equal((await eventsOf(kit, 'lock.released')).length, 1)
 })
 
 test('a lock takes effect within a second, on two replicas and at its gateways', async (t) => {
@@ -95,7 +92,7 @@ test('a lock takes effect within a second, on two replicas and at its gateways',
     const began = performance.now()
     const { lock } = await kit.admin.createLock({ body: { target, reason: 'tried' } })
     const other = kit.replicas[1]!
-    await until(async () => (await statusOf(device.at(other))) === 401, 'another replica refuses it')
+    await until(async () => (await policyStatus(device.at(other))) === 401, 'another replica refuses it')
     await until(() => peers(0), 'no gateway has it')
     const took = Math.round(performance.now() - began)
     t.diagnostic(`${target.type}: bound ${took} ms after the call`)

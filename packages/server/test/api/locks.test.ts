@@ -2,19 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { newCsr } from '../certificates.ts'
-import { audited, enroll, open, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { makeUser, signInAs, trySignIn } from '../people.ts'
-import { until } from '../promptly.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
+import { makeUser, signInAs, trySignIn } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { policyStatus, publish, rule } from '../support/domain/policy.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
-
-const statusOf = (client: { policyDigest: () => Promise<unknown> }): Promise<number> =>
-  client.policyDigest().then(
-    () => 200,
-    (e) => e.status,
-  )
 
 test('a locked user has no session, no key and no sign-in', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -30,7 +28,7 @@ test('a locked user has no session, no key and no sign-in', async (t) => {
   await assert.rejects(hers.me(), refused(401))
   assert.equal((await trySignIn(kit, 'ada')).status, 401, 'with the right password')
   await assert.rejects(enroll(kit, 'another of hers', { user_id }), refused(403, /is suspended, locked or deleted/))
-  const [failed] = (await audited(kit, 'login.failed')) as { failure_reason?: string }[]
+  const [failed] = (await eventsOf(kit, 'login.failed')) as { failure_reason?: string }[]
   assert.equal(failed?.failure_reason, 'suspended', 'and on record')
   await kit.admin.releaseLock({ params: { lock_id: lock.lock_id }, body: { reason: 'it was not her' } })
   await kit.heard()
@@ -41,10 +39,10 @@ test('a locked user has no session, no key and no sign-in', async (t) => {
 
 test('a locked gateway gets no policy, has no sessions and is offered to no device', async (t) => {
   const kit = await startKit(t)
-  const made = await withGateway(kit, 'g1', 'pool')
+  const made = await makeGateway(kit, 'g1', 'pool')
   await publish(kit, everybody)
   const device = await enroll(kit, 'laptop')
-  const gateway = open(kit, made)
+  const gateway = gatewayAgent(kit, made)
   await gateway.pull()
   await gateway.meter([
     {
@@ -65,7 +63,7 @@ test('a locked gateway gets no policy, has no sessions and is offered to no devi
   await assert.rejects(gateway.pull(), refused(401))
   assert.deepEqual(await offered(), [])
   assert.deepEqual((await kit.admin.listSessions()).items, [])
-  assert.equal(((await audited(kit, 'gateway.refused'))[0] as { reason?: string }).reason, 'suspended')
+  assert.equal(((await eventsOf(kit, 'gateway.refused'))[0] as { reason?: string }).reason, 'suspended')
   const [health] = (await kit.admin.gatewayHealth()).items
   assert.match(health?.problems.find((p) => p.code === 'closed')?.detail ?? '', /locked/)
   await kit.admin.releaseLock({ params: { lock_id: lock.lock_id }, body: {} })
@@ -124,21 +122,21 @@ test('a lock ends at its expiry by the database time, and no earlier', async (t)
     body: { target: { type: 'device', id: device.id }, reason: 'on a journey', expires_in_seconds: 60 },
   })
   assert.equal(await runJob(kit.app, 'end_locks'), 0)
-  assert.equal(await statusOf(device.client), 401)
+  assert.equal(await policyStatus(device.client), 401)
   assert.ok(Math.abs(Date.parse(lock.expires_at ?? '') - Date.now() - 60_000) < 20_000, lock.expires_at ?? '')
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx.updateTable('locks').set({ expires_at: sql`now()` }).where('tenant_id', '=', kit.tenant).execute(),
   )
-  assert.equal(await statusOf(device.client), 401, 'until it is released, and on record as such')
+  assert.equal(await policyStatus(device.client), 401, 'until it is released, and on record as such')
   assert.equal(await runJob(kit.app, 'end_locks'), 1)
-  assert.equal(await statusOf(device.client), 200)
-  const [event] = await audited(kit, 'lock.released')
+  assert.equal(await policyStatus(device.client), 200)
+  const [event] = await eventsOf(kit, 'lock.released')
   assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'expired' }])
 })
 
 test('a lock ends when its target is deleted', async (t) => {
   const kit = await startKit(t)
-  const { gateway } = await withGateway(kit, 'g1', 'pool')
+  const { gateway } = await makeGateway(kit, 'g1', 'pool')
   const device = await enroll(kit, 'laptop')
   const kept = await enroll(kit, 'phone')
   const user_id = await makeUser(kit, 'ada')
@@ -149,7 +147,7 @@ test('a lock ends when its target is deleted', async (t) => {
   await Promise.all([lock('device', device.id), lock('user', user_id), lock('device', kept.id)])
   await Promise.all([lock('gateway', gateway.gateway_id), lock('group', group.group_id)])
   assert.equal(await runJob(kit.app, 'end_locks'), 0)
-  assert.equal(await statusOf(inGroup.client), 401)
+  assert.equal(await policyStatus(inGroup.client), 401)
   await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: device.id } })
   await kit.admin.deleteGateway({ params: { gateway_id: gateway.gateway_id } })
   await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
@@ -158,7 +156,7 @@ test('a lock ends when its target is deleted', async (t) => {
   assert.equal(ended[0]! + ended[1]!, 4)
   const left = (await kit.admin.listLocks()).items.map((l) => l.target.name)
   assert.deepEqual(left, ['phone'])
-  assert.deepEqual([await statusOf(inGroup.client), await statusOf(kept.client)], [200, 401])
-  for (const event of await audited(kit, 'lock.released'))
+  assert.deepEqual([await policyStatus(inGroup.client), await policyStatus(kept.client)], [200, 401])
+  for (const event of await eventsOf(kit, 'lock.released'))
     assert.deepEqual([event.actor.type, event.details], ['job', { reason: 'its target is gone' }])
 })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { startKit } from '../kit.ts'
-import { call, createWorld, operation, send } from '../world.ts'
+import { createAllCallers } from '../support/actors/all-callers.ts'
+import { call, operation, sendToKit } from '../support/clients/api-calls.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 /** Sends bytes as they are, and reads until the server ends the connection. */
 function exchange(url: string, bytes: string): Promise<string> {
@@ -71,7 +72,7 @@ test('malformed HTTP on SCIM and back-channel paths is answered in their error f
 
 test('a GET with a body of any type, and an undecodable query, are 400', async (t) => {
   const kit = await startKit(t)
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
   for (const [name, caller] of [
     ['listUsers', 'api_key'],
     ['policyDigest', 'device'],
@@ -80,7 +81,7 @@ test('a GET with a body of any type, and an undecodable query, are 400', async (
     for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencoded', undefined]) {
       const { path } = operation(name)
       const headers = { ...world.callers[caller]('GET', kit.publicUrl + path), ...(type && { 'content-type': type }) }
-      const answer = await send(kit, 'GET', path, headers, '{}')
+      const answer = await sendToKit(kit, 'GET', path, headers, '{}')
       assert.deepEqual([answer.status, answer.json.error], [400, 'bad_request'], `${name} ${type}: ${answer.text}`)
     }
   for (const query of ['?q=%zz', '?q=%', '?q=%ff', '?q=%c3%28', '?%zz=1']) {

@@ -6,23 +6,31 @@ import pg from 'pg'
 import { replaceValues, secretColumns, valuesUnder } from '../../src/db/secret-columns.ts'
 import { MasterKeyError } from '../../src/modules/secrets/index.ts'
 import { presence } from '../../src/modules/secrets/registry.queries.ts'
-import { withGateway } from '../gateways.ts'
-import { createClock, type Kit, type Replica, runJob, secretsOf, startKit, times } from '../kit.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import {
-  type File,
-  idOf,
-  keysIn,
+  createClock,
+  type Kit,
+  type Replica,
+  runJob,
+  secretsOf,
+  startKit,
+  times,
+} from '../support/deployment/deployment.ts'
+import {
+  keyIds,
+  type MasterKeyFile,
+  masterKeyStatus,
   onlyA,
   onlyB,
   readsB,
-  roll,
+  replaceReplicas,
+  sealingKeysIn,
   startRotation,
-  statusOf,
   writesB,
-} from '../master-keys.ts'
-import { until } from '../promptly.ts'
+} from '../support/deployment/master-key-rotation.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
-const assertStartRefused = (kit: Kit, file: File, why: RegExp) =>
+const assertStartRefused = (kit: Kit, file: MasterKeyFile, why: RegExp) =>
   assert.rejects(kit.startReplica(file), (e: unknown) => {
     assert.ok(e instanceof MasterKeyError, String(e))
     assert.match(e.message, why)
@@ -37,8 +45,8 @@ test('a start with a skipped rotation step is refused with the reason', async (t
   const challenge = mintChallenge(kit.peppers, kit.tenant, new Date(Date.now() + 60_000)).token
 
   await t.test('a key that another replica cannot read is not used for writing', async () => {
-    await assertStartRefused(kit, writesB, new RegExp(`can not read the master key ${idOf.b}: put its line last`))
-    assert.deepEqual(await keysIn(kit), [idOf.a])
+    await assertStartRefused(kit, writesB, new RegExp(`can not read the master key ${keyIds.b}: put its line last`))
+    assert.deepEqual(await sealingKeysIn(kit), [keyIds.a])
   })
   const reads = await kit.startReplica(readsB)
   await first!.stop()
@@ -48,11 +56,11 @@ test('a start with a skipped rotation step is refused with the reason', async (t
     assertStartRefused(
       kit,
       onlyA,
-      new RegExp(`The master key ${idOf.b} is in use and not in HOLDFAST_MASTER_KEY_FILE`),
+      new RegExp(`The master key ${keyIds.b} is in use and not in HOLDFAST_MASTER_KEY_FILE`),
     ),
   )
   await t.test('a replica without a key that is still needed does not start, and names the key', () =>
-    assertStartRefused(kit, onlyB, new RegExp(`The master key ${idOf.a} is in use`)),
+    assertStartRefused(kit, onlyB, new RegExp(`The master key ${keyIds.a} is in use`)),
   )
   await t.test('a replica that knows neither key does not start', () =>
     assertStartRefused(kit, secretsOf('a stranger'), /is in use and not in/),
@@ -60,24 +68,27 @@ test('a start with a skipped rotation step is refused with the reason', async (t
 
   await t.test('a key stays needed while a replica still writes under it', async () => {
     await runJob(writes.app, 'rewrap_secrets')
-    assert.deepEqual([(await statusOf(kit, writes)).a.sealed, (await statusOf(kit, writes)).a.needed], [0, true])
+    assert.deepEqual(
+      [(await masterKeyStatus(kit, writes)).a.sealed, (await masterKeyStatus(kit, writes)).a.needed],
+      [0, true],
+    )
     await reads.stop()
     // The database ends the claim of a replica shortly after its connection.
     await until(async () => {
       await runJob(writes.app, 'rewrap_secrets')
-      return !(await statusOf(kit, writes)).a.needed
+      return !(await masterKeyStatus(kit, writes)).a.needed
     })
   })
   await t.test('a replaced key is not used for writing again', () =>
     assertStartRefused(
       kit,
       readsB,
-      new RegExp(`The master key ${idOf.a} was replaced by ${idOf.b}: put that one first`),
+      new RegExp(`The master key ${keyIds.a} was replaced by ${keyIds.b}: put that one first`),
     ),
   )
   await t.test('a token without a row is valid as long as its master key is present', async () => {
     assert.equal(readToken(writes.peppers, challenge)?.version, 1)
-    const [alone] = await roll(kit, [writes], onlyB)
+    const [alone] = await replaceReplicas(kit, [writes], onlyB)
     assert.equal(readToken(alone!.peppers, challenge), undefined)
     assert.equal(readToken(alone!.peppers, kit.adminKey)?.version, 1)
   })
@@ -86,7 +97,7 @@ test('a start with a skipped rotation step is refused with the reason', async (t
 test('replicas with the same key file, and one with the next line', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   await t.test('a replica whose connection was cut is counted again after its reconnect', async () => {
-    const running = async () => (await statusOf(kit, kit.replicas[0]!)).replicas
+    const running = async () => (await masterKeyStatus(kit, kit.replicas[0]!)).replicas
     assert.equal(await running(), 2)
     const owner = new pg.Client({ connectionString: kit.databaseUrl })
     await owner.connect()
@@ -97,11 +108,11 @@ test('replicas with the same key file, and one with the next line', async (t) =>
     await owner.end()
     await kit.heard()
     assert.equal(await running(), 2)
-    const { a } = await statusOf(kit, kit.replicas[1]!)
+    const { a } = await masterKeyStatus(kit, kit.replicas[1]!)
     assert.deepEqual([a.reading, a.writing], [2, 2])
   })
   await t.test('the gateway service secret of each line is accepted; the file shows that of the first', async () => {
-    const { gateway } = await withGateway(kit)
+    const { gateway } = await makeGateway(kit)
     const query = { tenant_id: gateway.tenant_id, gateway_id: gateway.gateway_id }
     const [first] = kit.replicas
     const reads = await kit.startReplica(readsB)
@@ -154,7 +165,7 @@ test('a value that cannot be unsealed stays, is reported, and keeps its key need
   await kit.replicas[0]!.stop()
   const writes = await kit.startReplica(writesB)
   await runJob(writes.app, 'rewrap_secrets')
-  const { a } = await statusOf(kit, writes)
+  const { a } = await masterKeyStatus(kit, writes)
   assert.deepEqual([a.sealed, a.digests, a.needed], [1, 0, true])
   assert.ok(
     kit.logs.some((line) => line.includes('1 values of identity_providers.client_secret_jwe can not be opened')),
@@ -178,7 +189,7 @@ test('a value written late under an unused key is rewritten, or makes the key ne
   const writes = await kit.startReplica(writesB)
   const run = async () => {
     await runJob(writes.app, 'rewrap_secrets')
-    return (await statusOf(kit, writes)).a
+    return (await masterKeyStatus(kit, writes)).a
   }
   assert.equal((await run()).needed, false)
 
@@ -186,17 +197,17 @@ test('a value written late under an unused key is rewritten, or makes the key ne
   await put(sealed)
   const { sealed: left, needed, removable } = await run()
   assert.deepEqual([left, needed, removable], [0, false, false])
-  assert.deepEqual(await keysIn(kit), [idOf.b])
+  assert.deepEqual(await sealingKeysIn(kit), [keyIds.b])
   await put(sealed.slice(0, -4))
   const kept = await run()
   assert.deepEqual([kept.sealed, kept.needed, kept.unused_since], [1, true, null])
   await put(sealed)
   await run()
   clock.advance(15 * 60)
-  assert.equal((await statusOf(kit, writes)).a.removable, true)
+  assert.equal((await masterKeyStatus(kit, writes)).a.removable, true)
 
   await owner.query('select pg_advisory_lock_shared($1, $2)', [presence.writes, 1])
-  const { removable: whileWritten, writing } = (await statusOf(kit, writes)).a
+  const { removable: whileWritten, writing } = (await masterKeyStatus(kit, writes)).a
   assert.deepEqual([whileWritten, writing], [false, 1], 'not while a replica writes under it')
 })
 
@@ -204,8 +215,8 @@ test('values sealed under a key stay valid during its replacement and after thre
   const { kit, useAll, signInWithTotp, signInWithCode } = await startRotation(t)
   let running: readonly Replica[] = kit.replicas.slice()
   await t.test('a code matched during a rewrite still completes its sign-in', async () => {
-    const [reads, other] = await roll(kit, kit.replicas.slice(), readsB)
-    const [writes] = await roll(kit, [other!], writesB)
+    const [reads, other] = await replaceReplicas(kit, kit.replicas.slice(), readsB)
+    const [writes] = await replaceReplicas(kit, [other!], writesB)
     running = [reads!, writes!]
     const owner = new pg.Client({ connectionString: kit.databaseUrl })
     await owner.connect()
@@ -244,12 +255,12 @@ test('values sealed under a key stay valid during its replacement and after thre
         const replica = await kit.startReplica(writes)
         await runJob(replica.app, 'rewrap_secrets')
         await useAll(replica)
-        running = await roll(kit, [replica], alone)
+        running = await replaceReplicas(kit, [replica], alone)
         await useAll(running[0]!)
         assert.equal((await signInWithCode(running[0]!)).status, 200)
         assert.equal((await signInWithTotp(running[0]!)).status, 200)
       }
-      assert.deepEqual(await keysIn(kit), [secretsOf(third).kek.kid])
+      assert.deepEqual(await sealingKeysIn(kit), [secretsOf(third).kek.kid])
       const { items } = await kit.clientFor(kit.adminKey, running[0]).listMasterKeys()
       assert.deepEqual(
         items.map(({ version, line, needed }) => [version, line, needed]),

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeNotificationSettings } from '@holdfast/sdk'
 import { createMailer } from '../../src/modules/notifications/mail.ts'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit } from '../kit.ts'
-import { inbox, raise, startReceiver } from '../notices.ts'
-import { startSmtpListener } from '../smtp-listener.ts'
+import { createClock, startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { inbox, raiseNotice } from '../support/domain/notifications.ts'
+import { startSmtpListener } from '../support/providers/smtp-listener.ts'
+import { startReceiver } from '../support/providers/webhook-receiver.ts'
 
 test('each recipient gets a mail alone, and a name cannot add headers', async (t) => {
   const smtp = await startSmtpListener(t)
@@ -13,12 +14,12 @@ test('each recipient gets a mail alone, and a name cannot add headers', async (t
   const recipients = ['one@example.com', 'two@example.com']
   await changeNotificationSettings(kit.admin, { email: { enabled: true, recipients, min_severity: 'warning' } })
   const name = 'bob\r\nBcc: victim@example.com\r\n\r\n<script>\u202e\0'.replace('\0', '\u0001')
-  await raise(kit, {
+  await raiseNotice(kit, {
     title: `The account of ${name} is locked`,
     detail: `Line one.\r\n.\r\nMAIL FROM:<x@y>\rnot a line`,
     subject: { type: 'user', id: 'usr_1', name },
   })
-  await raise(kit, { severity: 'info', title: 'too unimportant for mail' })
+  await raiseNotice(kit, { severity: 'info', title: 'too unimportant for mail' })
   await kit.app.notifications.deliver()
 
   assert.deepEqual(smtp.letters.map((l) => l.to).sort(), [['one@example.com'], ['two@example.com']])
@@ -55,7 +56,7 @@ test('a refused mail is sent again under the same Message-ID', async (t) => {
   const kit = await startKit(t, { now: clock.now, config: { smtpUrl: `smtp://127.0.0.1:${smtp.port}` } })
   const recipients = ['late@example.com']
   await changeNotificationSettings(kit.admin, { email: { enabled: true, recipients } })
-  await raise(kit)
+  await raiseNotice(kit)
   await kit.app.notifications.deliver()
   const [waiting] = (await inbox(kit))[0]!.deliveries
   assert.deepEqual([waiting?.state, waiting?.last_error], ['pending', 'The mail server refused the letter (451).'])

@@ -2,17 +2,18 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { changeNotificationSettings } from '@holdfast/sdk'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit } from '../kit.ts'
-import { enableWebhook, inbox, notice, opened, raise, startReceiver } from '../notices.ts'
+import { createClock, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { enableWebhook, inbox, notice, raiseNotice } from '../support/domain/notifications.ts'
+import { startReceiver } from '../support/providers/webhook-receiver.ts'
 
 test('a webhook is signed by Standard Webhooks, and retried until it is accepted', async (t) => {
   const clock = createClock()
   const receiver = await startReceiver(t, 500, 302, 204)
-  const kit = await startKit(t, { now: clock.now, config: opened })
+  const kit = await startKit(t, { now: clock.now, config: loopbackAllowed })
   const secret = await enableWebhook(kit, receiver.url)
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
-  await raise(kit)
+  await raiseNotice(kit)
   const delivery = async () => (await inbox(kit))[0]!.deliveries[0]!
   const sentAfter = async (seconds: number) => {
     clock.advance(seconds)
@@ -46,9 +47,9 @@ test('a webhook is signed by Standard Webhooks, and retried until it is accepted
 test('a delivery fails visibly after ten attempts', async (t) => {
   const clock = createClock()
   const receiver = await startReceiver(t, 503)
-  const kit = await startKit(t, { now: clock.now, config: opened })
+  const kit = await startKit(t, { now: clock.now, config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
-  await raise(kit)
+  await raiseNotice(kit)
   for (let i = 0; i < 12; i++) {
     await kit.app.notifications.deliver()
     clock.advance(24 * 3600)
@@ -61,7 +62,7 @@ test('a delivery fails visibly after ten attempts', async (t) => {
 
 test('a receiver that answers 410 disables its webhook, and administrators are notified', async (t) => {
   const receiver = await startReceiver(t, 410)
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
   await kit.db.inTenant(kit.tenant, async (tx) => {
     for (let i = 0; i < 6; i++) await kit.app.notifications.notify(tx, kit.tenant, notice({ title: `${i}` }))
@@ -76,7 +77,7 @@ test('a receiver that answers 410 disables its webhook, and administrators are n
   assert.deepEqual(new Set(rest.map((d) => d.state)), new Set(['failed']))
   assert.equal(rest.length, 6)
   const sent = receiver.posted.length
-  await raise(kit)
+  await raiseNotice(kit)
   await kit.app.notifications.deliver()
   assert.equal(receiver.posted.length, sent)
   const [event] = await eventsOf(kit, 'notification_settings.updated')
@@ -85,7 +86,7 @@ test('a receiver that answers 410 disables its webhook, and administrators are n
 
 test('the signing secret is shown when it is created and nowhere else', async (t) => {
   const receiver = await startReceiver(t, 200)
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const first = await enableWebhook(kit, receiver.url)
   const untouched = await changeNotificationSettings(kit.admin, { webhook: { kinds: ['gateway.down'] } })
   assert.equal(untouched.secret, null)
@@ -93,7 +94,7 @@ test('the signing secret is shown when it is created and nowhere else', async (t
   const rotated = await changeNotificationSettings(kit.admin, { webhook: { rotate_secret: true, kinds: [] } })
   const second = rotated.secret!
   assert.notEqual(first, second)
-  await raise(kit)
+  await raiseNotice(kit)
   await kit.app.notifications.deliver()
   const { headers, body } = receiver.posted[0]!
   const sign = (secret: string) =>

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeNotificationSettings, changeSecuritySettings } from '@holdfast/sdk'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit, times } from '../kit.ts'
-import { enableWebhook, inbox, notice, opened, raise, refusedWith, startReceiver } from '../notices.ts'
-import { until } from '../promptly.ts'
-import { send } from '../raw-http.ts'
+import { refused } from '../support/clients/answers.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { createClock, loopbackAllowed, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { enableWebhook, inbox, notice, raiseNotice } from '../support/domain/notifications.ts'
+import { startReceiver } from '../support/providers/webhook-receiver.ts'
 
 test('a notification is committed exactly with its cause', async (t) => {
   const kit = await startKit(t)
@@ -14,7 +16,7 @@ test('a notification is committed exactly with its cause', async (t) => {
     throw new Error('undone')
   })
   await assert.rejects(undone, /undone/)
-  await raise(kit)
+  await raiseNotice(kit)
   const [one, ...more] = await inbox(kit)
   assert.equal(more.length, 0)
   assert.equal(one?.title, 'The account of bob is locked')
@@ -23,17 +25,20 @@ test('a notification is committed exactly with its cause', async (t) => {
 
 test('one cause has one open notification, of concurrent reports too', async (t) => {
   const kit = await startKit(t)
-  const seen = await times(20, () => raise(kit, { dedupe_key: 'account.locked:bob' }))
+  const seen = await times(20, () => raiseNotice(kit, { dedupe_key: 'account.locked:bob' }))
   assert.equal(seen.filter((id) => id !== undefined).length, 1)
   const [one, ...more] = await inbox(kit)
   assert.equal(more.length, 0)
   await kit.admin.acknowledgeNotification({ params: { notification_id: one!.notification_id } })
-  assert.ok(await raise(kit, { dedupe_key: 'account.locked:bob' }), 'after it was acknowledged it may happen again')
+  assert.ok(
+    await raiseNotice(kit, { dedupe_key: 'account.locked:bob' }),
+    'after it was acknowledged it may happen again',
+  )
 })
 
 test('of twenty concurrent acknowledgements one changes the state, with one event', async (t) => {
   const kit = await startKit(t)
-  await raise(kit)
+  await raiseNotice(kit)
   const [{ notification_id } = assert.fail()] = await inbox(kit)
   const answers = await times(20, () => kit.admin.acknowledgeNotification({ params: { notification_id } }))
   assert.equal(answers.filter((a) => a.changed).length, 1)
@@ -63,8 +68,8 @@ test('a locked account is reported in the inbox', async (t) => {
 
 test('the inbox is filtered and paged, within a tenant', async (t) => {
   const kit = await startKit(t)
-  for (let i = 0; i < 5; i++) await raise(kit, { title: `warning ${i}` })
-  await raise(kit, { title: 'urgent', severity: 'critical', kind: 'gateway.down' })
+  for (let i = 0; i < 5; i++) await raiseNotice(kit, { title: `warning ${i}` })
+  await raiseNotice(kit, { title: 'urgent', severity: 'critical', kind: 'gateway.down' })
   const first = await kit.admin.listNotifications({ query: { limit: 4 } })
   const second = await kit.admin.listNotifications({ query: { limit: 4, cursor: first.next_cursor! } })
   const titles = [...first.items, ...second.items].map((n) => n.title)
@@ -75,14 +80,14 @@ test('the inbox is filtered and paged, within a tenant', async (t) => {
   const stranger = await kit.as('tenant_admin', await kit.newTenant())
   assert.deepEqual((await stranger.listNotifications()).items, [])
   const { notification_id } = first.items[0]!
-  await assert.rejects(stranger.acknowledgeNotification({ params: { notification_id } }), refusedWith(404, /no such/))
+  await assert.rejects(stranger.acknowledgeNotification({ params: { notification_id } }), refused(404, /no such/))
 })
 
 test('a delivery is sent by one of two replicas', async (t) => {
   const receiver = await startReceiver(t, 200)
-  const kit = await startKit(t, { replicas: 2, config: opened })
+  const kit = await startKit(t, { replicas: 2, config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
-  await times(10, (i) => raise(kit, { title: `${i}` }))
+  await times(10, (i) => raiseNotice(kit, { title: `${i}` }))
   await Promise.all(kit.replicas.map((r) => r.app.notifications.deliver()))
   const settled = async () => (await inbox(kit)).every((n) => n.deliveries.every((d) => d.state === 'delivered'))
   await until(settled, 'the end of every delivery')
@@ -93,7 +98,7 @@ test('a delivery is sent by one of two replicas', async (t) => {
 test('a delivery claimed by a replica that ended is sent by another', async (t) => {
   const clock = createClock()
   const receiver = await startReceiver(t, 200)
-  const kit = await startKit(t, { replicas: 2, now: clock.now, config: opened })
+  const kit = await startKit(t, { replicas: 2, now: clock.now, config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
   await kit.db.inTenant(kit.tenant, async (tx) => {
     await kit.app.notifications.notify(tx, kit.tenant, notice())
@@ -111,13 +116,10 @@ test('a delivery claimed by a replica that ended is sent by another', async (t) 
 test('invalid settings are refused by field', async (t) => {
   const kit = await startKit(t)
   const put = (body: Parameters<typeof changeNotificationSettings>[1]) => changeNotificationSettings(kit.admin, body)
-  await assert.rejects(
-    put({ email: { enabled: true, recipients: ['a@example.com'] } }),
-    refusedWith(422, /HOLDFAST_SMTP/),
-  )
-  await assert.rejects(put({ webhook: { enabled: true } }), refusedWith(422, /webhook\.url/))
+  await assert.rejects(put({ email: { enabled: true, recipients: ['a@example.com'] } }), refused(422, /HOLDFAST_SMTP/))
+  await assert.rejects(put({ webhook: { enabled: true } }), refused(422, /webhook\.url/))
   for (const url of ['http://hooks.example/', 'https://127.0.0.1/', 'https://[::1]:8443/', 'https://hooks.example:22/'])
-    await assert.rejects(put({ webhook: { url } }), refusedWith(422, /webhook\.url/), url)
+    await assert.rejects(put({ webhook: { url } }), refused(422, /webhook\.url/), url)
   for (const address of [
     'a@b\r\nRCPT TO:<c@d>',
     'a b@example.com',
@@ -126,8 +128,8 @@ test('invalid settings are refused by field', async (t) => {
     '"a"@b',
     'a',
   ])
-    await assert.rejects(put({ email: { recipients: [address] } }), refusedWith(422, /recipients/), address)
-  await assert.rejects(put({ email: { kinds: ['nonsense' as 'expiring'] } }), refusedWith(422, /kinds/))
+    await assert.rejects(put({ email: { recipients: [address] } }), refused(422, /recipients/), address)
+  await assert.rejects(put({ email: { kinds: ['nonsense' as 'expiring'] } }), refused(422, /kinds/))
   assert.deepEqual(await kit.admin.getNotificationSettings(), {
     email: { enabled: false, recipients: [], kinds: [], min_severity: 'info', available: false },
     webhook: { enabled: false, origin: null, kinds: [], secret_set: false },

@@ -3,10 +3,11 @@ import { test } from 'node:test'
 import type { Contract, Input, Output } from '@holdfast/contract'
 import { exportKinds } from '@holdfast/contract/ops-export'
 import type { Client } from '@holdfast/sdk'
-import { startCommand } from '../command.ts'
-import { refused, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { populate } from '../world.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { makeSampleObjects } from '../support/actors/sample-objects.ts'
+import { refused } from '../support/clients/answers.ts'
+import { startCommand } from '../support/clients/cli-command.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 type Kind = Input<Contract['exportOperations']>['query']['kind']
 type Item = Output<Contract['exportOperations']>['items'][number]
@@ -25,9 +26,9 @@ async function exported(client: Client, kind: Kind, limit = 3): Promise<Item[]> 
 test('an export contains each object once, as in its own list, page by page', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
-  await populate(kit, admin)
-  await times(3, (i) => withGateway(kit, `g${i}`))
-  const { pool } = await withGateway(kit, 'first')
+  await makeSampleObjects(kit, admin)
+  await times(3, (i) => makeGateway(kit, `g${i}`))
+  const { pool } = await makeGateway(kit, 'first')
   for (const name of ['second', 'third', 'fourth'])
     await admin.createGateway({ params: { pool_id: pool.pool_id }, body: { name } })
   const inventory = await exported(admin, 'inventory')
@@ -68,7 +69,7 @@ test('an export contains each object once, as in its own list, page by page', as
 
 test('an export contains what its caller may read, and no secret', async (t) => {
   const kit = await startKit(t)
-  const { secret } = await withGateway(kit, 'one')
+  const { secret } = await makeGateway(kit, 'one')
   const { secret: token } = await kit.admin.generateToken({ body: { name: 'one' } })
   const all = JSON.stringify([await exported(kit.admin, 'inventory'), await exported(kit.admin, 'configuration')])
   for (const [name, text] of Object.entries({ secret, token, key: kit.adminKey })) assert.ok(!all.includes(text), name)

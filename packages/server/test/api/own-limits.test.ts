@@ -3,10 +3,18 @@ import { test } from 'node:test'
 import { defaultSecuritySettings } from '@holdfast/contract/settings'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { sql } from 'kysely'
-import { adminPassword, createClock, startKit } from '../kit.ts'
-import { type Bound, eachLimit, looser, over } from '../own-limits.ts'
-import { enrollFactor, makeUser, type Person, passwordOf, signInAs, trySignIn, untilNextStep } from '../people.ts'
-import { type Got, send } from '../raw-http.ts'
+import {
+  enrollFactor,
+  makeUser,
+  type Person,
+  passwordOf,
+  signInAs,
+  trySignIn,
+  untilNextStep,
+} from '../support/actors/people.ts'
+import { type RawAnswer, send } from '../support/clients/raw-http.ts'
+import { adminPassword, createClock, startKit } from '../support/deployment/deployment.ts'
+import { eachLimit, type LimitedCaller, looserLimits, replaceFields } from '../support/domain/security-limits.ts'
 
 test('a person cannot lift a limit on themselves, by any route', async (t) => {
   const clock = createClock(untilNextStep())
@@ -102,7 +110,7 @@ test('settings that would bind their author, or contradict each other, are refus
   const kit = await startKit(t)
   const person = await signInAs(kit, 'admin', { password: adminPassword })
   const put = async (named: object) => {
-    const json = over(await kit.admin.getSecuritySettings(), named)
+    const json = replaceFields(await kit.admin.getSecuritySettings(), named)
     return person.request({ method: 'PUT', path: '/v1/admin/settings/security', json })
   }
   const stepUp = await put({ mfa: { step_up: true } })
@@ -116,7 +124,7 @@ test('settings that would bind their author, or contradict each other, are refus
 test('loosening a setting that binds its author needs fresh proof, for each setting', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
-  const api = Object.fromEntries(Object.keys(looser.api).map((field) => [field, 100_000]))
+  const api = Object.fromEntries(Object.keys(looserLimits.api).map((field) => [field, 100_000]))
   const strict = {
     ...defaultSecuritySettings,
     login: { ...defaultSecuritySettings.login, enforce_sso: true },
@@ -150,11 +158,16 @@ test('loosening a setting that binds its author needs fresh proof, for each sett
   })
   const path = '/v1/admin/settings/security'
   const byKey = (secret: string) => (named: object) =>
-    send(kit.url, { method: 'PUT', path, json: over(strict, named), headers: { authorization: `Bearer ${secret}` } })
+    send(kit.url, {
+      method: 'PUT',
+      path,
+      json: replaceFields(strict, named),
+      headers: { authorization: `Bearer ${secret}` },
+    })
   const bySession = (person: Person) => (named: object) =>
-    person.request({ method: 'PUT', path, json: over(strict, named) })
+    person.request({ method: 'PUT', path, json: replaceFields(strict, named) })
 
-  const tables: [who: string, put: (json: object) => Promise<Got>, refused: readonly Bound[]][] = [
+  const tables: [who: string, put: (json: object) => Promise<RawAnswer>, refused: readonly LimitedCaller[]][] = [
     ['a session of long ago', bySession(plain), ['person']],
     ['a session without a fresh code', bySession(root), ['person']],
     ['the key of a person', byKey(made.json.secret), ['person', 'api_key']],

@@ -3,12 +3,20 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { readCrl } from '@holdfast/crypto'
 import pg from 'pg'
-import { newCsr } from '../certificates.ts'
-import { enroll } from '../gateways.ts'
-import { runJob, startKit, times } from '../kit.ts'
-import { inventedSerial, ocspRequest, readOcsp } from '../ocsp.ts'
-import { addressesIn, askOcsp, fetchPki, issueTo, pkiName, startPki, statusOf } from '../pki.ts'
-import { until } from '../promptly.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { inventedSerial, ocspRequest, readOcsp } from '../support/clients/ocsp-client.ts'
+import { runJob, startKit, times } from '../support/deployment/deployment.ts'
+import {
+  addressesIn,
+  askOcsp,
+  fetchPki,
+  issueTo,
+  ocspStatusOf,
+  pkiName,
+  startPki,
+} from '../support/deployment/pki-listener.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const der = (pem: string) => Buffer.from(pem.split('-----')[2]!, 'base64')
 
@@ -113,7 +121,7 @@ test('OCSP answers of two replicas', async (t) => {
     await kit.heard()
     const admin = await kit.as('tenant_admin', foreign)
     const theirs = await issueTo(await enroll(kit, 'theirs', { admin, now: clock.now }))
-    assert.equal(await statusOf(here, theirs), 'good')
+    assert.equal(await ocspStatusOf(here, theirs), 'good')
     const serials = [inventedSerial(), '05', theirs.spc.serial, issued.spc.serial]
     const { answers } = await askOcsp(here, issued, { serials })
     assert.deepEqual(
@@ -125,12 +133,12 @@ test('OCSP answers of two replicas', async (t) => {
   })
   await t.test('a revocation is answered by every replica within a second, and listed soon after', async (t) => {
     const one = await issue()
-    assert.deepEqual([await statusOf(here, one), await statusOf(there, one)], ['good', 'good'])
+    assert.deepEqual([await ocspStatusOf(here, one), await ocspStatusOf(there, one)], ['good', 'good'])
     await kit.admin.revokeSpc({ body: { spc_id: one.spc.spc_id, reason: 'keyCompromise' } })
     const revoked = performance.now()
     const told = await until(async () => {
       const after = performance.now() - revoked
-      const status = await statusOf(there, one)
+      const status = await ocspStatusOf(there, one)
       // After that time only answers compared with the database are trusted, even on a busy machine.
       assert.ok(status === 'revoked' || after < 1000, `${status} ${after} ms after`)
       return status === 'revoked'
@@ -148,29 +156,29 @@ test('OCSP answers of two replicas', async (t) => {
   await t.test('stopping a device and replacing its certificate revoke it', async () => {
     const other = await enroll(kit, 'phone', { now: clock.now })
     const [stopped, replaced] = [await issueTo(other), await issue()]
-    assert.equal(await statusOf(there, stopped), 'good')
+    assert.equal(await ocspStatusOf(there, stopped), 'good')
     await kit.admin.changeDevice({ body: { operation: 'suspend', device_id: other.id } })
-    await until(async () => (await statusOf(there, stopped)) === 'revoked')
+    await until(async () => (await ocspStatusOf(there, stopped)) === 'revoked')
     assert.equal((await askOcsp(there, stopped)).answers[0]?.reason, 'cessationOfOperation')
     await device.client.rotateSpc({ body: { spc_id: replaced.spc.spc_id, csr: await newCsr() } })
-    assert.equal(await statusOf(here, replaced), 'good', 'for an hour more')
+    assert.equal(await ocspStatusOf(here, replaced), 'good', 'for an hour more')
     clock.advance(3601)
     const { answers } = await askOcsp(here, replaced)
     assert.deepEqual([answers[0]?.status, answers[0]?.reason], ['revoked', 'superseded'])
   })
   await t.test('a certificate missing in the database, as after a restore, is unknown', async () => {
     const lost = await issue()
-    assert.equal(await statusOf(here, lost), 'good')
+    assert.equal(await ocspStatusOf(here, lost), 'good')
     const id = lost.spc.serial.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
     await kit.db.inTenant(kit.tenant, (tx) =>
       tx.deleteFrom('spcs').where('tenant_id', '=', kit.tenant).where('spc_id', '=', id).execute(),
     )
     kit.app.changes.forget(kit.tenant)
-    assert.equal(await statusOf(here, lost), 'unknown')
+    assert.equal(await ocspStatusOf(here, lost), 'unknown')
   })
   await t.test('an expired certificate is never good', async () => {
     clock.advance(24 * 3600)
-    assert.equal(await statusOf(here, issued), 'unknown')
+    assert.equal(await ocspStatusOf(here, issued), 'unknown')
   })
 })
 
@@ -212,7 +220,7 @@ test('lists and answers follow a rotation of the trust anchor', async (t) => {
   await kit.admin.rotateTrustAnchors({ body: {} })
   const after = await issue()
   assert.notEqual(after.paths.ocsp, before.paths.ocsp)
-  for (const issued of [before, after]) assert.equal(await statusOf(kit, issued), 'good')
+  for (const issued of [before, after]) assert.equal(await ocspStatusOf(kit, issued), 'good')
   const { answers } = await askOcsp(kit, after, { serials: [before.spc.serial] })
   assert.equal(answers[0]?.status, 'unknown', 'the other authority issued it')
   const { anchor_id } = (await kit.admin.trustAnchors()).anchors[0]!
@@ -220,5 +228,5 @@ test('lists and answers follow a rotation of the trust anchor', async (t) => {
   await kit.admin.rotateTrustAnchors({ body: { mode: 'emergency', anchor_id } })
   for (const { paths } of [before, after])
     for (const path of [paths.crl, paths.issuer]) assert.equal((await fetchPki(kit, path)).status, 404)
-  assert.equal(await statusOf(kit, await issue()), 'good')
+  assert.equal(await ocspStatusOf(kit, await issue()), 'good')
 })

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { withClient } from '../../src/embedded/test-database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { followedMs, gridTimes } from '../../src/modules/dashboard/adoption-grid.ts'
-import { enroll, publish, refused, rule, seqOf, withGateway } from '../gateways.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
-import { forget } from '../retention.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { tenantSequence } from '../support/database/tenant-sequence.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
+import { runRetention } from '../support/domain/retention.ts'
 
 test('sampling times are dense at first and end after 30 days', () => {
   const second = 1000
@@ -29,9 +33,9 @@ test('adoption of a policy version over time, and the fleet by version', async (
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const { admin } = kit
   const devices = await times(4, (i) => enroll(kit, `d${i}`, { now: clock.now }))
-  const { client: gateway } = await withGateway(kit, 'g')
-  await withGateway(kit, 'never heard of')
-  const before = await seqOf(kit)
+  const { client: gateway } = await makeGateway(kit, 'g')
+  await makeGateway(kit, 'never heard of')
+  const before = await tenantSequence(kit)
   const beat = (policy_seq: number) =>
     gateway.heartbeat({ body: { boot_id: 'boot', active_sessions: 0, applied: { policy_seq } } })
   await beat(before)
@@ -57,7 +61,7 @@ test('adoption of a policy version over time, and the fleet by version', async (
     await apply(devices[0]!)
     goTo(35)
     await apply(devices[1]!)
-    await beat(await seqOf(kit))
+    await beat(await tenantSequence(kit))
     goTo(62)
     await sample()
     await sample()
@@ -144,7 +148,7 @@ test('adoption of a policy version over time, and the fleet by version', async (
         [kit.tenant, decodeId('policy_bundle', bundle_id)],
       ),
     )
-    await forget(kit)
+    await runRetention(kit)
     const left = await withClient(kit.databaseUrl, (owner) =>
       owner.query(`select from policy_adoption where at < now() - interval '398 days'`),
     )

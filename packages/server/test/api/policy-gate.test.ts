@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { audited, enroll, newSession, refused, report, withGateway } from '../gateways.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { inbox } from '../notices.ts'
-import { makeUser } from '../people.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { inbox } from '../support/domain/notifications.ts'
+import { policyTo } from '../support/domain/policy.ts'
 
-const document = (cidr: string) => ({
-  schema: 'holdfast.policy/1',
-  rules: [{ id: 'all', action: 'allow', from: { any: true }, to: [cidr] }],
-})
-const [good, bad] = [document('10.0.0.0/8'), document('10.9.0.0/16')]
+const [good, bad] = [policyTo('10.0.0.0/8'), policyTo('10.9.0.0/16')]
 const gate = { min_devices: 8, on_failure: 'rollback' } as const
 
 /** Two groups of eight devices, each device with a session through a gateway; sales is given the canary. */
 async function startFleet(t: TestContext, replicas: number) {
   const kit = await startKit(t, { replicas })
-  const { client } = await withGateway(kit)
+  const { client } = await makeGateway(kit)
   const userOf = { sales: await makeUser(kit, 'sally'), support: await makeUser(kit, 'sue') }
   const { group } = await kit.admin.changeGroup({
     body: { operation: 'create', group: { name: 'sales', members: [userOf.sales] } },
@@ -24,14 +24,14 @@ async function startFleet(t: TestContext, replicas: number) {
   const enrolled = (name: 'sales' | 'support') =>
     times(8, async (i) => ({
       ...(await enroll(kit, `${name} ${i}`, { user_id: userOf[name] })),
-      session_id: newSession(),
+      session_id: newVpnSessionId(),
     }))
   const fleet = { sales: await enrolled('sales'), support: await enrolled('support') }
   await kit.admin.publishPolicy({ body: { channel: 'stable', policy: good } })
   /** Every device has traffic; for this number of each group, packets are denied. */
   const carry = (denied: { sales: number; support: number }, more: object = {}) =>
     client.metering({
-      body: report(
+      body: meteringReport(
         (['sales', 'support'] as const).flatMap((name) =>
           fleet[name].map(({ id, session_id }, i) => ({
             session_id,
@@ -107,12 +107,12 @@ test('a canary that breaks sessions rolls itself back once, with the reason', as
   )
   const why = '8 of 8 devices on canary have packets denied, 1 of 8 on stable'
   await t.test('audit log, notification and canary health give the reason once each', async () => {
-    const failed = (await audited(kit, 'policy.gate_failed')) as unknown as Record<string, unknown>[]
+    const failed = (await eventsOf(kit, 'policy.gate_failed')) as unknown as Record<string, unknown>[]
     assert.deepEqual(
       failed.map((e) => [e.reason, e.action, e.version, JSON.stringify(e.actor).includes('judge_canaries')]),
       [[why, 'rollback', 2, true]],
     )
-    assert.equal((await audited(kit, 'policy.published')).length, 3)
+    assert.equal((await eventsOf(kit, 'policy.published')).length, 3)
     const notices = (await inbox(kit)).filter((n) => n.kind === 'policy.gate_failed')
     assert.deepEqual(
       notices.map((n) => [n.title, n.severity, n.detail.includes(why)]),
@@ -177,7 +177,7 @@ test('a gate passes after its time, and blocks promotion until then', async (t: 
     await assert.rejects(promote({ override_gate: true, note: ' ' }), refused(422, /note/))
     const { version } = await promote({ override_gate: true, note: 'the denied packets are meant to be' })
     assert.equal(version, 3)
-    const [event] = await audited(kit, 'policy.published')
+    const [event] = await eventsOf(kit, 'policy.published')
     assert.match(JSON.stringify(event), /"gate_overridden":true/)
   })
   await t.test(
@@ -193,13 +193,13 @@ test('a gate passes after its time, and blocks promotion until then', async (t: 
       await age(kit, canary.version, 2)
       await Promise.all([judge(), judge()])
       const { gate: passed } = await healthOf(canary.bundle_id)
-      assert.deepEqual([passed?.state, (await audited(kit, 'policy.gate_passed')).length], ['passed', 1])
+      assert.deepEqual([passed?.state, (await eventsOf(kit, 'policy.gate_passed')).length], ['passed', 1])
       await promote()
       assert.deepEqual(await current(kit), [['stable', 5]])
     },
   )
   await t.test('a passed canary still rolls back while it is under way', async () => {
-    const canary = await publishCanary({ policy: document('10.7.0.0/16') })
+    const canary = await publishCanary({ policy: policyTo('10.7.0.0/16') })
     await carry({ sales: 0, support: 0 })
     await age(kit, canary.version, 61)
     await judge()

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { enroll, refused } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
-
-const document = (cidr: string) => ({
-  schema: 'holdfast.policy/1',
-  rules: [{ id: 'all', action: 'allow', from: { any: true }, to: [cidr] }],
-})
+import { enroll } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { policyTo } from '../support/domain/policy.ts'
 
 test('publishing to stable during a canary', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2, config: { gatewaysKnow: new Set(['services']) } })
@@ -20,7 +17,7 @@ test('publishing to stable during a canary', async (t: TestContext) => {
   }
   const current = async () =>
     (await admin.listPolicyBundles()).items.filter((b) => b.current).map((b) => [b.channel, b.version])
-  const [a, b, c] = [document('10.1.0.0/16'), document('10.2.0.0/16'), document('10.3.0.0/16')]
+  const [a, b, c] = [policyTo('10.1.0.0/16'), policyTo('10.2.0.0/16'), policyTo('10.3.0.0/16')]
   const everyone = { percent: 100 }
   await admin.publishPolicy({ body: { channel: 'stable', policy: a } })
   await admin.publishPolicy({ body: { channel: 'canary', policy: b, rollout: everyone } })
@@ -77,13 +74,13 @@ test('publishing to stable during a canary', async (t: TestContext) => {
     await admin.publishPolicy({ body: { channel: 'stable', from: { version: 9 } } })
   })
   await t.test('conditions that gateways support may be used, and no others', async () => {
-    const { rules } = document('10.4.0.0/16')
-    const abroad = { ...document('10.4.0.0/16'), rules: [{ ...rules[0], when: { countries: ['DE'] } }] }
+    const { rules } = policyTo('10.4.0.0/16')
+    const abroad = { ...policyTo('10.4.0.0/16'), rules: [{ ...rules[0], when: { countries: ['DE'] } }] }
     const unknown = refused(422, /rules\[0\]\.when\.countries.*no gateway here knows.*HOLDFAST_GATEWAYS_KNOW=countries/)
     await assert.rejects(admin.publishPolicy({ body: { channel: 'stable', policy: abroad } }), unknown)
     const { valid, errors } = await admin.validatePolicy({ body: { policy: abroad } })
     assert.deepEqual([valid, errors.map(({ field }) => field)], [false, ['rules[0].when.countries']])
-    const known = { ...document('10.4.0.0/16'), resources: { wiki: { services: ['wiki'] } } }
+    const known = { ...policyTo('10.4.0.0/16'), resources: { wiki: { services: ['wiki'] } } }
     assert.equal((await admin.validatePolicy({ body: { policy: known } })).valid, true)
   })
   await t.test(
@@ -92,7 +89,7 @@ test('publishing to stable during a canary', async (t: TestContext) => {
       const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
       const [seen] = (await admin.listPolicyBundles({ query: { channel: 'stable', limit: 1 } })).items
       const published = await times(20, (i) => {
-        const body = { channel: 'stable', policy: document(`10.50.${i}.0/24`), previous_digest: seen!.digest } as const
+        const body = { channel: 'stable', policy: policyTo(`10.50.${i}.0/24`), previous_digest: seen!.digest } as const
         return clients[i % 2]!.publishPolicy({ body }).catch(refused(422, /previous_digest.*stable holds sha256:/))
       })
       assert.equal(published.filter((p) => p !== true).length, 1)
@@ -105,7 +102,7 @@ test('publishing to stable during a canary', async (t: TestContext) => {
     const published = await times(20, async (i) => {
       const channel = i % 4 < 2 ? ('stable' as const) : ('canary' as const)
       try {
-        return await clients[i % 2]!.publishPolicy({ body: { channel, policy: document(`10.100.${i}.0/24`) } })
+        return await clients[i % 2]!.publishPolicy({ body: { channel, policy: policyTo(`10.100.${i}.0/24`) } })
       } catch (e) {
         refused(422, /supersede/)(e)
         return undefined

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { audited, enroll, newSession, refused, report, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const resources = { wiki: { cidrs: ['10.1.0.0/24'] }, ssh: { cidrs: ['10.2.0.0/24'] } }
 const allowing = (rules: object[], named: object = resources) => ({
@@ -15,7 +18,7 @@ const everyone = { from: { any: true } }
 test('recorded sessions are replayed against a draft policy', async (t: TestContext) => {
   const kit = await startKit(t)
   const { admin } = kit
-  const { client } = await withGateway(kit)
+  const { client } = await makeGateway(kit)
   await admin.publishPolicy({
     body: { channel: 'stable', policy: allowing([{ ...everyone, to: ['wiki', 'ssh'] }]) },
   })
@@ -23,7 +26,7 @@ test('recorded sessions are replayed against a draft policy', async (t: TestCont
   const devices = await times(4, (i) => enroll(kit, `device ${i}`, { user_id: users[i % 3]!, tags: [`t${i}`] }))
   /** A sample of an ended session, by device and used resources. */
   const sample = (i: number, ...used: string[]) => ({
-    session_id: newSession(),
+    session_id: newVpnSessionId(),
     device_id: devices[i]!.id,
     state: 'ended',
     rx_bytes: 9,
@@ -33,7 +36,7 @@ test('recorded sessions are replayed against a draft policy', async (t: TestCont
     resources: used.map((resource) => ({ resource, rx_bytes: 3, tx_bytes: 3 })),
   })
   const samples = [sample(0, 'wiki'), sample(0, 'ssh', 'wiki'), sample(1, 'ssh'), sample(2, 'wiki'), sample(3, 'ssh')]
-  await client.metering({ body: report([...samples, sample(3)]) })
+  await client.metering({ body: meteringReport([...samples, sample(3)]) })
   const replay = (policy: Record<string, unknown>) => admin.replayPolicy({ body: { policy } })
   const without = allowing([{ ...everyone, to: ['wiki'] }])
 
@@ -74,7 +77,7 @@ test('recorded sessions are replayed against a draft policy', async (t: TestCont
   })
   await t.test('an invalid document is refused by position, and each replay is recorded', async () => {
     await assert.rejects(replay({ schema: 'holdfast.policy/2' }), refused(422, /policy\.schema/))
-    const events = await audited(kit, 'policy.replayed')
+    const events = await eventsOf(kit, 'policy.replayed')
     assert.equal(events.length, 6)
     const other = kit.clientFor(await kit.keyFor('tenant_admin', await kit.newTenant()))
     assert.equal((await other.replayPolicy({ body: { policy: allowing([]) } })).sessions_examined, 0)

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { enroll, payloadOf } from '../gateways.ts'
-import { createClock, type Kit, startKit, times } from '../kit.ts'
-import { assertionOf, disk, publishChecks, reasonsOf, relied } from '../posture.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../world.ts'
+import { enroll, enrollRaw } from '../support/actors/devices.ts'
+import { payloadOf } from '../support/clients/answers.ts'
+import { bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
+import { createClock, type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { diskCheck, publishChecks, reasonsOf, requestAssertion, verifyAssertion } from '../support/domain/posture.ts'
 
 test('content of an assertion', async (t) => {
   const kit = await startKit(t)
@@ -31,7 +32,7 @@ async function assertFromReport(kit: Kit): Promise<void> {
   const laptop = await enroll(kit, 'laptop')
   const standing = async () => {
     const { status, reasons, assertion } = await laptop.client.postureAssertion()
-    const told = await relied(kit, assertion, null)
+    const told = await verifyAssertion(kit, assertion, null)
     assert.deepEqual([told.status, told.reasons.length], [status, reasons.length])
     return [status, ...reasonsOf(reasons)]
   }
@@ -49,7 +50,7 @@ async function assertFromReport(kit: Kit): Promise<void> {
   assert.deepEqual(new Set(verdicts), new Set(['unknown']), 'no other field affirms it')
 
   await publishChecks(kit, {
-    disk,
+    disk: diskCheck,
     edr: { expression: 'edr.score >= 73', remediation: 'Ask the help desk.' },
     screen: { expression: 'screen_lock.seconds <= 271', enforcement: 'warn' },
     quiet: { expression: 'uptime_seconds < 86399', enforcement: 'audit' },
@@ -104,7 +105,7 @@ async function assertFromReport(kit: Kit): Promise<void> {
     },
   )
   assert.equal(Date.parse(expires_at), claims.exp * 1000)
-  assert.equal((await relied(kit, assertion, nonce)).status, 'affirming')
+  assert.equal((await verifyAssertion(kit, assertion, nonce)).status, 'affirming')
   for (const secret of ['73', '271', '86399', 'quiet', 'help desk', 'macos'])
     assert.doesNotMatch(
       JSON.stringify({ ...claims, jti: '', facts_digest: '', policy: '', cnf: '' }),
@@ -125,7 +126,7 @@ async function returnNonce(kit: Kit): Promise<void> {
     'ä'.repeat(16),
     'A'.repeat(100_000).slice(0, 4000),
   ]) {
-    const answer = await assertionOf(kit, laptop, `?nonce=${encodeURIComponent(nonce)}`)
+    const answer = await requestAssertion(kit, laptop, `?nonce=${encodeURIComponent(nonce)}`)
     assert.deepEqual([answer.status, answer.json.error], [400, 'bad_request'], JSON.stringify(nonce.slice(0, 40)))
   }
   for (const query of [
@@ -133,18 +134,18 @@ async function returnNonce(kit: Kit): Promise<void> {
     `?nonce[]=${of(16)}`,
     '?nonce=%FF%FF%FF%FF%FF%FF%FF%FF%FF%FF%FF',
   ])
-    assert.equal((await assertionOf(kit, laptop, query)).status, 400, query)
+    assert.equal((await requestAssertion(kit, laptop, query)).status, 400, query)
   for (const nonce of [of(8), of(16), of(64), '-_'.repeat(8)]) {
-    const answer = await assertionOf(kit, laptop, `?nonce=${nonce}`)
+    const answer = await requestAssertion(kit, laptop, `?nonce=${nonce}`)
     assert.equal(answer.status, 200, answer.text)
-    await relied(kit, String(answer.json.assertion), nonce)
-    await assert.rejects(relied(kit, String(answer.json.assertion), of(16)), { code: 'wrong_nonce' })
+    await verifyAssertion(kit, String(answer.json.assertion), nonce)
+    await assert.rejects(verifyAssertion(kit, String(answer.json.assertion), of(16)), { code: 'wrong_nonce' })
   }
 }
 
 async function refuseAsCredential(kit: Kit): Promise<void> {
   const laptop = await enrollRaw(kit, (await kit.admin.generateToken({ body: {} })).secret)
-  const { assertion } = (await assertionOf(kit, laptop)).json as { assertion: string }
+  const { assertion } = (await requestAssertion(kit, laptop)).json as { assertion: string }
   const asCredential = [bearer(assertion), deviceCaller(assertion, laptop.key)]
   for (const name of ['policyDigest', 'postureAssertion', 'listDevices', 'unifiedPolicy', 'trustAnchors'] as const)
     for (const caller of asCredential) {
@@ -152,13 +153,14 @@ async function refuseAsCredential(kit: Kit): Promise<void> {
       assert.deepEqual([name, status, json.error], [name, 401, 'unauthorized'])
     }
   const { dpop: proof = '' } = laptop.caller('GET', `${kit.publicUrl}/v1/posture/assertion`)
-  for (const other of [laptop.credential, proof]) await assert.rejects(relied(kit, other, null), { code: 'wrong_type' })
+  for (const other of [laptop.credential, proof])
+    await assert.rejects(verifyAssertion(kit, other, null), { code: 'wrong_type' })
 }
 
 type Clock = ReturnType<typeof createClock>
 async function endWithReport(kit: Kit, clock: Clock): Promise<void> {
   const laptop = await enroll(kit, 'laptop', { now: clock.now })
-  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 86_400 } })
+  await publishChecks(kit, { disk: { ...diskCheck, freshness_seconds: 86_400 } })
   const { reported_at } = await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
   const end = Date.parse(reported_at) + 3_600_000
   const at = (ms: number) => clock.advance((ms - clock.now().getTime()) / 1000)
@@ -175,7 +177,7 @@ async function endWithReport(kit: Kit, clock: Clock): Promise<void> {
   clock.advance(7200)
   const failed = await laptop.client.postureAssertion()
   assert.equal(failed.status, 'contraindicated', 'a failed check stays failed in an old report')
-  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 60 } })
+  await publishChecks(kit, { disk: { ...diskCheck, freshness_seconds: 60 } })
   await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
   clock.advance(60)
   const stale = await laptop.client.postureAssertion()
@@ -213,7 +215,7 @@ async function shareWithoutNonce(kit: Kit, clock: Clock): Promise<void> {
   }
   await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
   const third = await expectNew(second, 'a report')
-  await publishChecks(kit, { disk: { ...disk, severity: 'high' } })
+  await publishChecks(kit, { disk: { ...diskCheck, severity: 'high' } })
   const fourth = await expectNew(third, 'a policy')
   await kit.admin.changeDevice({ body: { operation: 'suspend', ...query } })
   await expectNew(fourth, 'a suspension')

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { enroll, refused } from '../gateways.ts'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { checking, disk, publishChecks } from '../posture.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
+import { diskCheck, policyWithChecks, publishChecks } from '../support/domain/posture.ts'
 
 test('an administrator sees condition and facts of each check; the device its failed checks and remediation', async (t) => {
   const clock = createClock()
@@ -11,7 +12,7 @@ test('an administrator sees condition and facts of each check; the device its fa
   const laptop = await enroll(kit, 'laptop', { now: clock.now })
   const params = { device_id: laptop.id }
   await publishChecks(kit, {
-    disk: { ...disk, severity: 'high', freshness_seconds: 1800 },
+    disk: { ...diskCheck, severity: 'high', freshness_seconds: 1800 },
     av: { expression: 'within_last(av.updated_at, 600)', enforcement: 'warn' },
     quiet: { expression: '!jailbroken', enforcement: 'audit' },
     mac: { expression: 'secure_boot', platforms: ['macos', 'ios'] },
@@ -185,7 +186,7 @@ test('all views of a verdict agree after a report, a publish, an expiry and a re
   clock.advance(3600)
   await runJob(kit.app, 'expire_posture')
   await expect({ unknown: 3 }, 'an hour after the reports')
-  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 86_400 } })
+  await publishChecks(kit, { disk: { ...diskCheck, freshness_seconds: 86_400 } })
   await expect({ compliant: 1, non_compliant: 1, unknown: 1 }, 'of a day')
   await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: String(ids[1]) } })
   // Revoked devices are not counted by the overview.
@@ -194,7 +195,7 @@ test('all views of a verdict agree after a report, a publish, an expiry and a re
 
 test('a check that no report can satisfy is refused by position', async (t) => {
   const kit = await startKit(t)
-  const policy = checking({
+  const policy = policyWithChecks({
     typed: { expression: 'disk.encrypted == "yes"' },
     named: { expression: 'disk.encrypt' },
     own: { expression: 'custom.encrypted == "yes"' },

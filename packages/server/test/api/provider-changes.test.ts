@@ -3,13 +3,28 @@ import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
 import { type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { changeIdentityProvider } from '@holdfast/sdk'
-import { openBrowser } from '../browser.ts'
-import { whoIs } from '../federation.ts'
-import type { Kit } from '../kit.ts'
-import { makeUser, signInAs } from '../people.ts'
-import { answerTo, metadataOf, type SamlWorld, startSaml, startSamlIdp } from '../saml.ts'
-import { covers } from '../stronger.ts'
-import { anotherKey, idpOf, providersFor, type Schema, setOne, settable, settingsOf, statusOf } from '../vouching.ts'
+import { makeUser, signInAs } from '../support/actors/people.ts'
+import { coversRole } from '../support/actors/role-escalation.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import type { Kit } from '../support/deployment/deployment.ts'
+import { signedInAs } from '../support/providers/oidc-sign-in.ts'
+import {
+  anotherKey,
+  changeSetting,
+  idpOf,
+  providersFor,
+  type Schema,
+  settingsOf,
+  statusOfCall,
+  writableSettings,
+} from '../support/providers/provider-settings.ts'
+import {
+  metadataOf,
+  type SamlDeployment,
+  samlAnswerTo,
+  startSaml,
+  startSamlIdp,
+} from '../support/providers/saml-idp.ts'
 
 type Given = Parameters<typeof changeIdentityProvider>[2]
 
@@ -28,7 +43,7 @@ test('a change of a provider counts as a change of its users', async (t) => {
 
 const link = (kit: Kit, provider_id: string, user_id: string, subject: string) =>
   kit.admin.linkUserIdentity({ params: { user_id }, body: { provider_id, subject } })
-async function changeKeyAsWeaker(world: SamlWorld, theirs: Awaited<ReturnType<typeof startSamlIdp>>) {
+async function changeKeyAsWeaker(world: SamlDeployment, theirs: Awaited<ReturnType<typeof startSamlIdp>>) {
   const { kit, clock, idp, provider, params, acs, away, signIn, reasons } = world
   const root = await makeUser(kit, 'root', ['platform_admin'])
   const weak = await makeUser(kit, 'weak', ['viewer'])
@@ -37,13 +52,13 @@ async function changeKeyAsWeaker(world: SamlWorld, theirs: Awaited<ReturnType<ty
   const sessionOf = async (subject: string) =>
     String((await signIn({ subject })).browser.cookies.get('holdfast_session') ?? '')
   const [ofRoot, ofWeak] = [await sessionOf('root there'), await sessionOf('weak there')]
-  assert.deepEqual([await whoIs(kit, ofRoot), await whoIs(kit, ofWeak)], ['root', 'weak'])
+  assert.deepEqual([await signedInAs(kit, ofRoot), await signedInAs(kit, ofWeak)], ['root', 'weak'])
   /** Signs in with a response signed by their key. */
   const enter = async (subject: string) => {
     const browser = openBrowser(kit)
     const by = { entityId: idp.entityId, keys: theirs.keys }
-    const answer = await browser.post(acs, answerTo(by, await away(browser), { subject, now: clock.now() }))
-    return answer.status === 200 ? whoIs(kit, browser.cookies.get('holdfast_session')) : answer.status
+    const answer = await browser.post(acs, samlAnswerTo(by, await away(browser), { subject, now: clock.now() }))
+    return answer.status === 200 ? signedInAs(kit, browser.cookies.get('holdfast_session')) : answer.status
   }
   await makeUser(kit, 'guard', ['security_admin'])
   const guard = await signInAs(kit, 'guard')
@@ -74,7 +89,7 @@ async function changeKeyAsWeaker(world: SamlWorld, theirs: Awaited<ReturnType<ty
   const changed = await changeIdentityProvider(security, ending, withKey)
   assert.deepEqual(changed.ended_links, { users: 1, links: 1, sessions: 1, user_ids: [root] })
   await kit.heard()
-  assert.deepEqual([await whoIs(kit, ofRoot), await whoIs(kit, ofWeak)], [401, 'weak'])
+  assert.deepEqual([await signedInAs(kit, ofRoot), await signedInAs(kit, ofWeak)], [401, 'weak'])
   assert.deepEqual([await enter('root there'), await reasons()], [401, ['saml:not_linked']])
   assert.equal(await enter('weak there'), 'weak', 'a caller with all permissions of the person may set the sign-in')
   const [updated] = (await kit.admin.listAuditEvents({ query: { kind: 'identity_provider.updated', limit: 1 } })).items
@@ -92,13 +107,13 @@ async function changeKeyAsWeaker(world: SamlWorld, theirs: Awaited<ReturnType<ty
   const again = await security.createIdentityProvider({ body: { name: 'Same', kind: 'saml', saml } })
   const browser = openBrowser(kit)
   const sent = await browser.get(`/admin/login/saml?provider=${again.provider_id}`)
-  const form = answerTo(theirs, String(sent.headers.location), { subject: 'root there', now: clock.now() })
+  const form = samlAnswerTo(theirs, String(sent.headers.location), { subject: 'root there', now: clock.now() })
   const posted = await browser.post(new URL(String(again.saml?.acs_url)).pathname, form)
   assert.deepEqual([posted.status, await reasons()], [401, ['saml:not_linked']])
-  assert.equal(await statusOf(security.testIdentityProvider({ params: { provider_id: again.provider_id } })), 200)
+  assert.equal(await statusOfCall(security.testIdentityProvider({ params: { provider_id: again.provider_id } })), 200)
 }
 
-async function linkDuringChange({ kit, provider, params }: SamlWorld) {
+async function linkDuringChange({ kit, provider, params }: SamlDeployment) {
   const late = await makeUser(kit, 'late', ['platform_admin'])
   const { user_id: root } = (await kit.admin.listUsers({ query: { q: 'root' } })).items[0]!
   const unlink = (user_id: string, subject: string) =>
@@ -108,7 +123,9 @@ async function linkDuringChange({ kit, provider, params }: SamlWorld) {
   for (let round = 0; round < 4; round++) {
     const [linked, changed] = await Promise.all([
       link(kit, provider.provider_id, late, 'late there'),
-      statusOf(changeIdentityProvider(security, { params }, { claims: { ...provider.claims, email: `m${round}` } })),
+      statusOfCall(
+        changeIdentityProvider(security, { params }, { claims: { ...provider.claims, email: `m${round}` } }),
+      ),
     ])
     assert.equal(linked.changed, true)
     const { items } = await kit.admin.listAuditEvents({ query: { limit: 4 } })
@@ -123,7 +140,10 @@ async function linkDuringChange({ kit, provider, params }: SamlWorld) {
 async function eachSetting(kit: Kit) {
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'staff' } } })
   const settings = settingsOf(group.group_id)
-  assert.deepEqual(settable(contract.updateIdentityProvider.body as Schema).sort(), Object.keys(settings).sort())
+  assert.deepEqual(
+    writableSettings(contract.updateIdentityProvider.body as Schema).sort(),
+    Object.keys(settings).sort(),
+  )
   const of = await providersFor(kit, 'Stronger')
   const chief = await makeUser(kit, 'chief', ['platform_admin'])
   for (const id of Object.values(of)) await link(kit, id, chief, 'chief').catch(() => undefined)
@@ -131,21 +151,21 @@ async function eachSetting(kit: Kit) {
   const tenantAdmin = await kit.as('tenant_admin')
   const wrong: string[] = []
   for (const [path, { kind, values, to, back }] of Object.entries(settings)) {
-    assert.equal(await setOne(kit.admin, of[kind], path, values[0]), 200, `${path} is prepared`)
+    assert.equal(await changeSetting(kit.admin, of[kind], path, values[0]), 200, `${path} is prepared`)
     for (const [expected, value] of [
       [to, values[1]],
       [back, values[0]],
     ] as const) {
-      const got = await setOne(tenantAdmin, of[kind], path, value)
+      const got = await changeSetting(tenantAdmin, of[kind], path, value)
       if (got !== (expected === 'free' ? 200 : 403)) wrong.push(`${path} to ${JSON.stringify(value)}: ${got}`)
       // A refusal has only this one reason, and a mapping needs no permission for later settings.
-      if (got === 403) assert.equal(await setOne(kit.admin, of[kind], path, value), 200, path)
+      if (got === 403) assert.equal(await changeSetting(kit.admin, of[kind], path, value), 200, path)
     }
   }
   assert.deepEqual(wrong, [])
 }
 
-async function eachRole({ kit }: SamlWorld) {
+async function eachRole({ kit }: SamlDeployment) {
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'others' } } })
   const ways = Object.entries(settingsOf(group.group_id)).filter(
     ([, { to, kind }]) => to === 'judged' && kind === 'saml',
@@ -166,11 +186,11 @@ async function eachRole({ kit }: SamlWorld) {
     await link(kit, provider_id, await makeUser(kit, `linked-${target}`, [target]), 'there')
     for (const { own, client } of makers) {
       const [path, { values }] = ways[turn++ % ways.length]!
-      assert.equal(await setOne(kit.admin, provider_id, path, values[0]), 200, path)
-      const got = await setOne(client, provider_id, path, values[1])
-      const may = covers(own, target) && has(own, needs[path] ?? 'settings:write')
+      assert.equal(await changeSetting(kit.admin, provider_id, path, values[0]), 200, path)
+      const got = await changeSetting(client, provider_id, path, values[1])
+      const may = coversRole(own, target) && has(own, needs[path] ?? 'settings:write')
       if (got !== (may ? 200 : 403)) wrong.push(`${own} sets ${path} of ${target}: ${got}`)
-      if (got === 200) await setOne(kit.admin, provider_id, path, values[0])
+      if (got === 200) await changeSetting(kit.admin, provider_id, path, values[0])
     }
   }
 
@@ -182,8 +202,8 @@ async function eachRole({ kit }: SamlWorld) {
   // A caller who may create users may change each setting; one of them is tried.
   for (const { own, client } of makers)
     for (const [path, { values }] of others.slice(0, has(own, 'users:write') ? 1 : others.length)) {
-      assert.equal(await setOne(kit.admin, maker, path, values[0]), 200, path)
-      const got = await setOne(client, maker, path, values[1])
+      assert.equal(await changeSetting(kit.admin, maker, path, values[0]), 200, path)
+      const got = await changeSetting(client, maker, path, values[1])
       if (got !== (has(own, 'users:write') ? 200 : 403))
         wrong.push(`${own} sets ${path} of one that makes users: ${got}`)
     }
@@ -193,7 +213,7 @@ async function eachRole({ kit }: SamlWorld) {
   // them.
   for (const permission of ['directory:write', 'directory:sync'])
     for (const role of roleNames.filter((r) => has(r, permission)))
-      assert.ok(covers(role, 'tenant_admin'), `${role} has ${permission}`)
+      assert.ok(coversRole(role, 'tenant_admin'), `${role} has ${permission}`)
 
   // Which operations there are; a new one has to be thought of here.
   const writes = Object.entries(contract).filter(
@@ -216,7 +236,7 @@ async function eachRole({ kit }: SamlWorld) {
   for (const { own, client } of makers) {
     const create = (more: object) => {
       const body = { name: `new ${turn++}`, kind: 'saml' as const, saml: { idp: idpOf(anotherKey.pem) }, ...more }
-      return statusOf(client.createIdentityProvider({ body }))
+      return statusOfCall(client.createIdentityProvider({ body }))
     }
     assert.equal(await create({}), 200)
     for (const [permission, more] of Object.entries(mapping))
@@ -226,6 +246,6 @@ async function eachRole({ kit }: SamlWorld) {
       params: { user_id: chief.user_id },
       body: { provider_id: (await kit.admin.listIdentityProviders()).items[0]!.provider_id, subject: own },
     })
-    assert.equal(await statusOf(linked), own === 'platform_admin' ? 200 : 403)
+    assert.equal(await statusOfCall(linked), own === 'platform_admin' ? 200 : 403)
   }
 }

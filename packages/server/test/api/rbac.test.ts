@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { permissions, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
-import { ApiError } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { makeUser, signInAs, untilStatus } from '../people.ts'
+import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
+import { hasPermission } from '../support/actors/roles.ts'
+import { refused } from '../support/clients/answers.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
-const refusedWith = (status: number, about?: RegExp) => (e: unknown) =>
-  e instanceof ApiError && e.status === status && (!about || about.test(e.message))
-const has = (role: Role, permission: string) => (roles[role] as readonly string[]).includes(permission)
 /** The rule of the design: no role may grant more than it has itself. */
 const mayHandOut = (own: Role, other: Role) =>
-  own === 'platform_admin' || (other !== 'platform_admin' && roles[other].every((p) => has(own, p)))
+  own === 'platform_admin' || (other !== 'platform_admin' && roles[other].every((p) => hasPermission(own, p)))
 
 test('roles and grants', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -124,7 +122,7 @@ async function listRolesAndGrants(kit: Kit): Promise<void> {
   assert.equal(seen.length, 7)
   const [newest] = (await kit.admin.listGrants({ query: { user_id: ids[2]!, role: 'auditor' } })).items
   assert.match(String(newest?.granted_by), /^key_/)
-  await assert.rejects(kit.admin.listGrants({ query: { user_id: 'usr_nonsense' } }), refusedWith(400))
+  await assert.rejects(kit.admin.listGrants({ query: { user_id: 'usr_nonsense' } }), refused(400))
   const foreign = await kit.as('tenant_admin', await kit.newTenant())
   assert.deepEqual((await foreign.listGrants()).items, [])
 }
@@ -137,22 +135,22 @@ async function grantWithinPermissions(kit: Kit): Promise<void> {
     const client = await kit.as(own)
     for (const [m, role] of roleNames.entries()) {
       const body = { user_id, role }
-      if (has(own, 'rbac:write') && mayHandOut(own, role))
+      if (hasPermission(own, 'rbac:write') && mayHandOut(own, role))
         for (const change of [client.grantRole, client.revokeRole])
           assert.equal((await change({ body })).changed, true, `${own} ${role}`)
       else {
         // Grant and revoke alternate: neither check uses the other.
         const change = (n + m) % 2 ? client.grantRole : client.revokeRole
         refusals++
-        await assert.rejects(change({ body }), refusedWith(403), `${own} ${role}`)
+        await assert.rejects(change({ body }), refused(403), `${own} ${role}`)
       }
     }
   }
   assert.ok(refusals > 30)
-  const refused = (await eventsOf(kit, 'request.refused')).filter((e) =>
+  const events = (await eventsOf(kit, 'request.refused')).filter((e) =>
     /^(grant|revoke)Role$/.test(String(e.operation)),
   )
-  assert.equal(refused.length, refusals)
+  assert.equal(events.length, refusals)
   assert.deepEqual((await kit.admin.getUser({ params: { user_id } })).roles, [])
 }
 
@@ -160,10 +158,10 @@ async function refuseStrongerUser(kit: Kit): Promise<void> {
   const stronger = await makeUser(kit, 'root', ['platform_admin', 'viewer'])
   const tenantAdmin = await kit.as('tenant_admin')
   for (const change of [tenantAdmin.grantRole, tenantAdmin.revokeRole])
-    await assert.rejects(change({ body: { user_id: stronger, role: 'viewer' } }), refusedWith(403, /platform_admin/))
+    await assert.rejects(change({ body: { user_id: stronger, role: 'viewer' } }), refused(403, /platform_admin/))
   const foreign = await kit.as('tenant_admin', await kit.newTenant())
   for (const user_id of [stronger, 'usr_nonsense', encodeId('user', crypto.randomUUID())])
-    await assert.rejects(foreign.grantRole({ body: { user_id, role: 'viewer' } }), refusedWith(404))
+    await assert.rejects(foreign.grantRole({ body: { user_id, role: 'viewer' } }), refused(404))
 }
 
 async function refuseOwnSession(kit: Kit): Promise<void> {
@@ -179,9 +177,9 @@ async function refuseOwnSession(kit: Kit): Promise<void> {
     assert.equal(key.status, 403, role)
   }
   const theirs = (await eventsOf(kit, 'request.refused')).filter((e) => ids.has(String(e.actor.id)))
-  const refused = theirs.map((e) => e.operation)
+  const operations = theirs.map((e) => e.operation)
   for (const operation of ['grantRole', 'createApiKey'])
-    assert.equal(refused.filter((o) => o === operation).length, roleNames.length - 1, operation)
+    assert.equal(operations.filter((o) => o === operation).length, roleNames.length - 1, operation)
 }
 
 const twoAdmins = async (kit: Kit) => {
@@ -209,9 +207,9 @@ async function removeLastTwo(kit: Kit): Promise<void> {
         return client.changeUser({ body: { operation: i % 3 === 1 ? 'suspend' : 'delete', user_id }, query })
       }),
     )
-    const refused = done.filter((d) => d.status === 'rejected')
-    assert.ok(refused.length >= 1)
-    for (const { reason } of refused)
+    const failures = done.filter((d) => d.status === 'rejected')
+    assert.ok(failures.length >= 1)
+    for (const { reason } of failures)
       assert.match(String(reason), /is the last active tenant_admin; give that role to someone else first|no such user/)
     const left = await kit.admin.listGrants({ query: { ...query, role: 'tenant_admin' } })
     const users = await kit.admin.listUsers({ query: { ...query, status: 'active' } })
@@ -227,10 +225,10 @@ async function removeFormerLast(kit: Kit): Promise<void> {
   await kit.admin.suspendUser({ body: { user_id: a }, query })
   const role = 'tenant_admin' as const
   const last = () => own.revokeRole({ body: { user_id: b, role } })
-  await assert.rejects(last(), refusedWith(422, /b is the last active tenant_admin/))
+  await assert.rejects(last(), refused(422, /b is the last active tenant_admin/))
   assert.equal((await kit.admin.revokeRole({ body: { user_id: a, role }, query })).changed, true)
   await kit.admin.reactivateUser({ body: { user_id: a }, query })
-  await assert.rejects(last(), refusedWith(422))
+  await assert.rejects(last(), refused(422))
   await kit.admin.grantRole({ body: { user_id: a, role }, query })
   assert.equal((await last()).changed, true)
 }

@@ -2,32 +2,34 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, publish, rule, withGateway } from '../gateways.ts'
-import { runJob, startKit } from '../kit.ts'
-import { createWitnesses, listenedFor } from '../witnesses.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, newVpnSessionId } from '../support/actors/gateways.ts'
+import { runJob, startKit } from '../support/deployment/deployment.ts'
+import { createConnectionReports, setListeningPeriod } from '../support/domain/connection-reports.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('silent gateways and devices', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const { client } = await withGateway(kit)
-  const other = await withGateway(kit, 'g2')
+  const { client } = await makeGateway(kit)
+  const other = await makeGateway(kit, 'g2')
   await publish(kit, [rule('all', { any: true })])
-  const { meter, later, truthOf, alerts, judge, beat } = createWitnesses(kit, client)
+  const { meter, later, truthOf, alerts, judge, beat } = createConnectionReports(kit, client)
   await beat()
-  await listenedFor(kit, 3600)
+  await setListeningPeriod(kit, 3600)
 
   await t.test('a connection whose metering stops becomes stale, and alerts while its gateway is up', async () => {
     const device = await enroll(kit, 'unmetered')
-    const session = newSession()
+    const session = newVpnSessionId()
     await meter(device, session)
     await later(device, 149)
     await judge()
     assert.deepEqual(await truthOf(device, 'stale'), [])
     await later(device, 2)
     // The deployment did not listen for a while.
-    await listenedFor(kit, 3600, 120)
+    await setListeningPeriod(kit, 3600, 120)
     await judge()
     assert.deepEqual(await truthOf(device, 'stale'), [])
-    await listenedFor(kit, 151)
+    await setListeningPeriod(kit, 151)
     await judge()
     const [found] = await truthOf(device, 'stale')
     assert.deepEqual(
@@ -47,7 +49,7 @@ test('silent gateways and devices', async (t) => {
 
   await t.test('a gateway that is down alerts once, and its connections do not', async () => {
     const device = await enroll(kit, 'lost')
-    await meter(device, newSession(), {}, other.client)
+    await meter(device, newVpnSessionId(), {}, other.client)
     await later(device, 200)
     await kit.db.inTenant(kit.tenant, (tx) =>
       sql`update gateway_activity set last_seen_at = last_seen_at - interval '200 seconds'
@@ -85,11 +87,11 @@ test('silent gateways and devices', async (t) => {
       return (await kit.admin.getDevice({ params: { device_id: device.id } })).status
     }
     // After an outage the device has a quarter of an hour to return.
-    await listenedFor(kit, 200_000, 120)
+    await setListeningPeriod(kit, 200_000, 120)
     assert.equal(await statusAfter(), 'active')
-    await listenedFor(kit, 890)
+    await setListeningPeriod(kit, 890)
     assert.equal(await statusAfter(), 'active')
-    await listenedFor(kit, 901)
+    await setListeningPeriod(kit, 901)
     assert.equal(await statusAfter(), 'revoked')
   })
 })

@@ -2,25 +2,28 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { exampleId } from '@holdfast/contract/schema'
 import { changeGatewayPool } from '@holdfast/sdk'
-import { newCsr } from '../certificates.ts'
-import { startCommand } from '../command.ts'
-import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { createWitnesses, type Device } from '../witnesses.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { startCommand } from '../support/clients/cli-command.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { createConnectionReports, type Device } from '../support/domain/connection-reports.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('reconciliation of connections', async (t: TestContext) => {
   const kit = await startKit(t)
   const { admin } = kit
-  const { client, gateway, pool, secret } = await withGateway(kit)
-  const other = await withGateway(kit, 'g2')
+  const { client, gateway, pool, secret } = await makeGateway(kit)
+  const other = await makeGateway(kit, 'g2')
   await publish(kit, [rule('all', { any: true })])
 
-  const { meter, say, later, truthOf, alerts, judge, beat } = createWitnesses(kit, client)
+  const { meter, say, later, truthOf, alerts, judge, beat } = createConnectionReports(kit, client)
   await beat()
 
   await t.test('four agreeing reports are consistent', async () => {
     const device = await enroll(kit, 'honest')
-    const session = newSession()
+    const session = newVpnSessionId()
     await meter(device, session, { source_ip: '192.0.2.7' })
     await say(device, 'connected', { session_id: session, latency_ms: 12 })
     const [found, ...more] = await truthOf(device)
@@ -47,7 +50,7 @@ test('reconciliation of connections', async (t: TestContext) => {
 
   await t.test('the reported and the expected policy of a gateway are separate fields', async () => {
     const device = await enroll(kit, 'two digests')
-    const [silent, outspoken] = [newSession(), newSession()]
+    const [silent, outspoken] = [newVpnSessionId(), newVpnSessionId()]
     await meter(device, silent)
     const first = await admin.getSession({ params: { session_id: silent } })
     assert.equal(first.policy_digest, null)
@@ -75,7 +78,7 @@ test('reconciliation of connections', async (t: TestContext) => {
 
   await t.test('a gateway that meters a revoked device is unauthorized, with one alert until it stops', async () => {
     const devices = await times(2, (i) => enroll(kit, `revoked ${i}`))
-    const sessions = devices.map(newSession)
+    const sessions = devices.map(newVpnSessionId)
     for (const [i, device] of devices.entries()) {
       await meter(device, sessions[i]!)
       await admin.changeDevice({ body: { operation: 'revoke', device_id: device.id } })
@@ -91,7 +94,7 @@ test('reconciliation of connections', async (t: TestContext) => {
     // A late report from before takes nothing back.
     const before = new Date(Date.now() - 60_000).toISOString()
     const late = { session_id: sessions[0], device_id: first.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }
-    await client.metering({ body: report([late], { interval_start: before, interval_end: before }) })
+    await client.metering({ body: meteringReport([late], { interval_start: before, interval_end: before }) })
     await judge()
     const [found] = await truthOf(first, 'unauthorized')
     assert.ok(found?.since)
@@ -122,9 +125,9 @@ test('reconciliation of connections', async (t: TestContext) => {
 
   await t.test('a gateway with a clock ten minutes off is judged like any other', async () => {
     const device = await enroll(kit, 'off')
-    const at = (off: number) => open(kit, { gateway, secret }, () => new Date(Date.now() + off * 1000))
+    const at = (off: number) => gatewayAgent(kit, { gateway, secret }, () => new Date(Date.now() + off * 1000))
     const [ahead, behind] = [at(600), at(-600)]
-    const of = { session_id: newSession(), device_id: device.id, rx_bytes: 1, tx_bytes: 1 }
+    const of = { session_id: newVpnSessionId(), device_id: device.id, rx_bytes: 1, tx_bytes: 1 }
     for (const agent of [ahead, behind]) {
       await agent.meter([{ ...of, state: 'active' }])
       assert.equal((await truthOf(device))[0]?.verdict, 'consistent')
@@ -140,7 +143,7 @@ test('reconciliation of connections', async (t: TestContext) => {
 
   await t.test('a session that the policy no longer lets through the pool is unauthorized', async () => {
     const device = await enroll(kit, 'not let in')
-    const session = newSession()
+    const session = newVpnSessionId()
     await meter(device, session)
     await publish(kit, [rule('others', { any: true }, [other.pool.name])])
     await meter(device, session)
@@ -166,7 +169,7 @@ test('reconciliation of connections', async (t: TestContext) => {
 
   await t.test('a gateway of a disabled pool may carry no device', async () => {
     const device = await enroll(kit, 'closed')
-    const session = newSession()
+    const session = newVpnSessionId()
     const params = { pool_id: other.pool.pool_id }
     await meter(device, session, {}, other.client)
     await changeGatewayPool(admin, { params }, { enabled: false })
@@ -189,7 +192,7 @@ test('reconciliation of connections', async (t: TestContext) => {
     'a device that claims a session unknown to gateways is in conflict after the time of a report',
     async () => {
       const device = await enroll(kit, 'liar')
-      const claimed = newSession()
+      const claimed = newVpnSessionId()
       const of = { session_id: claimed, gateway_id: gateway.gateway_id }
       assert.equal((await say(device, 'connected', of)).rejected.length, 1)
       await judge()
@@ -215,21 +218,21 @@ test('reconciliation of connections', async (t: TestContext) => {
 
   await t.test('a claim without a gateway, or with an unknown one, is in conflict too', async () => {
     const device = await enroll(kit, 'vague liar')
-    await say(device, 'connected', { session_id: newSession() })
+    await say(device, 'connected', { session_id: newVpnSessionId() })
     await later(device, 91)
     await judge()
     const [found] = await truthOf(device, 'conflict')
     assert.deepEqual([found?.gateway_id, found?.policy.reason], [null, 'no_gateway'])
     // Another device reports its session before the gateway does.
     const early = await enroll(kit, 'early')
-    const session = newSession()
+    const session = newVpnSessionId()
     await say(early, 'connected', { session_id: session })
     await meter(early, session)
     await later(early, 91)
     await meter(early, session)
     await judge()
     assert.deepEqual(await truthOf(early, 'conflict'), [])
-    await say(device, 'disconnected', { gateway_id: newSession().replace('vse', 'gwy') })
+    await say(device, 'disconnected', { gateway_id: newVpnSessionId().replace('vse', 'gwy') })
     await later(device, 61)
     await judge()
     assert.deepEqual(await truthOf(device, 'conflict'), [])
@@ -237,7 +240,7 @@ test('reconciliation of connections', async (t: TestContext) => {
 
   await t.test('a gateway that carries a disconnected device is in conflict', async () => {
     const device = await enroll(kit, 'left')
-    const session = newSession()
+    const session = newVpnSessionId()
     await meter(device, session)
     await say(device, 'disconnected', { session_id: session })
     await judge()
@@ -253,7 +256,7 @@ test('reconciliation of connections', async (t: TestContext) => {
     assert.deepEqual(await truthOf(device, 'conflict'), [])
     // Another device leaves before its gateway reports the session.
     const brief = await enroll(kit, 'brief')
-    const unheard = { session_id: newSession(), gateway_id: gateway.gateway_id }
+    const unheard = { session_id: newVpnSessionId(), gateway_id: gateway.gateway_id }
     await say(brief, 'disconnected', unheard)
     await meter(brief, unheard.session_id)
     await later(brief, 100)

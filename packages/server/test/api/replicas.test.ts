@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { type Kit, type Replica, startKit } from '../kit.ts'
-import { untilStatus } from '../people.ts'
-import { call, createWorld, enrollRaw, operation, type RawDevice } from '../world.ts'
+import { createAllCallers } from '../support/actors/all-callers.ts'
+import { enrollRaw, type RawDevice } from '../support/actors/devices.ts'
+import { untilStatus } from '../support/actors/people.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
+import { type Kit, type Replica, startKit } from '../support/deployment/deployment.ts'
 
 const digest = operation('policyDigest')
 const on = (kit: Kit, replica: Replica): Kit => ({ ...kit, ...replica })
@@ -38,7 +40,7 @@ test('a revocation on one replica takes effect on the other at once, even with a
 test('revocations of API keys, sessions, gateway secrets and users take effect on the other replica at once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const [, second] = kit.replicas as [Replica, Replica]
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
   const asked = (
     name: 'listUsers' | 'gatewayTrustAnchors' | 'me',
     caller: (m: string, u: string) => Record<string, string>,

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fence } from '../../src/backup/fence.ts'
 import { withConnection } from '../../src/db/connection.ts'
-import { startKit, times } from '../kit.ts'
-import { connectOwner, forget } from '../retention.ts'
+import { connectOwner } from '../support/database/owner-connection.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { runRetention } from '../support/domain/retention.ts'
 
 test('the week of waiting after a restore is not shortened by a wrong clock, and never exceeds a month', async (t) => {
   const kit = await startKit(t)
@@ -39,9 +40,9 @@ test('an untrusted clock is notified once, and the notification closes when it i
   await owner.query(
     `insert into retention_clock (seen_at, trusted_from) values (now() - interval '5 days', '-infinity')`,
   )
-  await times(6, (i) => forget(kit, i % 2))
+  await times(6, (i) => runRetention(kit, i % 2))
   assert.deepEqual(await notices(), ['open'])
   await owner.query(`update retention_clock set trusted_from = now()`)
-  await times(2, (i) => forget(kit, i))
+  await times(2, (i) => runRetention(kit, i))
   assert.deepEqual(await notices(), ['system'])
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import { createRetention } from '../../src/db/forgetting.ts'
 import type { Prune } from '../../src/db/retention.ts'
-import { startKit } from '../kit.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('a run purges everything expired in turns between tenants, and ends at its time limit', async (t) => {
   const kit = await startKit(t)

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { runJob, startKit } from '../kit.ts'
-import { enrollRaw, populate } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { makeSampleObjects } from '../support/actors/sample-objects.ts'
+import { runJob, startKit } from '../support/deployment/deployment.ts'
 
 test('expired data is deleted, and referenced data stays', async (t) => {
   const kit = await startKit(t)
-  await populate(kit, kit.admin)
+  await makeSampleObjects(kit, kit.admin)
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()
   const ask = async (text: string) => (await owner.query<{ n: number }>(text)).rows[0]?.n

@@ -4,9 +4,10 @@ import { contract } from '@holdfast/contract'
 import { type Role, type ViewList, viewLimits, viewListNames, viewLists } from '@holdfast/contract/vocabulary'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { audited, refused } from '../gateways.ts'
-import { runJob, startKit, times } from '../kit.ts'
-import { makeUser, type Person, signInAs } from '../people.ts'
+import { makeUser, type Person, signInAs } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const path = '/v1/admin/views'
 type View = { view_id: string; list: string; name: string; shared: boolean; query: object; owner: object | null }
@@ -51,13 +52,13 @@ test('saved views', async (t) => {
     assert.equal(changed.status, 200, changed.text)
     assert.deepEqual([changed.json.name, changed.json.query], ['Windows 11', { platform: 'windows' }])
     assert.equal((await put(ada, made.view_id, { ...made, list: 'users' })).status, 422, 'the list is fixed')
-    const [event] = (await audited(kit, 'view.updated')) as { view_id?: string; changes?: { name?: string[] } }[]
+    const [event] = (await eventsOf(kit, 'view.updated')) as { view_id?: string; changes?: { name?: string[] } }[]
     assert.deepEqual([event?.view_id, event?.changes?.name], [made.view_id, ['windows', 'Windows 11']])
     assert.deepEqual((await remove(ada, made.view_id)).json, { changed: true })
     assert.deepEqual((await remove(ada, made.view_id)).json, { changed: false })
     assert.equal((await remove(bob, made.view_id)).status, 404)
     assert.equal((await ada.get(`${path}/${made.view_id}`)).status, 404)
-    assert.equal((await audited(kit, 'view.deleted')).length, 1)
+    assert.equal((await eventsOf(kit, 'view.deleted')).length, 1)
   })
 
   await t.test(

@@ -1,22 +1,30 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { push, snapshotOf } from '../directories.ts'
-import { startKit } from '../kit.ts'
-import { makeUser, passwordOf, trySignIn } from '../people.ts'
-import { config, pull, sourceOf, startKeycloak } from '../pulls.ts'
-import { many, provision, pushed, type Scim, scimGroup, scimUser } from '../scim.ts'
+import { makeUser, passwordOf, trySignIn } from '../support/actors/people.ts'
+import {
+  createScimDirectory,
+  createScimUsers,
+  type Scim,
+  scimGroup,
+  scimUser,
+  userNames,
+} from '../support/clients/scim-client.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { createSource, runPull } from '../support/providers/directory-pulls.ts'
+import { pushSnapshot, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { startKeycloak } from '../support/providers/keycloak-directory.ts'
 
 /** Requests that identity providers send in practice, and that deployments have refused. */
 test('requests of identity providers in production', async (t) => {
-  const kit = await startKit(t, { config })
-  const { scim } = await provision(kit)
+  const kit = await startKit(t, { config: loopbackAllowed })
+  const { scim } = await createScimDirectory(kit)
   const add = (scim: Scim, group: string, ids: readonly string[]) =>
     scim.patch(`Groups/${group}`, [{ op: 'Add', path: 'members', value: ids.map((value) => ({ value })) }])
   const remove = (scim: Scim, group: string, ids: readonly string[]) =>
     scim.patch(`Groups/${group}`, [{ op: 'Remove', path: 'members', value: ids.map((value) => ({ value })) }])
 
   await t.test('the removal limit counts users who existed at the start of the hour, not each change', async () => {
-    const ids = await pushed(scim, many(8))
+    const ids = await createScimUsers(scim, userNames(8))
     const group = async (name: string, members: readonly string[]) =>
       String((await scim.post('Groups', scimGroup(name, members))).json.id)
     const one = await group('one at a time', [])
@@ -38,8 +46,8 @@ test('requests of identity providers in production', async (t) => {
   })
 
   await t.test('a user suspended six times counts once', async () => {
-    const other = await provision(kit, 'small')
-    const [id = ''] = await pushed(other.scim, ['back-and-forth'])
+    const other = await createScimDirectory(kit, 'small')
+    const [id = ''] = await createScimUsers(other.scim, ['back-and-forth'])
     for (let n = 0; n < 7; n++)
       for (const value of ['False', 'True'])
         assert.equal((await other.scim.patch(`Users/${id}`, [{ op: 'Replace', path: 'active', value }])).status, 200)
@@ -63,7 +71,10 @@ test('requests of identity providers in production', async (t) => {
     assert.deepEqual([jane.status, admin.status], [201, 201], admin.text)
     const local = await makeUser(kit, 'jane', ['viewer'])
     await kit.admin.changeUser({ body: { operation: 'update', user_id: local, user: { email: mail } } })
-    const read = await push(kit.admin, snapshotOf([{ externalId: 'j', userName: 'jane-in-corp', emails: [mail] }]))
+    const read = await pushSnapshot(
+      kit.admin,
+      snapshotOf([{ externalId: 'j', userName: 'jane-in-corp', emails: [mail] }]),
+    )
     assert.deepEqual(read.problems, [])
     const { items } = await kit.admin.listUsers({ query: { q: mail } })
     assert.deepEqual(
@@ -87,7 +98,7 @@ test('requests of identity providers in production', async (t) => {
 
   await t.test('directory names have up to 256 characters, by SCIM, snapshot and pull', async () => {
     const keycloak = await startKeycloak(kit)
-    const source = await sourceOf(kit.admin, keycloak, { provider: 'pulled' })
+    const source = await createSource(kit.admin, keycloak, { provider: 'pulled' })
     const long = (start: string, n = 256) => start.padEnd(n, 'x')
     const user = await scim.post(
       'Users',
@@ -106,11 +117,11 @@ test('requests of identity providers in production', async (t) => {
     )
     const said = { externalId: 'l', userName: long('corp-user') }
     const names = [{ externalId: 'lg', displayName: long('corp-group'), members: ['l'] }]
-    assert.deepEqual((await push(kit.admin, snapshotOf([said], names))).problems, [])
+    assert.deepEqual((await pushSnapshot(kit.admin, snapshotOf([said], names))).problems, [])
     keycloak.addGroup(`/${long('pulled-group', 255)}`, [
       keycloak.addUser(long('pulled-user'), { email: 'p@example.com' }),
     ])
-    assert.deepEqual((await pull(kit.admin, source.source_id)).problems, [])
+    assert.deepEqual((await runPull(kit.admin, source.source_id)).problems, [])
     for (const from of ['scim', 'corp', 'pulled']) {
       const [found] = (await kit.admin.listUsers({ query: { q: `${from}-user` } })).items
       assert.equal(found?.username, long(`${from}-user`))

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../kit.ts'
-import { provision, pushed, says } from '../scim.ts'
+import { assertScimError, createScimDirectory, createScimUsers } from '../support/clients/scim-client.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const size = 50_000
 type Look = { text: string; values: unknown[] }
 
 test('a change of 1,000 members of a group of 50,000 needs as many statements as of an empty group', async (t) => {
   const kit = await startKit(t)
-  const { scim } = await provision(kit)
-  const [first = ''] = await pushed(scim, ['first'])
+  const { scim } = await createScimDirectory(kit)
+  const [first = ''] = await createScimUsers(scim, ['first'])
   const made = async (name: string) => String((await scim.post('Groups', { displayName: name })).json.id)
   const [large, small] = [await made('large'), await made('small')]
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
@@ -86,7 +86,7 @@ test('a change of 1,000 members of a group of 50,000 needs as many statements as
   await setCount(100_001)
   for (const path of [`Groups/${large}`, 'Groups', `Groups?filter=${encodeURIComponent('displayName eq "large"')}`]) {
     const answer = await scim.get(path)
-    says({ ...answer, text: answer.text.slice(0, 200) }, 400, 'tooMany')
+    assertScimError({ ...answer, text: answer.text.slice(0, 200) }, 400, 'tooMany')
   }
   await setCount(size - 2000)
 

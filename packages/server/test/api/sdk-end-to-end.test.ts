@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { enrollDevice, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../kit.ts'
-import { promptly, until } from '../promptly.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { deliveryLimitMs, until } from '../support/deployment/wait-until.ts'
 
 test('an SDK client enrolls, applies a policy, connects, is metered and revoked, and the audit log has all of it', async (t) => {
   const kit = await startKit(t)
@@ -106,7 +106,7 @@ test('an SDK client enrolls, applies a policy, connects, is metered and revoked,
   await assert.rejects(device.pollDigest(), /missing or invalid credentials/)
   await until(() => gateway.state?.peers.has(device.id) === false, 'the gateway drops the peer')
   assert.ok(gateway.state!.revokedDevices.has(device.id))
-  assert.ok(performance.now() - revokedAt < promptly, 'at once')
+  assert.ok(performance.now() - revokedAt < deliveryLimitMs, 'at once')
   await polling
   assert.equal((await admin.listSessions()).items.length, 0, 'its session ended')
   assert.equal((await admin.getSession({ params: { session_id } })).end_reason, 'revoked')
@@ -142,6 +142,6 @@ test('on shutdown held requests are answered and running ones finish', async (t)
   const replica = kit.replicas.pop()!
   await replica.app.stop()
   assert.equal((await held).changed, false)
-  assert.ok(performance.now() - start < promptly)
+  assert.ok(performance.now() - start < deliveryLimitMs)
   await replica.dispatcher.destroy()
 })

@@ -7,9 +7,11 @@ import { sql } from 'kysely'
 import type { Actor } from '../../src/kernel/actor.ts'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { createSearch } from '../../src/modules/search/search.ts'
-import { enroll, open, refused, withGateway } from '../gateways.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { makeUser } from '../people.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
 
 type Hit = Output<Contract['search']>['items'][number]
 
@@ -24,12 +26,12 @@ async function prepare(t: TestContext) {
     body: { operation: 'update', user_id, user: { display_name: 'Jane of Zulu', email: 'jane@zulu.example' } },
   })
   await admin.changeGroup({ body: { operation: 'create', group: { name: 'zulu engineers' } } })
-  const made = await withGateway(kit, 'zulu-gw', 'pool of zulu')
+  const made = await makeGateway(kit, 'zulu-gw', 'pool of zulu')
   const { enrollment_token } = await admin.generateToken({ body: { name: 'Zulu onboarding' } })
   const { api_key } = await admin.createApiKey({ body: { name: 'zulu automation', role: 'viewer' } })
   await publishWith({ resources: { 'zulu-wiki': { dns: ['wiki.zulu.example'] } }, hosts: { 'zulu-host': '10.9.8.7' } })
   const device = await enroll(kit, 'ZULU laptop 7', { user_id })
-  const gateway = open(kit, made)
+  const gateway = gatewayAgent(kit, made)
   await gateway.pull()
   const session_id = encodeId('vpn_session', newUuid())
   await gateway.meter([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }])
@@ -222,7 +224,7 @@ test('search', async (t) => {
     await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
     assert.deepEqual(idsOf(await search(other, 'victor')), [])
     assert.deepEqual(idsOf(await search(other, user_id)), [], 'nor by id')
-    const late = await withGateway(kit, 'uniform')
+    const late = await makeGateway(kit, 'uniform')
     assert.deepEqual(only(await search(other, 'uniform'), 'gateway').id, late.gateway.gateway_id)
     await publishWith({ hosts: { tango: '10.1.2.3' } })
     assert.deepEqual(idsOf(await search(other, 'tango')), ['tango'])

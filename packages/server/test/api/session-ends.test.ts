@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { RevokedSession } from '@holdfast/sdk'
 import { isBlocked } from '@holdfast/sdk'
-import { enroll, newSession, open, publish, report, rule, withGateway } from '../gateways.ts'
-import { createClock, startKit, times } from '../kit.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const sample = (device: { id: string }, more: object = {}) => ({
-  session_id: newSession(),
+  session_id: newVpnSessionId(),
   device_id: device.id,
   state: 'active',
   rx_bytes: 1,
@@ -18,18 +20,18 @@ test('a terminated session blocks its device in the pool for a while', async (t:
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const { admin } = kit
-  const a = await withGateway(kit, 'a', 'A')
-  const b = await withGateway(kit, 'b', 'B')
+  const a = await makeGateway(kit, 'a', 'A')
+  const b = await makeGateway(kit, 'b', 'B')
   const device = await enroll(kit, 'laptop', { now: clock.now })
   await publish(kit, [rule('all', { any: true })])
-  const gateway = open(kit, a, clock.now)
+  const gateway = gatewayAgent(kit, a, clock.now)
   await gateway.pull()
   const begin = async ({ client }: { client: typeof a.client }, more: object = {}) => {
     const s = sample(device, more)
     const at = clock.now().getTime()
     const interval_start = new Date(at - 1000).toISOString()
     const interval_end = new Date(at).toISOString()
-    await client.metering({ body: report([s], { interval_start, interval_end }) })
+    await client.metering({ body: meteringReport([s], { interval_start, interval_end }) })
     return s.session_id
   }
   const terminate = (session_id: string, block_seconds: number) =>
@@ -43,7 +45,7 @@ test('a terminated session blocks its device in the pool for a while', async (t:
     await kit.heard()
     return Promise.all(
       kit.replicas.map(async (replica) => {
-        const fresh = open(kit, from, clock.now, replica)
+        const fresh = gatewayAgent(kit, from, clock.now, replica)
         await fresh.pull()
         return [...fresh.state!.revokedSessions.values()]
       }),
@@ -89,13 +91,13 @@ test('a terminated session blocks its device in the pool for a while', async (t:
 test('a device has one active session per pool, across its gateways', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
-  const a = await withGateway(kit, 'a', 'A')
+  const a = await makeGateway(kit, 'a', 'A')
   const { gateway, secret } = await admin.createGateway({
     params: { pool_id: a.pool.pool_id },
     body: { name: 'a2' },
   })
   const a2 = { gateway, secret, pool: a.pool, client: kit.clientFor(secret) }
-  const b = await withGateway(kit, 'b', 'B')
+  const b = await makeGateway(kit, 'b', 'B')
   const devices = await times(10, (i) => enroll(kit, `device ${i}`))
   const device = devices[0]!
   await publish(kit, [rule('all', { any: true })])
@@ -111,11 +113,11 @@ test('a device has one active session per pool, across its gateways', async (t: 
     'after a failover the older session ends and its gateway is told, and another pool is unaffected',
     async () => {
       const [older, newer, elsewhere] = [ago(60), ago(10), ago(90)].map((s) => sample(device, s))
-      const pulling = open(kit, a)
-      await a.client.metering({ body: report([older!]) })
-      await b.client.metering({ body: report([elsewhere!]) })
+      const pulling = gatewayAgent(kit, a)
+      await a.client.metering({ body: meteringReport([older!]) })
+      await b.client.metering({ body: meteringReport([elsewhere!]) })
       await pulling.pull()
-      await a2.client.metering({ body: report([newer!]) })
+      await a2.client.metering({ body: meteringReport([newer!]) })
       assert.deepEqual(await stateOf(older!.session_id), ['ended', 'superseded'])
       assert.deepEqual(await active(device.id), [newer!.session_id])
       assert.deepEqual(await active(device.id, b.pool.pool_id), [elsewhere!.session_id])
@@ -127,7 +129,7 @@ test('a device has one active session per pool, across its gateways', async (t: 
   await t.test('a reported session older than one at another gateway ends at once', async () => {
     const [current] = await active(device.id)
     const late = sample(device, ago(40))
-    await a.client.metering({ body: report([late]) })
+    await a.client.metering({ body: meteringReport([late]) })
     assert.deepEqual(await stateOf(late.session_id), ['ended', 'superseded'])
     assert.deepEqual(await active(device.id), [current])
   })
@@ -135,19 +137,19 @@ test('a device has one active session per pool, across its gateways', async (t: 
     const clients = [a, a2].flatMap(({ secret: s }) => kit.replicas.map((r) => kit.clientFor(s, r)))
     // Each gateway reports its old sessions while the other takes over the devices, so that their reports cross.
     const held = [a, a2].map((_, i) => devices.map((d) => sample(d, ago(5 - i))))
-    await Promise.all([0, 1].map((i) => clients[2 * i]!.metering({ body: report(held[i]!) })))
+    await Promise.all([0, 1].map((i) => clients[2 * i]!.metering({ body: meteringReport(held[i]!) })))
     const answers = await times(20, (i) => {
       const mine = i % 4 < 2 ? 0 : 1
       const fresh = devices.map((d, n) => sample(d, ago((i * 7 + n) % 20)))
-      return clients[i % 4]!.metering({ body: report([...held[mine]!, ...fresh]) })
+      return clients[i % 4]!.metering({ body: meteringReport([...held[mine]!, ...fresh]) })
     })
     assert.deepEqual(new Set(answers.map((r) => r.accepted)), new Set([20]))
     for (const { id } of devices) assert.equal((await active(id)).length, 1, id)
   })
   await t.test('a waiting gateway hears of an ended session within a second', async () => {
-    const gateway = open(kit, a, undefined, kit.replicas[1]!)
+    const gateway = gatewayAgent(kit, a, undefined, kit.replicas[1]!)
     const s = sample(device, ago(0))
-    await a.client.metering({ body: report([s]) })
+    await a.client.metering({ body: meteringReport([s]) })
     await gateway.pull()
     const hears = gateway.pull({ wait: 20 })
     await admin.terminateSessions({

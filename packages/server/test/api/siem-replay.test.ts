@@ -1,25 +1,34 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { runJob, startKit, times } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
-import { until } from '../promptly.ts'
-import { arrive, eventsIn, numbersIn, oneTo, opened, type Received, startHttp, toWebhook, untilCame } from '../siem.ts'
-import { deliveryOf, isAllSent, streamOf, withStream } from '../siem-delivery.ts'
+import { loopbackAllowed, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { deliveryOf, isAllSent, setStream, streamOf } from '../support/domain/siem-delivery.ts'
+import {
+  addNumberedEvents,
+  eventsIn,
+  numbersIn,
+  oneTo,
+  type ReceivedEvent,
+  startHttpReceiver,
+  toWebhook,
+  untilReceived,
+} from '../support/providers/siem-receivers.ts'
 
 test('repeated delivery of events, on two replicas', async (t) => {
-  const deployment = await startKit(t, { replicas: 2, config: opened })
+  const deployment = await startKit(t, { replicas: 2, config: loopbackAllowed })
 
   await t.test('a replay starts at a sequence number or a time', async () => {
-    const kit = await tenantOf(deployment)
-    const taken: Received[] = []
+    const kit = await startTenant(deployment)
+    const taken: ReceivedEvent[] = []
     const ids: string[] = []
-    const sink = await startHttp(kit, (request, response) => {
+    const sink = await startHttpReceiver(kit, (request, response) => {
       taken.push(...eventsIn(request))
       ids.push(String(request.headers['webhook-id']))
       response.end()
     })
-    await arrive(kit, 20)
+    await addNumberedEvents(kit, 20)
     const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
     const { connector_id } = connector
     const params = { connector_id }
@@ -27,13 +36,13 @@ test('repeated delivery of events, on two replicas', async (t) => {
     assert.deepEqual(numbersIn(taken), [], 'earlier events are not sent')
     const all = await kit.admin.replaySiemConnector({ params, body: { from_seq: 1 } })
     assert.ok(all.events >= 20)
-    await untilCame(() => taken, 20)
+    await untilReceived(() => taken, 20)
     assert.deepEqual(numbersIn(taken), oneTo(20))
     assert.equal(taken.findLast((e) => e.kind !== 'user.changed') !== undefined, true)
 
     taken.length = 0
     await kit.admin.replaySiemConnector({ params, body: { from: new Date(Date.now() - 3600_000).toISOString() } })
-    await untilCame(() => taken, 20)
+    await untilReceived(() => taken, 20)
     // Each time it is another message: a receiver would throw away one that it knows.
     for (const run of [1, 2])
       assert.ok(
@@ -43,9 +52,9 @@ test('repeated delivery of events, on two replicas', async (t) => {
   })
 
   await t.test('a replay by time includes events that were committed late', async () => {
-    const kit = await tenantOf(deployment)
-    const taken: Received[] = []
-    const sink = await startHttp(kit, (request, response) => {
+    const kit = await startTenant(deployment)
+    const taken: ReceivedEvent[] = []
+    const sink = await startHttpReceiver(kit, (request, response) => {
       taken.push(...eventsIn(request))
       response.end()
     })
@@ -57,12 +66,12 @@ test('repeated delivery of events, on two replicas', async (t) => {
       await kit.admin.updateSiemConnector({ params, body: { ...shown, enabled } })
     }
     const ago = (seconds: number) => new Date(Date.now() - seconds * 1000)
-    await arrive(kit, 2, 1, undefined, ago(3600))
-    await arrive(kit, 3, 3)
-    await untilCame(() => taken, 5)
+    await addNumberedEvents(kit, 2, 1, undefined, ago(3600))
+    await addNumberedEvents(kit, 3, 3)
+    await untilReceived(() => taken, 5)
     await enable(false)
     // All of them are older than the three, and none was sent.
-    await arrive(kit, 1001, 6, undefined, ago(600))
+    await addNumberedEvents(kit, 1001, 6, undefined, ago(600))
     const head = () =>
       kit.db.inTenant(kit.tenant, (tx) =>
         tx.selectFrom('audit_heads').select('seq').where('tenant_id', '=', kit.tenant).executeTakeFirstOrThrow(),
@@ -75,16 +84,16 @@ test('repeated delivery of events, on two replicas', async (t) => {
     await from(ago(900))
     taken.length = 0
     await enable(true)
-    await untilCame(() => taken, 1006)
+    await untilReceived(() => taken, 1006)
     assert.deepEqual(numbersIn(taken), oneTo(1006), 'in order, from the first event of the time on')
   })
 
   await t.test('dead letters that cannot be sent again block neither new events nor each other', async () => {
-    const kit = await tenantOf(deployment)
-    const taken: Received[] = []
+    const kit = await startTenant(deployment)
+    const taken: ReceivedEvent[] = []
     const came = () => numbersIn(taken).toSorted((a, b) => a - b)
     let status = (n: number): number => (n <= 4 ? 413 : 200)
-    const sink = await startHttp(kit, (request, response) => {
+    const sink = await startHttpReceiver(kit, (request, response) => {
       const events = eventsIn(request)
       const answer = Math.max(...numbersIn(events).map(status), 200)
       if (answer === 200) taken.push(...events)
@@ -95,7 +104,7 @@ test('repeated delivery of events, on two replicas', async (t) => {
     const params = { connector_id }
     const letters = async () => (await kit.admin.listSiemDeadLetters({ params })).items
     // Each event is large enough to be a batch by itself.
-    await arrive(kit, 4, 1, () => 'x'.repeat(120 * 1024))
+    await addNumberedEvents(kit, 4, 1, () => 'x'.repeat(120 * 1024))
     await until(async () => (await letters()).length === 4, 'four dead letters')
     const told = async () => (await kit.admin.listNotifications({ query: { state: 'open' } })).items
     assert.deepEqual(
@@ -108,13 +117,13 @@ test('repeated delivery of events, on two replicas', async (t) => {
     await kit.admin.replaySiemConnector({ params, body: { dead_letters: 'all' } })
     const stream = () => streamOf(kit, connector_id)
     await until(async () => (await stream()).replay_failures > 1, 'it to be tried again')
-    await arrive(kit, 1, 5)
+    await addNumberedEvents(kit, 1, 5)
     await until(() => came().includes(5), 'the new event')
     const { state, problem, failures } = await stream()
     assert.deepEqual([state, problem, failures], ['flowing', null, 0])
     // Its own patience, without the wait.
     await until(async () => {
-      await withStream(kit, connector_id, { replay_due_at: new Date(0) })
+      await setStream(kit, connector_id, { replay_due_at: new Date(0) })
       return (await letters()).length === 2 && (await letters()).every((d) => !d.replaying)
     }, 'sendable and unsendable dead letters')
     assert.deepEqual(
@@ -135,7 +144,7 @@ test('repeated delivery of events, on two replicas', async (t) => {
 
     // A replay from a sequence number on replaces the waiting one.
     status = (n) => (n === 6 ? 413 : 200)
-    await arrive(kit, 1, 6)
+    await addNumberedEvents(kit, 1, 6)
     await until(async () => (await letters()).length === 1, 'one more')
     assert.equal((await told()).length, 1, 'told anew')
     status = () => 503
@@ -145,9 +154,9 @@ test('repeated delivery of events, on two replicas', async (t) => {
   })
 
   await t.test('a delivered dead letter is removed, and an event refused during an export only is kept', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     let isRefusing = false
-    const sink = await startHttp(kit, (request, response) => {
+    const sink = await startHttpReceiver(kit, (request, response) => {
       const isBad = isRefusing && numbersIn(eventsIn(request)).some((n) => n <= 2)
       response.writeHead(isBad ? 422 : 200).end()
     })
@@ -162,7 +171,7 @@ test('repeated delivery of events, on two replicas', async (t) => {
       const state = () => kit.admin.getAuditWebhookExport({ params: { export_id } })
       await until(async () => (await state()).status === 'finished', 'the export')
     }
-    await arrive(kit, 3)
+    await addNumberedEvents(kit, 3)
     await until(async () => (await streamOf(kit, connector_id)).delivered > 3 && (await isAllSent(kit)), 'all of it')
     isRefusing = true
     await exported()
@@ -185,26 +194,26 @@ test('repeated delivery of events, on two replicas', async (t) => {
     assert.deepEqual([await letters(), (await now()).dead_letters], [[], 0])
 
     // A full list of dead letters does not block events that are accepted.
-    await withStream(kit, connector_id, { dead: 10_000 })
+    await setStream(kit, connector_id, { dead: 10_000 })
     for (const n of [4, 5]) {
-      await arrive(kit, 1, n)
+      await addNumberedEvents(kit, 1, n)
       await until(() => numbersIn(sink.requests.flatMap(eventsIn)).includes(n), 'one more')
     }
   })
 
   await t.test('an export sends the events of a period again, and twenty concurrent requests start one', async () => {
-    const kit = await tenantOf(deployment)
-    const taken: Received[] = []
+    const kit = await startTenant(deployment)
+    const taken: ReceivedEvent[] = []
     const ids: string[] = []
     const asked = Promise.withResolvers<void>()
     // The event stays in delivery until all requests have been sent.
-    const sink = await startHttp(kit, async (request, response) => {
+    const sink = await startHttpReceiver(kit, async (request, response) => {
       await asked.promise
       taken.push(...eventsIn(request))
       ids.push(String(request.headers['webhook-id']))
       response.end()
     })
-    await arrive(kit, 20)
+    await addNumberedEvents(kit, 20)
     const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
     const { connector_id } = connector
     const query = { connector_id, from: new Date(Date.now() - 3600_000).toISOString() }

@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refused } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
-import { until } from '../promptly.ts'
-import { arrive, eventsIn, numbersIn, oneTo, opened, type Received, startHttp, toWebhook, untilCame } from '../siem.ts'
-import { deliveryOf, isAllSent, withStream } from '../siem-delivery.ts'
+import { refused } from '../support/clients/answers.ts'
+import { loopbackAllowed, startKit, times } from '../support/deployment/deployment.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { deliveryOf, isAllSent, setStream } from '../support/domain/siem-delivery.ts'
+import {
+  addNumberedEvents,
+  eventsIn,
+  numbersIn,
+  oneTo,
+  type ReceivedEvent,
+  startHttpReceiver,
+  toWebhook,
+  untilReceived,
+} from '../support/providers/siem-receivers.ts'
 
 test('an event that blocks a connector, on two replicas', async (t) => {
-  const deployment = await startKit(t, { replicas: 2, config: opened })
+  const deployment = await startKit(t, { replicas: 2, config: loopbackAllowed })
 
   for (const [status, state] of [
     [403, 'parked'],
@@ -17,10 +26,10 @@ test('an event that blocks a connector, on two replicas', async (t) => {
     await t.test(
       `an event answered with ${status} is named, and set aside once by twenty concurrent requests`,
       async () => {
-        const kit = await tenantOf(deployment)
-        const taken: Received[] = []
+        const kit = await startTenant(deployment)
+        const taken: ReceivedEvent[] = []
         let isPoisoned = true
-        const sink = await startHttp(kit, (request, response) => {
+        const sink = await startHttpReceiver(kit, (request, response) => {
           const events = eventsIn(request)
           if (isPoisoned && numbersIn(events).includes(30)) return response.writeHead(status).end()
           taken.push(...events)
@@ -29,7 +38,7 @@ test('an event that blocks a connector, on two replicas', async (t) => {
         const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
         const { connector_id } = connector
         const params = { connector_id }
-        await arrive(kit, 60)
+        await addNumberedEvents(kit, 60)
         const now = () => deliveryOf(kit, connector_id)
         await until(
           async () => (await now()).state === state && (await now()).next_seq !== null,
@@ -52,7 +61,7 @@ test('an event that blocks a connector, on two replicas', async (t) => {
           kit.clientFor(kit.adminKey, kit.replicas[i % 2]).setAsideSiemEvent({ params, body: { seq } }),
         )
         assert.equal(done.filter(({ changed }) => changed).length, 1)
-        await untilCame(() => taken, 59)
+        await untilReceived(() => taken, 59)
         assert.deepEqual(
           numbersIn(taken).toSorted((a, b) => a - b),
           oneTo(60).filter((n) => n !== 30),
@@ -74,20 +83,20 @@ test('an event that blocks a connector, on two replicas', async (t) => {
 
         // An event that is delivered normally can't be set aside.
         await until(() => isAllSent(kit), 'all of it')
-        await withStream(kit, connector_id, { due_at: new Date(Date.now() + 3600_000) })
-        await arrive(kit, 1, 61)
+        await setStream(kit, connector_id, { due_at: new Date(Date.now() + 3600_000) })
+        await addNumberedEvents(kit, 1, 61)
         await until(async () => !(await isAllSent(kit)), 'one more')
         const { delivered_seq } = await now()
         await assert.rejects(
           kit.admin.setAsideSiemEvent({ params, body: { seq: delivered_seq + 1 } }),
           /nothing holds the connector up/,
         )
-        await withStream(kit, connector_id, { due_at: new Date() })
+        await setStream(kit, connector_id, { due_at: new Date() })
 
         // A replay from a sequence number delivers it, and a delivered event is no longer a dead letter.
         isPoisoned = false
         await kit.admin.replaySiemConnector({ params, body: { from_seq: seq } })
-        await untilCame(() => taken, 61)
+        await untilReceived(() => taken, 61)
         await until(async () => (await letters()).length === 0, 'the dead letter')
         assert.deepEqual([(await now()).dead_letters, (await now()).lost], [0, 0])
       },

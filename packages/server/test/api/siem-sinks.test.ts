@@ -4,13 +4,20 @@ import { test } from 'node:test'
 import { changeSiemConnector } from '@holdfast/sdk'
 import { Webhook } from 'standardwebhooks'
 import { idOf } from '../../src/kernel/ids.ts'
-import { runJob, startKit } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
-import { until } from '../promptly.ts'
-import { arrive, opened, type Request, startHttp, startSyslog, toSyslog, toWebhook } from '../siem.ts'
+import { loopbackAllowed, runJob, startKit } from '../support/deployment/deployment.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import {
+  addNumberedEvents,
+  type ReceivedRequest,
+  startHttpReceiver,
+  startSyslogReceiver,
+  toSyslog,
+  toWebhook,
+} from '../support/providers/siem-receivers.ts'
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`
-const verifies = (secret: string, { body, headers }: Request): boolean => {
+const verifies = (secret: string, { body, headers }: ReceivedRequest): boolean => {
   try {
     new Webhook(secret).verify(body, headers as Record<string, string>)
     return true
@@ -20,11 +27,11 @@ const verifies = (secret: string, { body, headers }: Request): boolean => {
 }
 
 test('messages of each kind of receiver', async (t) => {
-  const deployment = await startKit(t, { config: opened })
+  const deployment = await startKit(t, { config: loopbackAllowed })
 
   await t.test('a syslog message has a byte order mark on request, and is ASCII otherwise', async () => {
-    const kit = await tenantOf(deployment)
-    const sink = await startSyslog(kit)
+    const kit = await startTenant(deployment)
+    const sink = await startSyslogReceiver(kit)
     let made = 0
     const textOf = async (
       more: Partial<Parameters<typeof toSyslog>[1]>,
@@ -82,8 +89,8 @@ test('messages of each kind of receiver', async (t) => {
   })
 
   await t.test('a replaced secret signs beside the new one for a day, or until it is ended', async () => {
-    const kit = await tenantOf(deployment)
-    const sink = await startHttp(kit, (_, response) => response.end())
+    const kit = await startTenant(deployment)
+    const sink = await startHttpReceiver(kit, (_, response) => response.end())
     const { connector, secret } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
     const { connector_id } = connector
     const params = { connector_id }
@@ -148,11 +155,11 @@ test('messages of each kind of receiver', async (t) => {
   })
 
   await t.test('OCSF and CEF are sent as JSON to each kind of receiver', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     const hostile = ' "quoted"\n{"kind":"forged"}\n'
     /** The received events, by the path they were sent to. */
     const came = new Map<string, unknown[]>()
-    const sink = await startHttp(kit, ({ url, body }, response) => {
+    const sink = await startHttpReceiver(kit, ({ url, body }, response) => {
       const to = url.split('/')[1] ?? ''
       const parts = to.startsWith('webhook') ? (JSON.parse(body) as Sent).data.events : body.trimEnd().split('\n')
       const events = parts.map((part) =>
@@ -176,7 +183,7 @@ test('messages of each kind of receiver', async (t) => {
           body: { kind, name, format, url: `${sink.url}/${name}`, ...more },
         })
       }
-    await arrive(kit, 2, 1, () => hostile)
+    await addNumberedEvents(kit, 2, 1, () => hostile)
     const mine = (to: string) => (came.get(to) ?? []).filter((e) => JSON.stringify(e).includes('forged'))
     for (const { kind } of kinds) {
       for (const format of formats) await until(() => mine(`${kind}-${format}`).length === 2, `${kind} ${format}`)

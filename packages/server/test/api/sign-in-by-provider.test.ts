@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openBrowser } from '../browser.ts'
-import { eventsOf } from '../events.ts'
-import { clientSecret, startFederated, whoIs } from '../federation.ts'
-import { adminPassword, times } from '../kit.ts'
-import { bootOf } from '../pages.ts'
-import { makeUser, trySignIn } from '../people.ts'
-import { promptly } from '../promptly.ts'
-import { startHostileProvider } from '../providers/hostile-provider.ts'
-import { type Got, send } from '../raw-http.ts'
+import { makeUser, trySignIn } from '../support/actors/people.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { type RawAnswer, send } from '../support/clients/raw-http.ts'
+import { bootOf } from '../support/clients/strict-pages.ts'
+import { adminPassword, times } from '../support/deployment/deployment.ts'
+import { deliveryLimitMs } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { startHostileProvider } from '../support/providers/hostile-oidc-provider.ts'
+import { clientSecret, signedInAs, startFederated } from '../support/providers/oidc-sign-in.ts'
 
 const groupsOfDora = ['/staff', '/admins']
 const people = {
@@ -22,9 +22,9 @@ const people = {
 }
 
 /** Waits until the session has ended on every replica. */
-async function endsOn(t: TestContext, kit: Parameters<typeof whoIs>[0], cookie: string | undefined) {
-  for (const giveUp = performance.now() + promptly; performance.now() < giveUp; await delay(20)) {
-    const seen = await Promise.all(kit.replicas.map((replica) => whoIs(kit, cookie, replica)))
+async function endsOn(t: TestContext, kit: Parameters<typeof signedInAs>[0], cookie: string | undefined) {
+  for (const giveUp = performance.now() + deliveryLimitMs; performance.now() < giveUp; await delay(20)) {
+    const seen = await Promise.all(kit.replicas.map((replica) => signedInAs(kit, cookie, replica)))
     if (seen.every((status) => status === 401)) return
   }
   t.assert.fail('the session goes on')
@@ -54,7 +54,7 @@ test('sign-in by an OpenID provider, on two replicas', async (t) => {
       /^holdfast_session=hfs_\w+; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
     )
     assert.match(answer.headers['set-cookie']?.[1] ?? '', /^holdfast_signin=; .*; Max-Age=0$/, 'the way is over')
-    assert.equal(await whoIs(kit, browser.cookies.get('holdfast_session')), 'somebody')
+    assert.equal(await signedInAs(kit, browser.cookies.get('holdfast_session')), 'somebody')
     assert.equal(bootOf((await browser.get('/admin')).text).me.user?.username, 'somebody')
 
     const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.succeeded', limit: 1 } })).items
@@ -79,7 +79,7 @@ test('sign-in by an OpenID provider, on two replicas', async (t) => {
       role_mappings: [{ value: '/admins', role: 'tenant_admin' }],
     })
     const { browser } = await signIn('dora')
-    assert.equal(await whoIs(kit, browser.cookies.get('holdfast_session')), 'dora')
+    assert.equal(await signedInAs(kit, browser.cookies.get('holdfast_session')), 'dora')
     const [made] = (await kit.admin.listUsers({ query: { source: 'sso' } })).items
     assert.ok(made)
     assert.deepEqual(
@@ -169,7 +169,7 @@ test('sign-in by an OpenID provider, on two replicas', async (t) => {
     assert.equal(answer.headers.refresh, '0; url=/admin')
     assert.equal((await openBrowser(kit).get('/admin/login/oidc?tenant=%00')).status, 200)
     const paths = [start, '/admin/login/oidc?tenant=made-up']
-    let wait: Got | undefined
+    let wait: RawAnswer | undefined
     for (let round = 0; round < 20 && !wait; round++) {
       const many = await times(50, (i) => send(kit.url, { path: paths[i % 10 ? 1 : 0]!, localAddress: '127.0.0.2' }))
       wait = many.find((a) => a.status === 429)
@@ -212,7 +212,7 @@ test('sign-in by an OpenID provider, on two replicas', async (t) => {
       await endsOn(t, kit, first)
       await set({ sign_in: true })
       const second = await cookieOf()
-      assert.equal(await whoIs(kit, second), 'eve')
+      assert.equal(await signedInAs(kit, second), 'eve')
       const account = { provider_id: params.provider_id, subject: 'eve' }
       await kit.admin.unlinkUserIdentity({ params: { user_id }, body: account })
       await endsOn(t, kit, second)
@@ -233,7 +233,7 @@ test('sign-in by an OpenID provider, on two replicas', async (t) => {
       const other = await makeUser(kit, 'eve-again')
       assert.equal((await kit.admin.linkUserIdentity({ params: { user_id: other }, body: account })).changed, true)
       const fifth = await cookieOf()
-      assert.equal(await whoIs(kit, fifth), 'eve-again')
+      assert.equal(await signedInAs(kit, fifth), 'eve-again')
       const target = { type: 'user', id: other } as const
       const { lock } = await kit.admin.createLock({ body: { target, reason: 'her phone is gone' } })
       assert.equal((await signIn('eve')).answer.status, 401)

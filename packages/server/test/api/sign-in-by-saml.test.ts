@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rsaKey, signed } from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import type { ReturnReason } from '../../src/modules/federation/sign-in/refused-returns.ts'
-import { openBrowser } from '../browser.ts'
-import { whoIs } from '../federation.ts'
-import { times } from '../kit.ts'
-import { makeUser, trySignIn } from '../people.ts'
-import { send } from '../raw-http.ts'
-import { answeringBoth, requestIn, type SamlWorld, startSaml } from '../saml.ts'
+import { makeUser, trySignIn } from '../support/actors/people.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { times } from '../support/deployment/deployment.ts'
+import { signedInAs } from '../support/providers/oidc-sign-in.ts'
+import { answerBothRequests, requestIn, type SamlDeployment, startSaml } from '../support/providers/saml-idp.ts'
+import { rsaKey, signed } from '../support/providers/saml-responses.ts'
 
 test('sign-in by SAML', async (t) => {
   const world = await startSaml(t, { replicas: 2 })
@@ -25,7 +25,7 @@ test('sign-in by SAML', async (t) => {
   )
 })
 
-async function signInLinkedUser({ kit, provider, params, set, signIn, acs }: SamlWorld) {
+async function signInLinkedUser({ kit, provider, params, set, signIn, acs }: SamlDeployment) {
   await set({ provisioning: 'none' })
   const user_id = await makeUser(kit, 'somebody', ['auditor'])
   await kit.admin.linkUserIdentity({
@@ -57,7 +57,7 @@ async function signInLinkedUser({ kit, provider, params, set, signIn, acs }: Sam
     answer.headers['set-cookie']?.[0] ?? '',
     /^holdfast_session=hfs_\w+; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
   )
-  assert.equal(await whoIs(kit, browser.cookies.get('holdfast_session')), 'somebody')
+  assert.equal(await signedInAs(kit, browser.cookies.get('holdfast_session')), 'somebody')
   const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.succeeded', limit: 1 } })).items
   assert.ok(event && 'auth_method' in event && 'user_id' in event)
   assert.deepEqual([event.auth_method, event.user_id], ['saml', user_id])
@@ -83,7 +83,7 @@ async function signInLinkedUser({ kit, provider, params, set, signIn, acs }: Sam
   await kit.heard()
 }
 
-async function postConcurrently({ kit, acs, away, answer }: SamlWorld) {
+async function postConcurrently({ kit, acs, away, answer }: SamlDeployment) {
   const browser = openBrowser(kit)
   const form = answer(await away(browser))
   const answers = await times(20, (i) => browser.post(acs, form, kit.replicas[i % 2]))
@@ -96,8 +96,8 @@ async function postConcurrently({ kit, acs, away, answer }: SamlWorld) {
   const urls = [await away(one), await away(two, '', kit.replicas[1])]
   const [a = '', b = ''] = urls.map((url) => requestIn(url).id)
   const id = 'twice'
-  const first = await one.post(acs, answer(urls[0]!, { id }, answeringBoth(a, b)))
-  const again = await two.post(acs, answer(urls[1]!, { id }, answeringBoth(b, a)), kit.replicas[1])
+  const first = await one.post(acs, answer(urls[0]!, { id }, answerBothRequests(a, b)))
+  const again = await two.post(acs, answer(urls[1]!, { id }, answerBothRequests(b, a)), kit.replicas[1])
   assert.deepEqual([first.status, again.status], [200, 401])
   const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit: 1 } })).items
   assert.equal(event && 'failure_reason' in event && event.failure_reason, 'saml:replayed')
@@ -110,7 +110,7 @@ const entra = {
   'http://schemas.microsoft.com/identity/claims/displayname': 'Anna',
 }
 
-async function createByAttributes({ kit, idp, set, signIn, reasons }: SamlWorld) {
+async function createByAttributes({ kit, idp, set, signIn, reasons }: SamlDeployment) {
   const made = await kit.admin.createIdentityProvider({
     body: { name: 'Entra', kind: 'saml', saml: { metadata_url: idp.url, preset: 'entra_id' } },
   })
@@ -154,7 +154,7 @@ function wrapped(key: Parameters<typeof signed>[2]) {
   }
 }
 
-async function refuseInvalidResponses({ kit, idp, acs, away, answer, clock, reasons }: SamlWorld) {
+async function refuseInvalidResponses({ kit, idp, acs, away, answer, clock, reasons }: SamlDeployment) {
   assert.match(acs, /^\/admin\/login\/saml\/acs\/idp-\w+$/)
   const stranger = rsaKey()
   const was = (from: string | RegExp, to: string) => (xml: string) => {

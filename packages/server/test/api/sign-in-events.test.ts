@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AuditKind } from '@holdfast/contract/vocabulary'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { accountOf, signIn } from '../sign-in.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { loginOf, signIn } from '../support/actors/sign-in.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 
 test('every event of a sign-in has exactly the fields of the specification', async (t) => {
   const clock = createClock()
@@ -12,7 +12,7 @@ test('every event of a sign-in has exactly the fields of the specification', asy
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2 } })
   const user_id = await makeUser(kit, 'ana')
   const headers = { 'user-agent': 'curl/8' }
-  await signIn(kit.url, accountOf('ana'), { headers })
+  await signIn(kit.url, loginOf('ana'), { headers })
   for (let i = 0; i < 2; i++) await signIn(kit.url, { username: 'ana', password: 'wrong' }, { headers })
   clock.advance(1801)
   await runJob(kit.app, 'end_idle_sessions')

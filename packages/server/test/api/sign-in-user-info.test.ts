@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openBrowser } from '../browser.ts'
-import { startKit } from '../kit.ts'
-import { opened } from '../notices.ts'
-import { startHostileProvider } from '../providers/hostile-provider.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { startHostileProvider } from '../support/providers/hostile-oidc-provider.ts'
 
 test('a profile missing in the ID token is read from UserInfo, and the sign-in refused if that fails', async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const reasons = async (limit: number) =>
     (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit } })).items.map(
       (event) => 'failure_reason' in event && event.failure_reason,

@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withClient } from '../../src/embedded/test-database.ts'
-import { enroll, publish, rule } from '../gateways.ts'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { tufClient } from '../tuf.ts'
-import { contentOf, release } from '../updates.ts'
-
-const isAway = (e: unknown) => {
-  const { status, retryAfterSeconds } = e as { status?: number; retryAfterSeconds?: number }
-  assert.equal(status, 500)
-  assert.ok(retryAfterSeconds)
-  return true
-}
+import { enroll } from '../support/actors/devices.ts'
+import { tufClient } from '../support/clients/tuf-client.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
+import { areKeysUnreachable } from '../support/deployment/pkcs11-token.ts'
+import { publish, rule } from '../support/domain/policy.ts'
+import { contentOf, publishRelease } from '../support/domain/releases.ts'
 
 test('a replica without the PKCS#11 token of its keys verifies and serves, and signs nothing', async (t) => {
   const clock = createClock()
@@ -27,7 +22,10 @@ test('a replica without the PKCS#11 token of its keys verifies and serves, and s
 
   await t.test('devices are authenticated, and requests that need a signature are refused for now', async () => {
     assert.equal((await its.trustAnchors()).version, first.version)
-    await assert.rejects(kit.clientFor(kit.adminKey, without).rotateTrustAnchors({ body: { mode: 'planned' } }), isAway)
+    await assert.rejects(
+      kit.clientFor(kit.adminKey, without).rotateTrustAnchors({ body: { mode: 'planned' } }),
+      areKeysUnreachable,
+    )
     assert.ok(kit.logs.some((line) => /configured without one \(HOLDFAST_PKCS11_LIBRARY\)/.test(line)))
   })
   await t.test('the replica is ready', async () => {
@@ -40,7 +38,7 @@ test('a replica without the PKCS#11 token of its keys verifies and serves, and s
     assert.equal((await admin.trustAnchors()).version, first.version)
     assert.equal((await its.trustAnchors()).version, first.version)
     clock.advance(4 * 86_400)
-    await assert.rejects(admin.trustAnchors(), isAway)
+    await assert.rejects(admin.trustAnchors(), areKeysUnreachable)
   })
   await t.test('a lost token can be left behind', async () => {
     const admin = kit.clientFor(kit.adminKey, without)
@@ -68,7 +66,7 @@ test('a replica without the PKCS#11 token of its keys verifies and serves, and s
 test('update metadata due for renewal are served until their end while the keys are unavailable', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now, config: { pkcs11: undefined } })
-  await release(kit, '1.1.0')
+  await publishRelease(kit, '1.1.0')
   await kit.admin.tufMetadata({ params: { file: 'timestamp.json' } })
   await withClient(kit.databaseUrl, (client) =>
     client.query(`update signing_keys set provider = 'pkcs11', private_jwe = null where alg <> 'Ed25519'`),
@@ -79,5 +77,5 @@ test('update metadata due for renewal are served until their end while the keys 
   assert.deepEqual(await client.get('1.1.0/linux/x64/client.tar.gz'), contentOf('1.1.0'))
   clock.advance(12 * 3600)
   const admin = kit.clientFor(kit.adminKey, without)
-  await assert.rejects(admin.tufMetadata({ params: { file: 'timestamp.json' } }), isAway)
+  await assert.rejects(admin.tufMetadata({ params: { file: 'timestamp.json' } }), areKeysUnreachable)
 })

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { certificateInfo, generateKey, readCrl, readSpc, verifyChain } from '@holdfast/crypto'
-import { csrFor, newCsr } from '../certificates.ts'
-import { audited, enroll, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { until } from '../promptly.ts'
+import { csrFor, newCsr } from '../support/actors/certificate-requests.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 type Clock = ReturnType<typeof createClock>
 const invalid = refused(422)
@@ -44,7 +48,7 @@ test('issuing of device certificates', async (t) => {
       list.items.map((s) => s.spc_id),
       [spc.spc_id, made.spc.spc_id],
     )
-    assert.equal((await audited(kit, 'spc.issued')).length, 2)
+    assert.equal((await eventsOf(kit, 'spc.issued')).length, 2)
   })
   await t.test('a key gets one certificate, for one device', async () => {
     const key = generateKey('ES256')
@@ -82,7 +86,7 @@ test('issuing of device certificates', async (t) => {
     assert.equal(outcomes.filter((o) => o.status === 'fulfilled').length, 10)
   })
 
-  const { client: gateway } = await withGateway(kit)
+  const { client: gateway } = await makeGateway(kit)
   const judge = (body: { certificate: string; at?: string }) => gateway.validateSpc({ body })
 
   await t.test('a certificate is validated as PEM or DER, with its device and policy', async () => {
@@ -136,7 +140,7 @@ test('end of device certificates', async (t) => {
 
 async function issueLists(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
   const device = await enroll(kit, 'laptop', { now: clock.now })
-  const { secret } = await withGateway(kit)
+  const { secret } = await makeGateway(kit)
   const gateway = kit.clientFor(secret)
   const before = await gateway.gatewayTrustAnchors()
   const issuers = [...before.anchors.map((a) => a.certificate), ...before.intermediates]
@@ -216,7 +220,7 @@ async function rotateAndRevoke(t: TestContext, kit: Kit, clock: Clock): Promise<
       assert.equal(await statusOf(certificate), 'good')
       const changed = await times(20, () => here.revokeSpc({ body: { spc_id: spc.spc_id, reason: 'keyCompromise' } }))
       assert.equal(changed.filter((c) => c.changed).length, 1)
-      const events = (await audited(kit, 'spc.revoked')).filter((e) => e.target?.id === spc.spc_id)
+      const events = (await eventsOf(kit, 'spc.revoked')).filter((e) => e.target?.id === spc.spc_id)
       assert.equal(events.length, 1)
       assert.deepEqual([await statusOf(certificate, here), await statusOf(certificate)], ['revoked', 'revoked'])
     },

@@ -3,14 +3,16 @@ import { test } from 'node:test'
 import { examples } from '@holdfast/contract/examples'
 import { type StartStepName, startSteps } from '@holdfast/contract/vocabulary'
 import { createAdmin } from '@holdfast/sdk'
-import { startCommand } from '../command.ts'
-import { eventsOf } from '../events.ts'
-import { enroll, newSession, publish, refused, report, rule, withGateway } from '../gateways.ts'
-import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
-import { inbox } from '../notices.ts'
-import { enrollFactor, makeUser, signInAs } from '../people.ts'
-import { until } from '../promptly.ts'
-import { enrollRaw } from '../world.ts'
+import { enroll, enrollRaw } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { enrollFactor, makeUser, signInAs } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { startCommand } from '../support/clients/cli-command.ts'
+import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { inbox } from '../support/domain/notifications.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const doneOf = async ({ admin }: Pick<Kit, 'admin'>) =>
   (await admin.getStart()).steps.filter((s) => s.done).map((s) => s.step)
@@ -25,12 +27,14 @@ test('the setup steps of a tenant follow from its state, and can be dismissed', 
   )
   assert.ok(steps.every((s) => !s.done && s.since === null && !s.dismissed))
 
-  const { client, gateway } = await withGateway(kit)
+  const { client, gateway } = await makeGateway(kit)
   await client.heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
   await client.metering({
-    body: report([{ session_id: newSession(), device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }]),
+    body: meteringReport([
+      { session_id: newVpnSessionId(), device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 },
+    ]),
   })
   clock.advance?.(10)
   const expected: StartStepName[] = ['gateway', 'policy', 'enrollment_token', 'device_enrolled', 'device_online']

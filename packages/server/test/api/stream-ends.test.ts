@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
-import { createClock, type Replica, startKit, times } from '../kit.ts'
-import { makeUser, signInAs } from '../people.ts'
-import { until } from '../promptly.ts'
-import { type Opened, openStreams } from '../streams.ts'
+import { makeUser, signInAs } from '../support/actors/people.ts'
+import { type OpenStream, openStreams } from '../support/clients/change-streams.ts'
+import { createClock, type Replica, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 test('end of a change stream', async (t) => {
   const clock = createClock()
@@ -31,7 +31,7 @@ test('end of a change stream', async (t) => {
       await open({ cookie: left.cookie() }, '', there),
       await open(bearer(await kit.keyFor('viewer', tenant)), '', there),
     ]
-    const ends = async (stream: Opened, reason: string, act: () => Promise<unknown>) => {
+    const ends = async (stream: OpenStream, reason: string, act: () => Promise<unknown>) => {
       await stream.event('ready')
       await act()
       assert.equal((await stream.event('end')).data.reason, reason)

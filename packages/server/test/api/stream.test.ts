@@ -3,14 +3,16 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, report, rule, withGateway } from '../gateways.ts'
-import { createClock, type Replica, startKit } from '../kit.ts'
-import { raise } from '../notices.ts'
-import { makeUser } from '../people.ts'
-import { until } from '../promptly.ts'
-import { send } from '../raw-http.ts'
-import { type Opened, openStream, openStreams, statementsDuring } from '../streams.ts'
-import { lockDevice } from '../workflows.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { type OpenStream, openStream, openStreams, statementsDuring } from '../support/clients/change-streams.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { createClock, type Replica, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { raiseNotice } from '../support/domain/notifications.ts'
+import { rule } from '../support/domain/policy.ts'
+import { lockDevice } from '../support/domain/workflow-runs.ts'
 
 test('change stream', async (t) => {
   const clock = createClock()
@@ -24,7 +26,7 @@ test('change stream', async (t) => {
 
   await t.test('each kind of change arrives at both replicas within two seconds, with the changed ids', async () => {
     const streams = [await open(bearer(kit.adminKey)), await open(bearer(kit.adminKey), '', there)]
-    const both = (look: (stream: Opened) => Promise<unknown>) => Promise.all(streams.map(look))
+    const both = (look: (stream: OpenStream) => Promise<unknown>) => Promise.all(streams.map(look))
     for (const stream of streams) {
       assert.equal(stream.status, 200)
       assert.equal(stream.headers['content-type'], 'text/event-stream')
@@ -53,7 +55,7 @@ test('change stream', async (t) => {
     const lost = await enroll(kit, 'lost', { now: clock.now })
     await told('runs', async () => (await lockDevice(kit, lost.id)).run.workflow_run_id!)
     await both((stream) => stream.event('run'))
-    const { gateway, pool, client } = await withGateway(kit, 'told', 'told')
+    const { gateway, pool, client } = await makeGateway(kit, 'told', 'told')
     await both((stream) => stream.changed('pools', pool.pool_id))
     await both((stream) => stream.changed('gateways', gateway.gateway_id))
     const device = await enroll(kit, 'told', { now: clock.now })
@@ -67,12 +69,12 @@ test('change stream', async (t) => {
     })
     await both((stream) => stream.event('adoption'))
     await told('sessions', async () => {
-      const session_id = newSession()
+      const session_id = newVpnSessionId()
       const sample = { session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }
-      await client.metering({ body: report([sample]) })
+      await client.metering({ body: meteringReport([sample]) })
       return session_id
     })
-    await told('notifications', async () => encodeId('notification', (await raise(kit))!))
+    await told('notifications', async () => encodeId('notification', (await raiseNotice(kit))!))
     const { data: alert } = await streams[0]!.event('alert')
     await kit.admin.acknowledgeNotification({ params: { notification_id: alert.raised[0] } })
     await both((stream) => stream.event('alert', (data) => data.ended.includes(alert.raised[0])))
@@ -89,7 +91,7 @@ test('change stream', async (t) => {
   })
 
   await t.test('a gateway that falls silent, or returns at the other replica, is reported', async () => {
-    const { gateway, secret } = await withGateway(kit, 'silent')
+    const { gateway, secret } = await makeGateway(kit, 'silent')
     const beat = (replica: Replica) =>
       kit.clientFor(secret, replica).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
     await beat(there)
@@ -155,21 +157,21 @@ test('change stream', async (t) => {
       await open(bearer(kit.adminKey), `?tenant_id=${encodeId('tenant', other)}`),
     ]
     const some = await open(bearer(kit.adminKey), '?kinds=groups,devices')
-    const kinds = async (stream: Opened) => (await stream.event('ready')).data.kinds
+    const kinds = async (stream: OpenStream) => (await stream.event('ready')).data.kinds
     assert.deepEqual(await kinds(helpdesk), ['devices', 'sessions', 'users', 'groups'])
     assert.deepEqual(await kinds(some), ['devices', 'groups'])
     const made = await group('seen by some')
     await kit.admin.createApiKey({ body: { name: 'seen by some', role: 'viewer' } })
-    await raise(kit, { dedupe_key: 'some' })
+    await raiseNotice(kit, { dedupe_key: 'some' })
     await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 8 } })
     for (const stream of [helpdesk, viewer, some]) await stream.changed('groups', made)
     await viewer.event('alert')
     const last = await group('last')
     for (const stream of [helpdesk, viewer, some]) await stream.changed('groups', last)
-    const names = (stream: Opened) => [...new Set(stream.received.map((e) => e.event))].sort()
+    const names = (stream: OpenStream) => [...new Set(stream.received.map((e) => e.event))].sort()
     assert.deepEqual(names(helpdesk), ['changed', 'ready'])
     assert.deepEqual(names(some), ['changed', 'ready'])
-    const lists = (stream: Opened) =>
+    const lists = (stream: OpenStream) =>
       [
         ...new Set(
           stream.received.flatMap((e) =>

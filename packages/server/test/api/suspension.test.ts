@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { enrollDevice, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { report, withGateway } from '../gateways.ts'
-import { type Replica, startKit, times } from '../kit.ts'
-import { makeUser, signInAs, untilStatus } from '../people.ts'
-import { promptly, until } from '../promptly.ts'
-import { accountOf, signIn } from '../sign-in.ts'
-import { call, enrollRaw, operation } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport } from '../support/actors/gateways.ts'
+import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
+import { loginOf, signIn } from '../support/actors/sign-in.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
+import { type Replica, startKit, times } from '../support/deployment/deployment.ts'
+import { deliveryLimitMs, until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const devicesOfUser = 50
 const gatewayCount = 3
@@ -72,13 +73,13 @@ test('suspending a user with 50 devices on 3 gateways takes effect everywhere at
   const took = performance.now() - start
   assert.deepEqual(new Set((await Promise.all(waiting)).map((a) => a.status)), new Set([401]))
   const answered = performance.now() - start
-  assert.ok(answered < promptly, `devices that waited heard of it after ${Math.round(answered)} ms`)
+  assert.ok(answered < deliveryLimitMs, `devices that waited heard of it after ${Math.round(answered)} ms`)
   for (const { state } of gateways) {
     assert.equal(state!.peers.size, 0, 'no peer is left')
     assert.deepEqual([...state!.revokedDevices].sort(), ids)
     assert.equal(state!.revokedSessions.size, devicesOfUser)
   }
-  assert.ok(took < promptly, `gateways heard of it after ${Math.round(took)} ms`)
+  assert.ok(took < deliveryLimitMs, `gateways heard of it after ${Math.round(took)} ms`)
   assert.deepEqual(await statuses(), new Set([401]))
   assert.deepEqual((await admin.listSessions()).items, [])
 
@@ -140,11 +141,11 @@ test('a suspended user loses sessions, devices and connections at once, and gets
     )
     while (peers()[i]!.length > 0) {
       await gateways[i]!.pull()
-      assert.ok(performance.now() - at < promptly, 'a gateway still has a peer')
+      assert.ok(performance.now() - at < deliveryLimitMs, 'a gateway still has a peer')
     }
-    assert.equal((await signIn(replica.url, accountOf('ana'))).status, 401)
+    assert.equal((await signIn(replica.url, loginOf('ana'))).status, 401)
   }
-  assert.ok(performance.now() - at < promptly, `${performance.now() - at} ms`)
+  assert.ok(performance.now() - at < deliveryLimitMs, `${performance.now() - at} ms`)
   assert.deepEqual((await admin.listSessions()).items, [])
   const late = await gateways[0]!.meter([sample(laptop)])
   assert.equal(late.accepted, 1)
@@ -162,12 +163,12 @@ test('a suspended user loses sessions, devices and connections at once, and gets
         ),
       200,
     )
-    const deadline = performance.now() + promptly
+    const deadline = performance.now() + deliveryLimitMs
     while (peers()[i]!.length < 2) {
       await gateways[i]!.pull()
       assert.ok(performance.now() < deadline, 'a gateway has not got its peers back')
     }
-    assert.equal((await signIn(replica.url, accountOf('ana'))).status, 200)
+    assert.equal((await signIn(replica.url, loginOf('ana'))).status, 200)
   }
   assert.deepEqual(peers(), [both, both])
   assert.equal((await person.get('/v1/admin/me')).status, 401, 'the old session stays ended')
@@ -177,7 +178,7 @@ test('a suspended user loses sessions, devices and connections at once, and gets
 test('every way that ends VPN sessions records them in one event with its cause', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
-  const { client, gateway } = await withGateway(kit)
+  const { client, gateway } = await makeGateway(kit)
   const { group } = await admin.changeGroup({ body: { operation: 'create', group: { name: 'all' } } })
   /** A user with two devices, each with a session. */
   async function connected(name: string) {
@@ -193,7 +194,7 @@ test('every way that ends VPN sessions records them in one event with its cause'
       rx_bytes: 1,
       tx_bytes: 1,
     }))
-    assert.equal((await client.metering({ body: report(samples) as never })).accepted, 2)
+    assert.equal((await client.metering({ body: meteringReport(samples) as never })).accepted, 2)
     const [first = '', second = ''] = samples.map((s) => s.session_id)
     return { user_id: user.user_id, device_id: devices[0]!.id, first, both: [first, second].sort() }
   }

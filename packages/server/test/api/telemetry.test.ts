@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, report, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('telemetry', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -55,9 +56,9 @@ test('telemetry', async (t: TestContext) => {
     assert.equal((await neighbour.client.telemetry({ body: { events } })).accepted, 2, 'ids are of one device')
   })
   await t.test('a session must belong to the device and have been reported by its gateway', async () => {
-    const { client: gateway } = await withGateway(kit)
+    const { client: gateway } = await makeGateway(kit)
     const other = await enroll(kit, 'laptop of another')
-    const [own, foreign, early] = [newSession(), newSession(), newSession()]
+    const [own, foreign, early] = [newVpnSessionId(), newVpnSessionId(), newVpnSessionId()]
     const sample = (session_id: string, device_id: string) => ({
       session_id,
       device_id,
@@ -65,7 +66,7 @@ test('telemetry', async (t: TestContext) => {
       rx_bytes: 1,
       tx_bytes: 1,
     })
-    await gateway.metering({ body: report([sample(own, device.id), sample(foreign, other.id)]) })
+    await gateway.metering({ body: meteringReport([sample(own, device.id), sample(foreign, other.id)]) })
     const events = [own, foreign, early, 'vse_x', 'not an id'].map((session_id, i) => event(`s${i}`, { session_id }))
     const answer = await device.client.telemetry({ body: { events } })
     const none = 'no such VPN session of this device'
@@ -74,7 +75,7 @@ test('telemetry', async (t: TestContext) => {
       duplicate: 0,
       rejected: [1, 2, 3, 4].map((index) => ({ index, error: none })),
     })
-    await gateway.metering({ body: report([sample(early, device.id)]) })
+    await gateway.metering({ body: meteringReport([sample(early, device.id)]) })
     const later = await device.client.telemetry({ body: { events } })
     assert.deepEqual([later.accepted, later.duplicate, later.rejected.map((r) => r.index)], [1, 1, [1, 3, 4]])
 
@@ -85,7 +86,7 @@ test('telemetry', async (t: TestContext) => {
   })
   await t.test('twenty concurrent equal claims on two replicas put one connection in question', async () => {
     const liar = await enroll(kit, 'liar')
-    const session_id = newSession()
+    const session_id = newVpnSessionId()
     await times(20, (i) =>
       liar
         .at(kit.replicas[i % 2]!)
@@ -133,12 +134,12 @@ test('telemetry', async (t: TestContext) => {
     assert.ok((await deviceNow()).last_seen_at)
   })
   await t.test('the times of a device with a wrong clock are corrected by its sent_at', async () => {
-    const { client: gateway } = await withGateway(kit, 'clock')
+    const { client: gateway } = await makeGateway(kit, 'clock')
     for (const minutes of [-10, 10]) {
       const off = await enroll(kit, `off by ${minutes}`)
-      const session_id = newSession()
+      const session_id = newVpnSessionId()
       const sample = { session_id, device_id: off.id, state: 'active' as const, rx_bytes: 1, tx_bytes: 1 }
-      await gateway.metering({ body: report([sample]) })
+      await gateway.metering({ body: meteringReport([sample]) })
       const sent_at = new Date(Date.now() + minutes * 60_000).toISOString()
       const events = [{ event_id: 'e', kind: 'connected' as const, at: sent_at, session_id }]
       assert.equal((await off.client.telemetry({ body: { sent_at, events } })).accepted, 1)

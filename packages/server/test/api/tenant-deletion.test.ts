@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../calls.ts'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { send } from '../raw-http.ts'
-import { ask, connectOwner, count } from '../retention.ts'
-import { refusedWith } from '../sign-in.ts'
-import { janesPassword, makeTenant } from '../tenants.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
+import { bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { connectOwner, countRows, queryValue } from '../support/database/owner-connection.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
+import { janesPassword, makeTenant } from '../support/deployment/tenants.ts'
 
 test('a tenant is deleted after its delay, can be restored until then, and leaves only its tombstone and audit log', async (t) => {
   const clock = createClock()
@@ -24,7 +25,7 @@ test('a tenant is deleted after its delay, can be restored until then, and leave
   const scheduled = await change('delete', { delay_seconds: 7200 })
   assert.equal(scheduled.tenant.status, 'deleting')
   assert.equal(Date.parse(scheduled.tenant.delete_after!) - clock.now().getTime() > 7_100_000, true)
-  await assert.rejects(change('reactivate'), refusedWith(422, /cancel_deletion/))
+  await assert.rejects(change('reactivate'), refused(422, /cancel_deletion/))
   const told = await kit.admin.listNotifications({ query: { tenant_id } })
   assert.equal(told.items[0]?.kind, 'tenant.deletion_scheduled')
   assert.equal((await change('cancel_deletion')).tenant.status, 'active')
@@ -92,7 +93,7 @@ test('a clock that jumped deletes and erases no tenant until it is trusted again
   const trust = () => owner.query(`update retention_clock set seen_at = now(), trusted_from = '-infinity'`)
   const isAt = async (column: 'deleted_at' | 'erased_at') => {
     await runJob(kit.app, 'delete_tenants')
-    return ask(owner, `select ${column} is not null as value from tenants where tenant_id = $1`, [id])
+    return queryValue(owner, `select ${column} is not null as value from tenants where tenant_id = $1`, [id])
   }
   await leap()
   clock.advance(3601)
@@ -104,7 +105,7 @@ test('a clock that jumped deletes and erases no tenant until it is trusted again
   await leap()
   clock.advance(3600)
   assert.equal(await isAt('erased_at'), false)
-  assert.ok((await count(owner, 'users', `tenant_id = '${id}'`)) > 0)
+  assert.ok((await countRows(owner, 'users', `tenant_id = '${id}'`)) > 0)
   await trust()
   assert.equal(await isAt('erased_at'), true)
 })

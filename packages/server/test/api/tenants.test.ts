@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { bearer, type Caller, call, enrollRaw, operation } from '../calls.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { cookieOf, send } from '../raw-http.ts'
-import { count, refusedWith } from '../sign-in.ts'
-import { acme, janesPassword, makeTenant } from '../tenants.ts'
-import { challengeFrom } from '../world.ts'
+import { enrollRaw, requestChallenge } from '../support/actors/devices.ts'
+import { countOf, refused } from '../support/clients/answers.ts'
+import { bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
+import { cookieOf, send } from '../support/clients/raw-http.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { acme, janesPassword, makeTenant } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 test('lifecycle of tenants', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -66,14 +66,14 @@ async function createTenant(kit: Kit): Promise<void> {
   }))
   assert.equal(rows.length, 7)
 
-  await assert.rejects(kit.admin.changeTenant({ body: acme }), refusedWith(422, /tenant\.name: is already taken/))
+  await assert.rejects(kit.admin.changeTenant({ body: acme }), refused(422, /tenant\.name: is already taken/))
   for (const name of ['Acme', 'a/b', '-a', 'a b', '', 'x'.repeat(64)])
-    await assert.rejects(kit.admin.changeTenant({ body: { ...acme, tenant: { name } } }), refusedWith(422))
+    await assert.rejects(kit.admin.changeTenant({ body: { ...acme, tenant: { name } } }), refused(422))
   await assert.rejects(
     kit.admin.changeTenant({
       body: { ...acme, tenant: { name: 'weak' }, administrator: { username: 'joe', password: 'password' } },
     }),
-    refusedWith(422, /administrator\.password/),
+    refused(422, /administrator\.password/),
   )
   assert.deepEqual(
     (await kit.admin.listTenants()).items.map((x) => x.name),
@@ -95,14 +95,14 @@ async function createConcurrently(kit: Kit): Promise<void> {
     ),
   )
   assert.equal(
-    count(
+    countOf(
       answers.map((a) => a.status),
       201,
     ),
     1,
   )
   assert.equal(
-    count(
+    countOf(
       answers.map((a) => a.status),
       422,
     ),
@@ -125,27 +125,24 @@ async function renameTenant(kit: Kit): Promise<void> {
     kit.admin.changeTenant({
       body: { operation: 'update', tenant_id: encodeId('tenant', kit.tenant), tenant: { name: 'main' } },
     }),
-    refusedWith(422, /keeps its name/),
+    refused(422, /keeps its name/),
   )
 }
 
 async function refuseStops(kit: Kit): Promise<void> {
   const own = encodeId('tenant', kit.tenant)
   for (const name of ['suspend', 'delete'] as const)
-    await assert.rejects(
-      kit.admin.changeTenant({ body: { operation: name, tenant_id: own } }),
-      refusedWith(422, /stays/),
-    )
+    await assert.rejects(kit.admin.changeTenant({ body: { operation: name, tenant_id: own } }), refused(422, /stays/))
   const { id, tenant } = await makeTenant(kit, 'other')
   const other = kit.clientFor(await kit.keyFor('platform_admin', id))
   await assert.rejects(
     other.changeTenant({ body: { operation: 'suspend', tenant_id: tenant.tenant_id } }),
-    refusedWith(422, /your own tenant/),
+    refused(422, /your own tenant/),
   )
   const theirs = await kit.as('tenant_admin', id)
   await assert.rejects(
     theirs.changeTenant({ body: { operation: 'update', tenant_id: tenant.tenant_id, tenant: { limits: {} } } }),
-    refusedWith(403),
+    refused(403),
   )
   assert.deepEqual(
     (await theirs.listTenants()).items.map((x) => x.name),
@@ -187,7 +184,7 @@ async function suspendTenant(kit: Kit): Promise<void> {
   const pool = await client.createGatewayPool({ body: { name: 'p', region: { code: 'eu' } } })
   const gateway = await client.createGateway({ params: { pool_id: pool.pool_id }, body: { name: 'g' } })
   const service = bearer(kit.secrets.gatewayServiceSecrets[0]!)
-  const challenge = bearer(await challengeFrom(kit, bearer(token)))
+  const challenge = bearer(await requestChallenge(kit, bearer(token)))
   const jane = { username: 'late/jane', password: janesPassword }
   const signIn = () => send(kit.url, { method: 'POST', path: '/admin/login', json: jane })
   const cookie = cookieOf(await signIn())

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { eventsOf } from '../events.ts'
-import { withGateway } from '../gateways.ts'
-import { startKit } from '../kit.ts'
-import { makeUser, signInAs } from '../people.ts'
-import { send } from '../raw-http.ts'
-import { call, enrollRaw, operation } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { makeUser, signInAs } from '../support/actors/people.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 test('a throttled caller is recorded: the first 429 of a minute at once, the others with their count', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -14,7 +15,7 @@ test('a throttled caller is recorded: the first 429 of a minute at once, the oth
   const device = await enrollRaw(kit, token, 'laptop')
   const mary = await makeUser(kit, 'mary', ['viewer'])
   const session = await signInAs(kit, 'mary')
-  const { gateway, secret } = await withGateway(kit)
+  const { gateway, secret } = await makeGateway(kit)
   await changeSecuritySettings(kit.admin, {
     api: {
       requests_per_minute_per_device: 60,

@@ -2,12 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { certificateInfo, verifyChain } from '@holdfast/crypto'
 import { openTrust, pinTrust, type SignedTrustSet } from '@holdfast/sdk'
-import { newCsr } from '../certificates.ts'
-import { audited, enroll, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
-import { until } from '../promptly.ts'
-import { tokenOfRun } from '../token.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { tokenOfRun } from '../support/deployment/pkcs11-token.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const day = 86_400
 const subjects = (certificates: readonly string[]) => certificates.map((c) => certificateInfo(c).subject)
@@ -33,10 +37,10 @@ test('rotations over time, on two replicas', async (t) => {
   const deployment = await startKit(t, { replicas: 2, now: clock.now })
 
   await t.test('an emergency rotation ends the old anchor and everything under it at once', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     await publish(kit, [rule('all', { any: true })])
     const device = await enroll(kit, 'laptop', { now: clock.now })
-    const { secret } = await withGateway(kit)
+    const { secret } = await makeGateway(kit)
     const first = await kit.admin.trustAnchors()
     const { certificate } = await device.client.issueSpc({ body: { csr: await newCsr() } })
     clock.advance(61)
@@ -62,7 +66,7 @@ test('rotations over time, on two replicas', async (t) => {
     assert.equal(gateway.crls.length, 2)
   })
   await t.test('lifecycle of signing keys', async (t) => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     await publish(kit, [rule('all', { any: true })])
     const device = await enroll(kit, 'laptop', { now: clock.now })
     const kidOf = (jws: string) => JSON.parse(Buffer.from(jws.split('.')[0]!, 'base64url').toString()).kid
@@ -153,10 +157,10 @@ test('rotations over time, on two replicas', async (t) => {
     })
   })
   await t.test('planned rotation of trust anchors', async (t) => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     await publish(kit, [rule('all', { any: true })])
     const device = await enroll(kit, 'laptop', { now: clock.now })
-    const { secret } = await withGateway(kit)
+    const { secret } = await makeGateway(kit)
     const first = await kit.admin.trustAnchors()
     const pinned = pinTrust(first, { tenantId: first.tenant_id, now: clock.now() })
     const before = await device.client.issueSpc({ body: { csr: await newCsr() } })
@@ -172,7 +176,7 @@ test('rotations over time, on two replicas', async (t) => {
       assert.equal(made.length, 1)
       for (const o of outcomes) if (o.status === 'rejected') refused(422)(o.reason)
       assert.equal(made[0]?.replaced_anchor_id, old.anchor_id)
-      assert.equal((await audited(kit, 'trust_anchors.rotated')).length, 1)
+      assert.equal((await eventsOf(kit, 'trust_anchors.rotated')).length, 1)
     })
     await t.test('both anchors are published, with cross certificates in both directions', async () => {
       const next = await kit.admin.trustAnchors()
@@ -240,7 +244,7 @@ test('rotations over time, on two replicas', async (t) => {
     )
   })
   await t.test('an issuing CA is replaced before it ends', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     await publish(kit, [rule('all', { any: true })])
     const issuing = async () =>
       (await kit.admin.listSigners({ query: { purpose: 'ca-issuing' } })).items.map((s) => s.state).sort()
@@ -250,7 +254,7 @@ test('rotations over time, on two replicas', async (t) => {
     await runJob(kit.app, 'ensure_partitions')
     await Promise.all(kit.replicas.map(({ app }) => runJob(app, 'renew_issuing_cas')))
     assert.deepEqual(await issuing(), ['active', 'retiring'])
-    assert.equal((await audited(kit, 'issuing_ca.renewed')).length, 1)
+    assert.equal((await eventsOf(kit, 'issuing_ca.renewed')).length, 1)
     clock.advance(9 * day)
     await runJob(kit.app, 'retire_signers')
     assert.deepEqual(await issuing(), ['active', 'retired'])

@@ -2,18 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
-import {
-  enroll as enrollOne,
-  newWireguardKey,
-  open,
-  payloadOf,
-  publish,
-  refused,
-  region,
-  rule,
-  withGateway,
-} from '../gateways.ts'
-import { createClock, startKit, times } from '../kit.ts'
+import { enroll as enrollOne } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway, newWireguardKey, region } from '../support/actors/gateways.ts'
+import { payloadOf, refused } from '../support/clients/answers.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 /** The u-coordinates of small order on Curve25519 and its twist, each with the encodings that reduce to it. */
 const smallOrder = [
@@ -60,7 +53,7 @@ test('a WireGuard key belongs to one device or gateway of a tenant', async (t) =
     await first.client.renewCredential({ body: { wireguard_public_key: key } })
   })
   await t.test('a key that is not 32 bytes in canonical base64, or of small order, is refused', async () => {
-    const { client, pool, gateway } = await withGateway(kit)
+    const { client, pool, gateway } = await makeGateway(kit)
     const { gateway_id } = gateway
     const body = await kit.admin.getGateway({ params: { gateway_id } })
     const ways = {
@@ -88,7 +81,7 @@ test('a WireGuard key belongs to one device or gateway of a tenant', async (t) =
   await t.test(
     'a gateway key is refused for a device and a device key for a gateway, in every way and concurrently',
     async () => {
-      const [a, b] = [await withGateway(kit, 'key-a'), await withGateway(kit, 'key-b')]
+      const [a, b] = [await makeGateway(kit, 'key-a'), await makeGateway(kit, 'key-b')]
       const approved = await kit.admin.createGatewayPool({
         body: { name: 'approved', region, requires_approval: true },
       })
@@ -150,7 +143,7 @@ const inChunks = { inlineUpTo: 0, perChunk: 1 }
 test('a device that renews its WireGuard key has both keys for an hour', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now, snapshotSizes: [atOnce, inChunks] })
-  const made = await withGateway(kit, 'a', 'A')
+  const made = await makeGateway(kit, 'a', 'A')
   const disk = { expression: 'disk.encrypted', enforcement: 'enforce' as const, freshness_seconds: 60 }
   const gated = { ...rule('gated', { any: true }), when: { posture: ['disk'] } }
   const plain = rule('all', { any: true })
@@ -163,7 +156,7 @@ test('a device that renews its WireGuard key has both keys for an hour', async (
     })
   await publish(kit, [plain])
   const renewing = (wireguard_public_key: string) => enrollOne(kit, 'laptop', { now: clock.now, wireguard_public_key })
-  const gateway = open(kit, made, clock.now)
+  const gateway = gatewayAgent(kit, made, clock.now)
   const keysIn = (from: typeof gateway, id: string) => from.state?.peers.get(id)?.wireguard_keys
   /**
    * The keys that a new gateway process receives: at the replica that sends all at once, and at the one that sends
@@ -173,7 +166,7 @@ test('a device that renews its WireGuard key has both keys for an hour', async (
     await kit.heard()
     return Promise.all(
       kit.replicas.map(async (replica) => {
-        const fresh = open(kit, made, clock.now, replica)
+        const fresh = gatewayAgent(kit, made, clock.now, replica)
         await fresh.pull()
         return keysIn(fresh, id)
       }),

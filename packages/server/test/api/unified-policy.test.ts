@@ -3,29 +3,23 @@ import { type TestContext, test } from 'node:test'
 import type { Gateway } from '@holdfast/sdk'
 import { changeGateway, changeGatewayPool } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
-import {
-  changeSomethingElse,
-  enroll,
-  newSession,
-  open,
-  publish,
-  refused,
-  report,
-  rule,
-  withGateway,
-} from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { promptly, until } from '../promptly.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { changeSomethingElse } from '../support/database/tenant-sequence.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { deliveryLimitMs, until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('unified policy', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
-  const [a, b] = [await withGateway(kit, 'a', 'A'), await withGateway(kit, 'b', 'B')]
+  const [a, b] = [await makeGateway(kit, 'a', 'A'), await makeGateway(kit, 'b', 'B')]
   const devices = await times(3, (i) => enroll(kit, `device ${i}`, { tags: [`t${i}`] }))
   const ids = devices.map((d) => d.id)
   const forA = (tag: string) => rule(`a-${tag}`, { tags: [tag] }, ['A'])
   await publish(kit, [forA('t0'), forA('t1'), rule('b', { tags: ['t1', 't2'] }, ['B'])])
-  const [gatewayA, gatewayB] = [open(kit, a), open(kit, b)]
+  const [gatewayA, gatewayB] = [gatewayAgent(kit, a), gatewayAgent(kit, b)]
   const peersOf = (g: Gateway) => [...(g.state?.peers.keys() ?? [])].sort()
   const change = (operation: 'suspend' | 'reactivate' | 'revoke', i: number) =>
     admin.changeDevice({ body: { operation, device_id: ids[i]! } })
@@ -83,7 +77,7 @@ test('unified policy', async (t: TestContext) => {
   })
   await t.test('terminated sessions and sessions of suspended devices are revoked', async () => {
     await gatewayA.pull()
-    const sessions = [newSession(), newSession()]
+    const sessions = [newVpnSessionId(), newVpnSessionId()]
     const samples = sessions.map((session_id, i) => ({
       session_id,
       device_id: ids[i * 2],
@@ -91,7 +85,7 @@ test('unified policy', async (t: TestContext) => {
       rx_bytes: 0,
       tx_bytes: 0,
     }))
-    await a.client.metering({ body: report(samples) })
+    await a.client.metering({ body: meteringReport(samples) })
     await admin.terminateSessions({ body: { operation: 'terminate', session_ids: [sessions[0]!] } })
     const first = await gatewayA.pull()
     assert.deepEqual([first?.kind, first?.revokedSessions], ['delta', [sessions[0]]])
@@ -99,7 +93,7 @@ test('unified policy', async (t: TestContext) => {
     await change('reactivate', 2)
     const second = await gatewayA.pull()
     assert.deepEqual([second?.peers, second?.revokedSessions.includes(sessions[1]!)], [[ids[2]], true])
-    const fresh = open(kit, a)
+    const fresh = gatewayAgent(kit, a)
     await fresh.pull()
     assert.ok(sessions.every((s) => fresh.state?.revokedSessions.has(s)))
   })
@@ -159,7 +153,7 @@ test('unified policy', async (t: TestContext) => {
       const answer = await held
       assert.equal(answer.kind, 'delta')
       assert.ok(answer.seq > seq)
-      assert.ok(performance.now() - changedAt < promptly, `${performance.now() - changedAt} ms`)
+      assert.ok(performance.now() - changedAt < deliveryLimitMs, `${performance.now() - changedAt} ms`)
       await change('reactivate', 0)
       assert.equal(replica.app.gateways.waiting(), 0)
     }
@@ -177,7 +171,7 @@ test('unified policy', async (t: TestContext) => {
   await t.test('deltas end in the state of a snapshot, for any changes on any replica', async () => {
     const extra = await times(8, (i) => enroll(kit, `extra ${i}`, { tags: [`t${i % 3}`] }))
     const stop = new AbortController()
-    const puller = open(kit, a)
+    const puller = gatewayAgent(kit, a)
     let deltas = 0
     const pulling = puller.runPulling({
       signal: stop.signal,
@@ -201,7 +195,7 @@ test('unified policy', async (t: TestContext) => {
       }
     })
     await kit.heard()
-    const fresh = open(kit, a)
+    const fresh = gatewayAgent(kit, a)
     await fresh.pull()
     // Its last state, or the end of its wait.
     await until(() => (puller.state?.seq ?? 0) >= fresh.state!.seq, 'the newest number')

@@ -4,10 +4,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { enrollDevice, VerificationError } from '@holdfast/sdk'
-import { bearer, type Caller, send } from '../calls.ts'
-import { refused } from '../gateways.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { changeTo, contentOf, deviceOn, draft, linux, randomContent, release, sha256, upload } from '../updates.ts'
+import { enrollOnChannel } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
+import { bearer, type Caller, sendToKit } from '../support/clients/api-calls.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import {
+  changeRelease,
+  contentOf,
+  draftRelease,
+  gather,
+  linux,
+  publishRelease,
+  randomContent,
+  sha256,
+  upload,
+} from '../support/domain/releases.ts'
 
 const sdkDevice = async (kit: Kit) => {
   const { secret: token } = await kit.admin.generateToken({ body: {} })
@@ -16,13 +27,12 @@ const sdkDevice = async (kit: Kit) => {
 }
 const asked = { ...linux, version: '1.0.0' } as const
 const fetchBy = (kit: Kit, caller: Caller, path: string, more: Record<string, string> = {}, method = 'GET') =>
-  send(kit, method, path, { ...caller(method, kit.publicUrl + path.split('?')[0]), ...more })
+  sendToKit(kit, method, path, { ...caller(method, kit.publicUrl + path.split('?')[0]), ...more })
 const folder = async (kit: Kit) => {
   const made = await mkdtemp(join(tmpdir(), 'holdfast-download-'))
   kit.after(() => rm(made, { recursive: true }))
   return made
 }
-const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
 /** The file in the store that has this content. */
 const blobFile = async (kit: Kit, content: Buffer) => {
   const at = join(kit.packagesDir, 'blobs', kit.tenant)
@@ -52,14 +62,17 @@ test('downloads of packages', async (t) => {
 })
 
 async function offerByChannel(kit: Kit): Promise<void> {
-  const [stable, canary] = [await deviceOn(kit, 'careful', 'stable'), await deviceOn(kit, 'brave', 'canary')]
+  const [stable, canary] = [
+    await enrollOnChannel(kit, 'careful', 'stable'),
+    await enrollOnChannel(kit, 'brave', 'canary'),
+  ]
   const get = async (device: typeof stable, target: string) =>
     device.client.updatePackage({ query: { target } }).then(gather, (e) => e.status)
-  const unpublished = await draft(kit, '1.0.0')
-  const trial = await release(kit, '1.1.0', { channel: 'canary' })
-  const nobodys = await release(kit, '1.2.0', { rollout: { percent: 0, group_ids: [] } })
+  const unpublished = await draftRelease(kit, '1.0.0')
+  const trial = await publishRelease(kit, '1.1.0', { channel: 'canary' })
+  const nobodys = await publishRelease(kit, '1.2.0', { rollout: { percent: 0, group_ids: [] } })
   const foreign = await kit.newTenant()
-  const theirs = await release(kit, '1.3.0', { client: await kit.as('tenant_admin', foreign) })
+  const theirs = await publishRelease(kit, '1.3.0', { client: await kit.as('tenant_admin', foreign) })
   for (const { package: p } of [unpublished, nobodys, theirs])
     for (const device of [stable, canary]) assert.equal(await get(device, p.package_id), 404, p.target_path)
   assert.equal(await get(stable, trial.package.package_id), 404)
@@ -69,14 +82,14 @@ async function offerByChannel(kit: Kit): Promise<void> {
   await assert.rejects(stable.client.tufTarget({ params: target }), refused(404))
 
   const other = { client: canary.at(kit.replicas[1]!) }
-  await changeTo(kit.admin, trial.release_id, { operation: 'pause' })
+  await changeRelease(kit.admin, trial.release_id, { operation: 'pause' })
   await kit.heard()
   assert.deepEqual(
     await gather(await other.client.updatePackage({ query: { target: trial.package.package_id } })),
     contentOf('1.1.0'),
     'a started update can be completed',
   )
-  await changeTo(kit.admin, trial.release_id, { operation: 'halt', reason: 'broken' })
+  await changeRelease(kit.admin, trial.release_id, { operation: 'halt', reason: 'broken' })
   await kit.heard()
   await assert.rejects(other.client.updatePackage({ query: { target: trial.package.package_id } }), refused(404))
   assert.equal(await get(canary, trial.package.package_id), 404)
@@ -92,7 +105,7 @@ async function resumeDownload(kit: Kit): Promise<void> {
   const bytes = randomContent(2_000_000)
   const { release_id } = await kit.admin.createRelease({ body: { version: '1.3.0', channel: 'stable' } })
   await upload(kit.admin, release_id, bytes)
-  await changeTo(kit.admin, release_id, { operation: 'publish' })
+  await changeRelease(kit.admin, release_id, { operation: 'publish' })
   const { updates, latest } = await device.checkForUpdate(asked)
   assert.deepEqual([updates.length, latest, updates[0]!.sha256], [1, '1.3.0', sha256(bytes)])
   const path = join(await folder(kit), 'client')
@@ -114,7 +127,7 @@ async function resumeDownload(kit: Kit): Promise<void> {
 
 async function refuseChangedPackage(kit: Kit): Promise<void> {
   const device = await sdkDevice(kit)
-  await release(kit, '1.4.0')
+  await publishRelease(kit, '1.4.0')
   const { updates } = await device.checkForUpdate({ ...asked, version: '1.3.0' })
   const path = join(await folder(kit), 'client')
   const isWrong = (e: unknown) => e instanceof VerificationError && e.code === 'wrong_digest'
@@ -135,7 +148,7 @@ async function refuseChangedPackage(kit: Kit): Promise<void> {
 }
 
 async function readRanges(kit: Kit): Promise<void> {
-  const { package: made } = await release(kit, '1.5.0')
+  const { package: made } = await publishRelease(kit, '1.5.0')
   const bytes = contentOf('1.5.0')
   const path = `/v1/update/package?target=${made.package_id}`
   const get = (more: Record<string, string> = {}, method = 'GET') =>
@@ -187,7 +200,7 @@ async function readRanges(kit: Kit): Promise<void> {
 }
 
 async function refuseOtherPaths(kit: Kit): Promise<void> {
-  const { package: made } = await release(kit, '1.6.0')
+  const { package: made } = await publishRelease(kit, '1.6.0')
   const key = bearer(kit.adminKey)
   const secret = join(kit.packagesDir, 'secret')
   await writeFile(secret, 'not for you')

@@ -6,13 +6,13 @@ import { type TestContext, test } from 'node:test'
 import S3rver from '@20minutes/s3rver'
 import { AppError } from '../../src/kernel/app-error.ts'
 import { createIncoming } from '../../src/modules/updates/store/incoming.ts'
-import { refused } from '../gateways.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { makeTenant } from '../tenants.ts'
-import { contentOf, deviceOn, draft, randomContent, release, upload } from '../updates.ts'
+import { enrollOnChannel } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { makeTenant } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { contentOf, draftRelease, gather, publishRelease, randomContent, upload } from '../support/domain/releases.ts'
 
-const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
 const folder = async (t: TestContext) => {
   const made = await mkdtemp(join(tmpdir(), 'holdfast-s3-'))
   t.after(() => rm(made, { recursive: true }))
@@ -77,8 +77,8 @@ test('a deleted tenant leaves nothing in the store', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { tenant, client } = await makeTenant(kit, 'acme')
-  await release(kit, '1.0.0', { client })
-  await draft(kit, '1.0.0')
+  await publishRelease(kit, '1.0.0', { client })
+  await draftRelease(kit, '1.0.0')
   const stored = async () =>
     (await readdir(join(kit.packagesDir, 'blobs'), { recursive: true })).filter((f) => f.includes('/'))
   assert.equal((await stored()).length, 2)
@@ -111,7 +111,7 @@ test('a full disk is a 500 with the reason, and leaves no partial file', async (
 
 test('an unwritable store fails the upload, and everything else works', async (t) => {
   const kit = await startKit(t)
-  const device = await deviceOn(kit, 'laptop')
+  const device = await enrollOnChannel(kit, 'laptop')
   const { release_id } = await kit.admin.createRelease({ body: { version: '1.0.0', channel: 'stable' } })
   // A file in place of a folder, as with a missing volume.
   await writeFile(join(kit.packagesDir, 'blobs'), '')

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isSignedBy } from '@holdfast/crypto'
-import { refused } from '../gateways.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { tufClient } from '../tuf.ts'
-import { changeTo, contentOf, release, sha256 } from '../updates.ts'
-import { enrollRaw } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
+import { tufClient } from '../support/clients/tuf-client.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { changeRelease, contentOf, publishRelease, sha256 } from '../support/domain/releases.ts'
 
 const path = '1.1.0/linux/x64/client.tar.gz'
 const flip = (bytes: Buffer, at: number) => Buffer.from(bytes.map((byte, i) => (i === at ? byte ^ 1 : byte)))
@@ -39,14 +39,14 @@ async function updateAsDevice(kit: Kit): Promise<void> {
   const device = await enrollRaw(kit, secret)
   const client = await tufClient(kit, { caller: device.caller })
   assert.equal(await client.get(path), undefined, 'nothing is published yet')
-  const { release_id } = await release(kit, '1.1.0')
+  const { release_id } = await publishRelease(kit, '1.1.0')
   assert.deepEqual(await client.get(path), contentOf('1.1.0'))
   const there = await tufClient(kit, { caller: device.caller, dispatcher: kit.replicas[1]!.dispatcher })
   await kit.heard()
   assert.deepEqual(await there.get(path), contentOf('1.1.0'))
-  await changeTo(kit.admin, release_id, { operation: 'pause' })
+  await changeRelease(kit.admin, release_id, { operation: 'pause' })
   assert.deepEqual(await client.get(path), contentOf('1.1.0'), 'a started update can be completed')
-  await changeTo(kit.admin, release_id, { operation: 'halt', reason: 'broken' })
+  await changeRelease(kit.admin, release_id, { operation: 'halt', reason: 'broken' })
   assert.equal(await client.get(path), undefined)
   const { tuf } = await kit.admin.updateManifest({
     query: { platform: 'linux', arch: 'x64', version: '1.0.0', device_id: device.id },
@@ -62,12 +62,12 @@ async function publishConcurrently(kit: Kit): Promise<void> {
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   await times(6, async (i) => {
     const client = clients[i % 2]!
-    await release(kit, `1.0.${i}`, { client })
+    await publishRelease(kit, `1.0.${i}`, { client })
     await client.tufMetadata({ params: { file: 'timestamp.json' } })
   })
   // Both replicas are notified of one change and sign at the same time.
   for (let i = 6; i < 9; i++) {
-    await release(kit, `1.0.${i}`)
+    await publishRelease(kit, `1.0.${i}`)
     await kit.heard()
     await times(4, (n) => clients[n % 2]!.tufMetadata({ params: { file: 'timestamp.json' } }))
     await kit.heard()
@@ -115,7 +115,7 @@ async function refuseAltered(kit: Kit): Promise<void> {
     client.seen.get('/metadata/timestamp.json')!,
     client.seen.get('/metadata/1.snapshot.json')!,
   ]
-  await release(kit, '1.1.0')
+  await publishRelease(kit, '1.1.0')
   for (const role of ['timestamp', 'snapshot', 'targets']) {
     const victim = await tufClient(kit)
     victim.meddle((at, bytes) => (at.includes(role) ? flip(bytes, 100) : bytes))
@@ -139,7 +139,7 @@ async function refuseAltered(kit: Kit): Promise<void> {
   client.meddle((at, bytes) => (at === '/metadata/timestamp.json' ? oldTimestamp : bytes))
   await assert.rejects(client.refresh(), /less than current version/, 'an old timestamp')
   client.meddle((at, bytes) => (/\d+\.snapshot/.test(at) ? oldSnapshot : bytes))
-  await release(kit, '1.2.0')
+  await publishRelease(kit, '1.2.0')
   await assert.rejects(client.refresh(), /snapshot/i, 'an old snapshot under a new timestamp')
 }
 
@@ -185,7 +185,7 @@ async function followNewRoot(kit: Kit): Promise<void> {
 test('tuf-js refuses an expired timestamp; a running server renews it in time', async (t) => {
   let offset = -1.5 * day
   const kit = await startKit(t, { now: () => new Date(Date.now() + offset) })
-  await release(kit, '1.1.0')
+  await publishRelease(kit, '1.1.0')
   const client = await tufClient(kit)
   await assert.rejects(client.refresh(), /expired/)
   offset = 0

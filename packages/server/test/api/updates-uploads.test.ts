@@ -4,10 +4,13 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
-import { bearer, call } from '../calls.ts'
-import { audited, refused } from '../gateways.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { contentOf, draft, linux, pieces, randomContent, sha256, upload } from '../updates.ts'
+import { refused } from '../support/clients/answers.ts'
+import { bearer, call } from '../support/clients/api-calls.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { partsInTenants } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { contentOf, draftRelease, linux, pieces, randomContent, sha256, upload } from '../support/domain/releases.ts'
 
 const mib = 1024 * 1024
 const newDraft = async ({ admin }: Kit, version = '1.0.0') =>
@@ -24,20 +27,11 @@ const blobsOf = async (kit: Kit) =>
 const filesIn = async (...path: string[]) => (await readdir(join(...path)).catch(() => [])).sort()
 const incoming = (kit: Kit) => filesIn(kit.packagesDir, 'incoming')
 const contents = (kit: Kit) => filesIn(kit.packagesDir, 'blobs', kit.tenant)
-const until = async (isSo: () => Promise<boolean>) => {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
-}
 const reprDigest = (hex: string) => `sha-256=:${Buffer.from(hex, 'hex').toString('base64')}:`
 
 test('uploads of packages', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  /** Each part in a tenant of its own. */
-  const part = (what: string, work: (kit: Kit) => Promise<void>) =>
-    t.test(what, async () => {
-      const tenant = await kit.newTenant()
-      const adminKey = await kit.keyFor('tenant_admin', tenant)
-      await work({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) })
-    })
+  const part = partsInTenants(t, kit)
   await part('a file name that leads elsewhere is refused', refuseFileNames)
   await part('a caller without the permission is refused before a byte is read', refuseBeforeReading)
   await part('a package is stored as sent, and refused if it differs from its announced SHA-256', storeAsSent)
@@ -128,7 +122,7 @@ async function storeAsSent(kit: Kit): Promise<void> {
   await assert.rejects(upload(kit.admin, release_id, Buffer.alloc(0), slot), refused(400))
   assert.equal((await kit.admin.listPackages({ params: { release_id } })).items.length, 1)
   assert.deepEqual([await incoming(kit), (await contents(kit)).length], [[], 1])
-  assert.equal((await audited(kit, 'package.created')).length, 1)
+  assert.equal((await eventsOf(kit, 'package.created')).length, 1)
 }
 
 async function uploadConcurrently(kit: Kit): Promise<void> {
@@ -153,11 +147,11 @@ async function uploadUnderKey(kit: Kit): Promise<void> {
   await assert.rejects(upload(kit.admin, release_id, bytes, {}, other), refused(422, /Idempotency-Key/))
   const withoutDigest = { idempotencyKey: 'upload-2' }
   await assert.rejects(upload(kit.admin, release_id, bytes, {}, withoutDigest), refused(400, /Repr-Digest/))
-  assert.equal((await audited(kit, 'package.created')).length, 1)
+  assert.equal((await eventsOf(kit, 'package.created')).length, 1)
 }
 
 async function sweepAbandoned(kit: Kit): Promise<void> {
-  await draft(kit, '1.0.0')
+  await draftRelease(kit, '1.0.0')
   const [old, young] = ['old', 'young'].map((name) => join(kit.packagesDir, 'incoming', name))
   for (const file of [old!, young!]) await writeFile(file, 'half')
   await utimes(old!, new Date(), new Date(Date.now() - 2 * 3_600_000))
@@ -211,8 +205,8 @@ test('an interrupted upload leaves nothing, and one below the minimum rate is cu
 test('an unreferenced content is deleted after a day, unless it is uploaded again', async (t) => {
   let ahead = 0
   const kit = await startKit(t, { now: () => new Date(Date.now() + ahead) })
-  const kept = await draft(kit, '1.0.0')
-  const { params } = await draft(kit, '2.0.0')
+  const kept = await draftRelease(kit, '1.0.0')
+  const { params } = await draftRelease(kit, '2.0.0')
   await kit.admin.deleteRelease(params)
   await runJob(kit.app, 'sweep_packages')
   assert.equal((await contents(kit)).length, 2)
@@ -220,7 +214,7 @@ test('an unreferenced content is deleted after a day, unless it is uploaded agai
   await runJob(kit.app, 'sweep_packages')
   assert.deepEqual((await blobsOf(kit)).map((b) => b.state).sort(), ['removing', 'stored'])
   // The same content is stored again during its removal, under another name.
-  const again = await draft(kit, '2.0.0')
+  const again = await draftRelease(kit, '2.0.0')
   ahead += 2 * 3_600_000
   assert.equal(await runJob(kit.app, 'sweep_packages'), 1)
   assert.deepEqual(
@@ -236,7 +230,7 @@ test('an unreferenced content is deleted after a day, unless it is uploaded agai
 test('a content that is referenced during the sweep stays', async (t) => {
   let ahead = 0
   const kit = await startKit(t, { now: () => new Date(Date.now() + ahead) })
-  const { params } = await draft(kit, '1.0.0')
+  const { params } = await draftRelease(kit, '1.0.0')
   await kit.admin.deleteRelease(params)
   const release_id = await newDraft(kit, '2.0.0')
   ahead = 25 * 3_600_000

@@ -5,15 +5,22 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import { bootstrap } from '../../src/bootstrap.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { person, push, snapshotOf } from '../directories.ts'
-import { eventsOf } from '../events.ts'
-import { startFederated, whoIs } from '../federation.ts'
-import { give, leftOf, nothingLeft, nothingWorks, worksOf } from '../given-access.ts'
-import { adminPassword } from '../kit.ts'
-import { inbox } from '../notices.ts'
-import { createAuthenticator, makeUser, passwordOf, signInAs, trySignIn } from '../people.ts'
-import { pull, sourceOf, startKeycloak } from '../pulls.ts'
-import { provision, scimUser } from '../scim.ts'
+import { createAuthenticator, makeUser, passwordOf, signInAs, trySignIn } from '../support/actors/people.ts'
+import {
+  giveEveryAccess,
+  noRemainingAccess,
+  noWorkingAccess,
+  remainingAccess,
+  workingAccess,
+} from '../support/actors/user-access.ts'
+import { createScimDirectory, scimUser } from '../support/clients/scim-client.ts'
+import { adminPassword } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { inbox } from '../support/domain/notifications.ts'
+import { createSource, runPull } from '../support/providers/directory-pulls.ts'
+import { directoryUser, pushSnapshot, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { startKeycloak } from '../support/providers/keycloak-directory.ts'
+import { signedInAs, startFederated } from '../support/providers/oidc-sign-in.ts'
 
 /** Spellings of the reserved name, and the form for sign-in to another tenant. */
 const refusedNames = [
@@ -36,8 +43,8 @@ type Outcome = string
 test('creation, renaming, removal and return of users', async (t) => {
   const { kit, provider, signIn, reasons } = await startFederated(t, { people, settings: { provisioning: 'create' } })
   const keycloak = await startKeycloak(kit)
-  const { scim } = await provision(kit, 'entra')
-  const source = await sourceOf(kit.admin, keycloak, { provider: 'pulled' })
+  const { scim } = await createScimDirectory(kit, 'entra')
+  const source = await createSource(kit.admin, keycloak, { provider: 'pulled' })
   const say = (e: unknown): Outcome => `${(e as { status?: number }).status} ${(e as Error).message}`
   let count = 0
   const fresh = () => `person-${++count}`
@@ -50,16 +57,16 @@ test('creation, renaming, removal and return of users', async (t) => {
   const said = ({ status, text }: { status: number; text: string }): Outcome =>
     status < 300 ? 'made' : `${status} ${text}`
   /** Snapshots name all of their directory; `others` keeps it from being empty. */
-  const others = person('other')
+  const others = directoryUser('other')
   const snapshot = async (externalId: string, userName: string): Promise<Outcome> => {
-    const run = await push(kit.admin, snapshotOf([others, { externalId, userName }]))
+    const run = await pushSnapshot(kit.admin, snapshotOf([others, { externalId, userName }]))
     const problem = run.problems.find((p) => p.external_id === externalId)
     return problem ? `${problem.problem} ${problem.detail}` : 'made'
   }
   const pulled = async (id: string | undefined, name: string): Promise<Outcome> => {
     const known = id ?? keycloak.addUser('pulled-other')
     keycloak.users.get(known)!.username = name
-    const run = await pull(kit.admin, source.source_id)
+    const run = await runPull(kit.admin, source.source_id)
     keycloak.users.delete(known)
     const problem = run.problems.find((p) => p.external_id === known)
     return problem ? `${problem.problem} ${problem.detail}` : 'made'
@@ -91,7 +98,7 @@ test('creation, renaming, removal and return of users', async (t) => {
     'a pull that creates': (name) => pulled(undefined, name),
     'a pull that renames': async (name) => {
       const id = keycloak.addUser(fresh())
-      await pull(kit.admin, source.source_id)
+      await runPull(kit.admin, source.source_id)
       return pulled(id, name)
     },
     'sign-in with a provider that creates': async (_, place) => {
@@ -145,20 +152,20 @@ test('creation, renaming, removal and return of users', async (t) => {
     ] as const) {
       const given = { ...scimUser(name), externalId: `id-${way}` }
       const user_id = String((await scim.post('Users', given)).json.id)
-      const had = await give(kit, provider, user_id)
-      assert.equal((await leftOf(kit, had)).links, 1)
+      const had = await giveEveryAccess(kit, provider, user_id)
+      assert.equal((await remainingAccess(kit, had)).links, 1)
       assert.equal((await scim.delete(`Users/${user_id}`)).status, 204)
       const back = await scim.post('Users', { ...given, ...(way === 'other' && { userName: 'mallory' }) })
       assert.equal(back.status, 201, back.text)
       const id = String(back.json.id)
       assert.equal(id === user_id, way === 'same', 'the id of the answer says which')
       assert.deepEqual((await scim.get(`Users/${id}`)).json.groups ?? [], [])
-      if (way === 'same') assert.deepEqual(await leftOf(kit, had), nothingLeft)
+      if (way === 'same') assert.deepEqual(await remainingAccess(kit, had), noRemainingAccess)
       else {
         await assert.rejects(kit.admin.getUser({ params: { user_id } }), { status: 404 })
         const { roles, group_ids } = await kit.admin.getUser({ params: { user_id: id } })
         assert.deepEqual([roles, group_ids], [[], []])
-        assert.deepEqual(await worksOf(kit, had), nothingWorks)
+        assert.deepEqual(await workingAccess(kit, had), noWorkingAccess)
       }
       const told = (await eventsOf(kit, 'user.changed')).filter((e) => e.user_id === id).map((e) => e.details)
       const isTold = told.some((d) => (way === 'same' ? d?.returned === true : d?.replaces === user_id))
@@ -172,14 +179,14 @@ test('creation, renaming, removal and return of users', async (t) => {
     const keycloakId = keycloak.addUser('vera')
     const directories = {
       snapshot: (name: string | undefined) =>
-        push(
+        pushSnapshot(
           kit.admin,
           snapshotOf(name === undefined ? [others] : [others, { externalId: 'recycled', userName: name }]),
         ),
       pull: async (name: string | undefined) => {
         if (name === undefined) keycloak.users.delete(keycloakId)
         else keycloak.addUser(name, { id: keycloakId })
-        return pull(kit.admin, source.source_id)
+        return runPull(kit.admin, source.source_id)
       },
     }
     keycloak.addUser('pulled-anchor')
@@ -188,7 +195,7 @@ test('creation, renaming, removal and return of users', async (t) => {
       await sync(first)
       const before = await named(first)
       assert.ok(before, kind)
-      const had = await give(kit, provider, before.user_id)
+      const had = await giveEveryAccess(kit, provider, before.user_id)
       await sync(undefined)
       assert.equal((await kit.admin.getUser({ params: { user_id: before.user_id } })).status, 'suspended')
       // An unreadable name can't be matched to the same person.
@@ -199,16 +206,16 @@ test('creation, renaming, removal and return of users', async (t) => {
       assert.ok(after && after.user_id !== before.user_id, kind)
       assert.deepEqual([after.roles, after.group_ids], [[], []])
       await assert.rejects(kit.admin.getUser({ params: { user_id: before.user_id } }), { status: 404 })
-      assert.deepEqual(await worksOf(kit, had), nothingWorks)
+      assert.deepEqual(await workingAccess(kit, had), noWorkingAccess)
     }
   })
 
   await t.test('a deleted user leaves nothing to a later user of the same name or provider account', async () => {
     const { browser } = await signIn('anna')
-    assert.equal(await whoIs(kit, browser.cookies.get('holdfast_session')), 'anna')
+    assert.equal(await signedInAs(kit, browser.cookies.get('holdfast_session')), 'anna')
     const [anna] = (await kit.admin.listUsers({ query: { source: 'sso' } })).items
     assert.ok(anna)
-    const had = await give(kit, provider, anna.user_id)
+    const had = await giveEveryAccess(kit, provider, anna.user_id)
     await kit.admin.changeUser({ body: { operation: 'delete', user_id: anna.user_id } })
     // The link stays but is refused: a user deleted by an administrator does not return by signing in.
     assert.equal((await signIn('anna')).answer.status, 401)
@@ -216,7 +223,7 @@ test('creation, renaming, removal and return of users', async (t) => {
     const { user: next } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'anna' } } })
     assert.ok(next.user_id !== anna.user_id)
     assert.deepEqual([next.roles, next.group_ids], [[], []])
-    assert.deepEqual(await worksOf(kit, had), nothingWorks)
+    assert.deepEqual(await workingAccess(kit, had), noWorkingAccess)
   })
 
   await t.test('recovery of a prepared emergency account ends everything that it has, and reports it', async () => {
@@ -225,7 +232,7 @@ test('creation, renaming, removal and return of users', async (t) => {
     const begun = await attacker.post('/v1/admin/users/totp/enroll', { current_password: passwordOf('break-glass') })
     const code = createAuthenticator(begun.json.secret).code()
     assert.equal((await attacker.post('/v1/admin/users/totp/verify', { code })).status, 200)
-    const had = await give(kit, provider, user_id, { roles: false })
+    const had = await giveEveryAccess(kit, provider, user_id, { roles: false })
     await kit.admin.linkUserIdentity({
       params: { user_id },
       body: { provider_id: provider.provider_id, subject: 'login-a' },
@@ -240,7 +247,7 @@ test('creation, renaming, removal and return of users', async (t) => {
         (text) => warned.push(text),
       )
     await recover()
-    const after = await leftOf(kit, had)
+    const after = await remainingAccess(kit, had)
     assert.deepEqual([after.mfa, after.links, after.token, after.key], [false, 0, 'revoked', 401])
     assert.equal((await attacker.get('/v1/admin/me')).status, 401)
     assert.equal((await trySignIn(kit, 'break-glass')).status, 401)
@@ -260,9 +267,9 @@ test('creation, renaming, removal and return of users', async (t) => {
     })
     assert.ok((await inbox(kit)).some((n) => n.detail.includes(all)))
     // The existing account is then the operator's own: the next start with the same password does not change it.
-    const own = await give(kit, provider, user_id, { roles: false })
+    const own = await giveEveryAccess(kit, provider, user_id, { roles: false })
     await recover()
-    assert.deepEqual([(await leftOf(kit, own)).links, warned.length], [1, 1])
+    assert.deepEqual([(await remainingAccess(kit, own)).links, warned.length], [1, 1])
   })
 
   await t.test('recovery works although a directory account has the name', async () => {

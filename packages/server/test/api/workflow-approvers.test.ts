@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startKit } from '../kit.ts'
-import { makeUser, passwordOf, signInAs } from '../people.ts'
+import { makeUser, passwordOf, signInAs } from '../support/actors/people.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('an administrator created by the requester with the tenant cannot approve', async (t) => {
   const kit = await startKit(t)

@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { audited, enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
-import { holdTable } from '../hold-table.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { until } from '../promptly.ts'
-import { drive, ended, leave, lockDevice, newRecipient, withSlowGateway } from '../workflows.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, newWireguardKey } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { holdTable } from '../support/database/table-lock.ts'
+import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
+import {
+  abandonRuns,
+  driveWorkflows,
+  lockDevice,
+  makeSlowGateway,
+  newRecipient,
+  untilRunEnds,
+} from '../support/domain/workflow-runs.ts'
 
 test('a run left by a replica is continued by one of two others, and no step is repeated', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -14,23 +25,23 @@ test('a run left by a replica is continued by one of two others, and no step is 
   await publish(kit, [rule('second', { any: true })])
   const { run } = await kit.admin.runWorkflow({ body: { workflow: 'rollback_policy' } })
   assert.equal(run.status, 'succeeded')
-  await leave(kit)
-  await drive(kit, 10)
-  const done = await ended(kit, run.workflow_run_id)
+  await abandonRuns(kit)
+  await driveWorkflows(kit, 10)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.status, 'succeeded', JSON.stringify(done.steps))
   assert.deepEqual([done.steps[0]?.attempts, done.steps[0]?.result], [2, { made_before: true }])
-  assert.equal((await audited(kit, 'policy.published')).length, 3, 'two by hand, one by the run')
-  assert.equal((await audited(kit, 'workflow.finished')).length, 2, 'each end of it is on record')
+  assert.equal((await eventsOf(kit, 'policy.published')).length, 3, 'two by hand, one by the run')
+  assert.equal((await eventsOf(kit, 'workflow.finished')).length, 2, 'each end of it is on record')
 })
 
 test('a stopping replica releases a run between two steps, and another continues it', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const { pool } = await withGateway(kit, 'g1', 'pool')
+  const { pool } = await makeGateway(kit, 'g1', 'pool')
   for (const name of ['g2', 'g3'])
     await kit.admin.createGateway({ params: { pool_id: pool.pool_id }, body: { name, public_key: newWireguardKey() } })
   const params = { pool_id: pool.pool_id, recipient: newRecipient().recipient }
   const { run } = await kit.admin.runWorkflow({ body: { workflow: 'rotate_gateway_secrets', params } })
-  await leave(kit)
+  await abandonRuns(kit)
   const held = await holdTable(kit, 'gateway_secrets')
   const { app, stop } = kit.replicas[1]!
   await runJob(app, 'drive_workflows')
@@ -45,7 +56,7 @@ test('a stopping replica releases a run between two steps, and another continues
     ['succeeded', 'pending', 'pending'],
   )
   await runJob(kit.app, 'drive_workflows')
-  assert.equal((await ended(kit, run.workflow_run_id)).status, 'succeeded')
+  assert.equal((await untilRunEnds(kit, run.workflow_run_id)).status, 'succeeded')
 })
 
 test('a replica whose clock is ten minutes ahead takes over no run', async (t) => {
@@ -84,9 +95,9 @@ test('undoing a resumed suspension restores only the devices that it suspended',
   assert.equal(planned.steps[0]?.affects_count, 2)
   await suspend(off.id)
   const { run } = await kit.admin.runWorkflow({ body: { workflow: 'expire_stale_devices' } })
-  await leave(kit)
-  await drive(kit, 1)
-  const done = await ended(kit, run.workflow_run_id)
+  await abandonRuns(kit)
+  await driveWorkflows(kit, 1)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.steps[0]?.result.made_before, true)
   const params = { workflow_run_id: run.workflow_run_id! }
   const undone = await kit.admin.changeWorkflowRun({ params, body: { operation: 'undo' } })
@@ -102,11 +113,11 @@ test('a repeated step finds its earlier effect, and how to undo it', async (t) =
     body: { playbook: 'lost_device', params: { device_id: device.id, revoke: false } },
   })
   const lock_id = run.steps[0]?.result.lock_id
-  await leave(kit)
-  await drive(kit, 10)
-  const done = await ended(kit, run.workflow_run_id)
+  await abandonRuns(kit)
+  await driveWorkflows(kit, 10)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.deepEqual(done.steps[0]?.result, { changed: true, lock_id, made_before: true })
-  assert.equal((await audited(kit, 'lock.set')).length, 1)
+  assert.equal((await eventsOf(kit, 'lock.set')).length, 1)
   const undone = await kit.admin.changePlaybookRun({
     params: { workflow_run_id: run.workflow_run_id! },
     body: { operation: 'undo' },
@@ -124,9 +135,9 @@ test('no run continues in a suspended tenant', async (t) => {
   const tenant_id = encodeId('tenant', tenant)
   await kit.admin.changeTenant({ body: { operation: 'suspend', tenant_id } })
   await kit.heard()
-  await leave(kit, tenant)
+  await abandonRuns(kit, tenant)
   await kit.db.inTenant(tenant, (tx) => tx.deleteFrom('idempotency_keys').where('tenant_id', '=', tenant).execute())
-  await drive(kit, 1)
+  await driveWorkflows(kit, 1)
   const steps = () =>
     kit.db.inTenant(tenant, (tx) =>
       tx.selectFrom('workflow_steps').select('error').where('tenant_id', '=', tenant).where('step', '=', 1).execute(),
@@ -146,7 +157,7 @@ test('of twenty concurrent undos of one run on two replicas, one takes effect', 
   const undone = await times(20, (i) => by(i).changePlaybookRun({ params, body: { operation: 'undo' } }))
   assert.equal(undone.filter((u) => u.changed).length, 1)
   assert.equal(new Set(undone.map((u) => u.run.workflow_run_id)).size, 1, 'all are shown the one that undoes')
-  assert.equal((await audited(kit, 'lock.released')).length, 1)
+  assert.equal((await eventsOf(kit, 'lock.released')).length, 1)
   await assert.rejects(
     kit.admin.changePlaybookRun({ params, body: { operation: 'resume' } }),
     refused(422, /is succeeded can not be resumed/),
@@ -169,7 +180,7 @@ test('of twenty concurrent equal runs one changes the device', async (t) => {
 
 test('runs that wait for a gateway do not block other runs', async (t) => {
   const kit = await startKit(t)
-  const gateway = await withSlowGateway(kit)
+  const gateway = await makeSlowGateway(kit)
   const devices = await times(6, (i) => enroll(kit, `device ${i}`))
   const running = Promise.all(devices.map(({ id }) => lockDevice(kit, id)))
   await until(async () => (await kit.admin.listLocks()).items.length === devices.length, 'all are locked')

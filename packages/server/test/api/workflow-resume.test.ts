@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { audited, enroll, publish, rule } from '../gateways.ts'
-import { holdTable } from '../hold-table.ts'
-import { startKit } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { until } from '../promptly.ts'
-import { drive, ended, leave } from '../workflows.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { holdTable } from '../support/database/table-lock.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
+import { abandonRuns, driveWorkflows, untilRunEnds } from '../support/domain/workflow-runs.ts'
 
 test('a recorded step is not repeated, even if its effect was undone since', async (t) => {
   const kit = await startKit(t)
@@ -15,9 +17,9 @@ test('a recorded step is not repeated, even if its effect was undone since', asy
   })
   const lock_id = String(run.steps[0]?.result.lock_id)
   await kit.admin.releaseLock({ params: { lock_id }, body: { reason: 'it was on the desk' } })
-  await leave(kit)
-  await drive(kit, 1)
-  const done = await ended(kit, run.workflow_run_id)
+  await abandonRuns(kit)
+  await driveWorkflows(kit, 1)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.deepEqual(done.steps[0]?.result, { changed: true, lock_id, made_before: true })
   assert.deepEqual((await kit.admin.listLocks()).items, [], 'the release is respected')
 })
@@ -34,12 +36,12 @@ test('a promotion ends only the canary for which it was planned', async (t) => {
   assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
   // As if the step came after another canary.
   await canary('third')
-  await leave(kit)
+  await abandonRuns(kit)
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
   )
-  await drive(kit, 1)
-  const done = await ended(kit, run.workflow_run_id)
+  await driveWorkflows(kit, 1)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.status, 'failed')
   assert.match(done.steps[0]?.error ?? '', /canary version 4 is under way/)
 })
@@ -52,17 +54,17 @@ test('a run continues as its requester, with the permissions of the requester at
     .clientFor(secret)
     .runPlaybook({ body: { playbook: 'lost_device', params: { device_id: device.id, revoke: false } } })
   assert.equal(run.requested_by.id, api_key.key_id)
-  const locked = (await audited(kit, 'lock.set'))[0]
+  const locked = (await eventsOf(kit, 'lock.set'))[0]
   assert.deepEqual([locked?.actor.id, locked?.request_id], [api_key.key_id, run.workflow_run_id])
   const [lock] = (await kit.admin.listLocks()).items
   await kit.admin.releaseLock({ params: { lock_id: lock!.lock_id }, body: {} })
   await kit.admin.revokeApiKey({ params: { key_id: api_key.key_id }, body: {} })
-  await leave(kit)
+  await abandonRuns(kit)
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
   )
-  await drive(kit, 1)
-  const done = await ended(kit, run.workflow_run_id)
+  await driveWorkflows(kit, 1)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.status, 'failed')
   assert.match(done.steps[0]?.error ?? '', /may do nothing any more/)
   assert.deepEqual((await kit.admin.listLocks()).items, [])
@@ -106,12 +108,12 @@ test('a failed step is retried on request, and no other step', async (t) => {
   const lock_id = String(begun.run.steps[0]?.result.lock_id)
   await kit.admin.releaseLock({ params: { lock_id }, body: {} })
   await kit.admin.grantRole({ body: { user_id: chief, role: 'tenant_admin' } })
-  await leave(kit)
+  await abandonRuns(kit)
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
   )
-  await drive(kit, 1)
-  const run = await ended(kit, begun.run.workflow_run_id)
+  await driveWorkflows(kit, 1)
+  const run = await untilRunEnds(kit, begun.run.workflow_run_id)
   assert.deepEqual(
     run.steps.map((s) => s.status),
     ['failed', 'failed', 'succeeded'],

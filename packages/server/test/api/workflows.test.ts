@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { audited, enroll, publish, refused, rule } from '../gateways.ts'
-import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
-import { inbox } from '../notices.ts'
-import { createAuthenticator, makeUser, passwordOf, signInAs } from '../people.ts'
-import { followingGateways } from '../workflows.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { createAuthenticator, makeUser, passwordOf, signInAs } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { inbox } from '../support/domain/notifications.ts'
+import { publish, rule } from '../support/domain/policy.ts'
+import { followingGateways } from '../support/domain/workflow-runs.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
 
@@ -287,6 +290,6 @@ async function expireWithoutApproval(kit: Kit): Promise<void> {
   await runJob(kit.app, 'drive_workflows')
   assert.equal(await status(), 'cancelled')
   assert.deepEqual(await inbox(kit), [])
-  const [event] = await audited(kit, 'workflow.changed')
+  const [event] = await eventsOf(kit, 'workflow.changed')
   assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'nobody has approved it within a day' }])
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startGrants } from '../device-grants.ts'
-import { createNetwork, type Network } from './proxy.ts'
+import { startDeviceCodeEnrollment } from '../support/actors/device-code-enrollment.ts'
+import { createNetwork, type Network } from '../support/database/network-faults.ts'
 
 /** Two replicas, the first behind a network that can be disturbed, and a provider whose answers the test controls. */
 async function startDisturbed(t: TestContext) {
@@ -13,7 +13,7 @@ async function startDisturbed(t: TestContext) {
     network = await createNetwork(t, url)
     return network.url
   }
-  const g = await startGrants(t, { route })
+  const g = await startDeviceCodeEnrollment(t, { route })
   /** Waits for a request to the provider, and returns a function that answers it. */
   const question = () => {
     const asked = Promise.withResolvers<(status: number, body: object) => void>()

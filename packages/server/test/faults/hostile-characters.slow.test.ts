@@ -3,15 +3,18 @@ import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
 import pg from 'pg'
 import { everything } from '../../src/replication/changes.ts'
-import { startKit, times } from '../kit.ts'
-import { bearer, call, createWorld, enrollRaw, fill, operation, send } from '../world.ts'
+import { createAllCallers } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { bearer, call, operation, sendToKit } from '../support/clients/api-calls.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { fillPath } from '../support/domain/example-requests.ts'
 
 /** Texts that jsonb or text columns refuse, or that become so when cut at the wrong place. */
 const poisons = ['\0', '\ud83d', '\udc00x', `${'a'.repeat(63)}😀`, `${'b'.repeat(511)}😀`, 'x\0y']
 
 test('hostile characters in every string of an event affect no other request', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
   // The neighbour is not to be slowed down by its rate.
   await kit.db.inTenant(world.foreign, async (tx) => {
     await tx
@@ -39,14 +42,14 @@ test('hostile characters in every string of an event affect no other request', a
   for (const [name, endpoint] of operations) {
     if (endpoint.access.by === 'anyone' || !endpoint.audit) continue
     const caller = world.callers[endpoint.access.by.includes('api_key') ? 'api_key' : endpoint.access.by[0]!]
-    const path = fill(endpoint.path, world.own.ids)
+    const path = fillPath(endpoint.path, world.own.ids)
     await Promise.all([
       ...poisons.flatMap((poison) => {
         const urls = [`${path}?${encodeURIComponent(poison.toWellFormed())}=1`, `${path}?a=%00`, `${path}?%ED%A0%80=1`]
         const bodies = [{ [poison]: poison }, { name: poison, reason: poison, operation: poison, username: poison }]
         return [
           ...urls.map((url) =>
-            send(kit, endpoint.method, url, caller(endpoint.method, kit.publicUrl + path)).then((a) =>
+            sendToKit(kit, endpoint.method, url, caller(endpoint.method, kit.publicUrl + path)).then((a) =>
               count(`${name} ${url}`, a.status),
             ),
           ),

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { deriveKeys } from '../../src/config/secrets.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { createTestDatabase } from '../../src/embedded/test-database.ts'
 import { MasterKeyError, openPeppers } from '../../src/modules/secrets/index.ts'
-import { schema, startKit, times } from '../kit.ts'
-import { idOf, readsB } from '../master-keys.ts'
+import { createTestDatabase } from '../support/database/test-database.ts'
+import { schemaTemplate, startKit, times } from '../support/deployment/deployment.ts'
+import { keyIds, readsB } from '../support/deployment/master-key-rotation.ts'
 
 const read = async <T extends object>(url: string, question: string): Promise<T[]> => {
   const client = new pg.Client({ connectionString: url })
@@ -20,7 +20,7 @@ const read = async <T extends object>(url: string, question: string): Promise<T[
 }
 
 test('of twenty concurrent starts with different lines, each key gets one version', async (t) => {
-  const database = await createTestDatabase(schema)
+  const database = await createTestDatabase(schemaTemplate)
   t.after(database.drop)
   const [shared, ...own] = Array.from({ length: 6 }, () => randomBytes(32))
   const opened = await times(20, (i) => openPeppers(database.url, deriveKeys([shared!, own[i % own.length]!])))
@@ -42,7 +42,7 @@ test('of twenty concurrent starts with different lines, each key gets one versio
 })
 
 test('of twenty concurrent first starts with two different keys, those with one key succeed', async (t) => {
-  const database = await createTestDatabase(schema)
+  const database = await createTestDatabase(schemaTemplate)
   t.after(database.drop)
   const keys = [deriveKeys([randomBytes(32)]), deriveKeys([randomBytes(32)])]
   const outcomes = await times(20, (i) =>
@@ -76,15 +76,15 @@ test('data from before key rotation belongs to the key that sealed it, regardles
   )
   await migrate(kit.databaseUrl)
   const stranger = deriveKeys([randomBytes(32)])
-  await assert.rejects(openPeppers(kit.databaseUrl, stranger), new RegExp(`master key ${idOf.a} is in use`))
+  await assert.rejects(openPeppers(kit.databaseUrl, stranger), new RegExp(`master key ${keyIds.a} is in use`))
   const replica = await kit.startReplica(readsB)
   assert.equal((await kit.clientFor(kit.adminKey, replica).me()).tenant_id.slice(0, 4), 'tnt_')
   const { items } = await kit.clientFor(kit.adminKey, replica).listMasterKeys()
   assert.deepEqual(
     items.map(({ key_id, version, needed }) => [key_id, version, needed]),
     [
-      [idOf.a, 1, true],
-      [idOf.b, 2, false],
+      [keyIds.a, 1, true],
+      [keyIds.b, 2, false],
     ],
   )
 })

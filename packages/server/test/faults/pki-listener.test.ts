@@ -6,10 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { request } from 'undici'
 import { AppError } from '../../src/kernel/app-error.ts'
-import { dispatcherTo, type Kit, times } from '../kit.ts'
-import { inventedSerial, ocspRequest, readOcsp } from '../ocsp.ts'
-import { askOcsp, fetchPki, type Issued, startPki, statusOf } from '../pki.ts'
-import { send } from '../raw-http.ts'
+import { inventedSerial, ocspRequest, readOcsp } from '../support/clients/ocsp-client.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { dispatcherTo, type Kit, times } from '../support/deployment/deployment.ts'
+import { askOcsp, fetchPki, type Issued, ocspStatusOf, startPki } from '../support/deployment/pki-listener.ts'
 
 /** Opens a connection on which the test writes arbitrary bytes. Returns everything received until its end. */
 function speak({ pkiUrl }: Pick<Kit, 'pkiUrl'>, say: (write: (text: string | Buffer) => void) => Promise<void> | void) {
@@ -102,7 +102,7 @@ async function sendMalformed(t: TestContext, kit: Kit, issued: Issued) {
     const most = await answered(40)
     assert.ok(most < 8, `${most} of 40`)
   })
-  assert.equal(await statusOf(kit, issued), 'good')
+  assert.equal(await ocspStatusOf(kit, issued), 'good')
 }
 
 async function sendSlowly(kit: Kit, { paths }: Issued) {
@@ -148,7 +148,7 @@ async function sendOften(t: TestContext, kit: Kit, issued: Issued) {
   assert.equal(refused.length, 20)
   assert.ok(Number(refused[0]!.headers['retry-after']) >= 1)
   assert.equal((await from('127.0.0.9')()).status, 404)
-  assert.equal(await statusOf(kit, issued), 'good')
+  assert.equal(await ocspStatusOf(kit, issued), 'good')
 }
 
 async function askInventedSerials(kit: Kit, issued: Issued) {
@@ -161,7 +161,7 @@ async function askInventedSerials(kit: Kit, issued: Issued) {
 }
 
 async function askWithoutDatabase(t: TestContext, kit: Kit, issued: Issued) {
-  assert.equal(await statusOf(kit, issued), 'good')
+  assert.equal(await ocspStatusOf(kit, issued), 'good')
   t.mock.method(kit.app.feed, 'isFresh', () => false)
   t.mock.method(kit.app.feed, 'catchUp', () =>
     Promise.reject(new AppError('internal_error', 'unexpected server error')),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startKit } from '../kit.ts'
-import { bearer, call, operation } from '../world.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('of publishing a policy and deleting its group or pool at the same time, one is refused', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

@@ -9,9 +9,10 @@ import pg from 'pg'
 import { parseConfig } from '../../src/config/config.ts'
 import { loadSecrets } from '../../src/config/secrets.ts'
 import { connectFeed } from '../../src/replication/feed-connection.ts'
-import { everyEvent } from '../events.ts'
-import { startKit, times } from '../kit.ts'
-import { bearer, call, enrollRaw, operation, type RawDevice } from '../world.ts'
+import { enrollRaw, type RawDevice } from '../support/actors/devices.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { allEventsSql } from '../support/domain/audit-events.ts'
 
 test('fixed faults stay fixed', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -50,7 +51,7 @@ test('fixed faults stay fixed', async (t) => {
       assert.equal(status, 404)
       const id = String(headers['x-request-id'])
       const used = await one<string>(
-        `select count(*) from ${everyEvent} as e where kind = 'api_key.used' and request_id = '${id}'`,
+        `select count(*) from ${allEventsSql} as e where kind = 'api_key.used' and request_id = '${id}'`,
       )
       assert.equal(used, '1')
     }

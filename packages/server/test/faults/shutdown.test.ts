@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startKit, times } from '../kit.ts'
-import { promptly } from '../promptly.ts'
-import { bearer, call, enrollRaw, operation } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { deliveryLimitMs } from '../support/deployment/wait-until.ts'
 import { watchBackends } from './backends.ts'
 
 test('a stopping replica is not ready at once, serves on, answers held requests, and closes', async (t) => {
@@ -55,6 +56,6 @@ test('a replica whose writes fail becomes not ready, and ready again when they s
   assert.equal((await call(kit, operation('listUsers'), bearer(kit.adminKey))).status, 200, 'reads go on')
   await backends.client.query('rollback')
   const found = await until(200)
-  assert.ok(lost < promptly && found < promptly, `${lost} ms, ${found} ms`)
+  assert.ok(lost < deliveryLimitMs && found < deliveryLimitMs, `${lost} ms, ${found} ms`)
   console.log(`# writes fail: not ready after ${lost} ms, ready again ${found} ms after they succeed`)
 })

@@ -6,13 +6,15 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { connectDatabase, foreground, UnknownOutcome } from '../../src/db/database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { everyEvent } from '../events.ts'
-import { enroll, newSession, refused, report, withGateway } from '../gateways.ts'
-import { type Kit, type Replica, startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { bearer, type Caller, call, enrollRaw, operation, type Raw } from '../world.ts'
+import { enroll, enrollRaw } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { type ApiAnswer, bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
+import { createNetwork, type Network } from '../support/database/network-faults.ts'
+import { type Kit, type Replica, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { allEventsSql } from '../support/domain/audit-events.ts'
 import { watchBackends } from './backends.ts'
-import { createNetwork, type Network } from './proxy.ts'
 
 /** Longest time a request may wait, in ms; the slack is for a busy machine. */
 const bar = 3000
@@ -38,7 +40,7 @@ async function startDisturbed(t: Parameters<typeof startKit>[0], config: { datab
   return { kit, network: network!, admin: bearer(kit.adminKey), second: kit.replicas[1] as Replica }
 }
 
-const timed = async (ask: () => Promise<Raw>) => {
+const timed = async (ask: () => Promise<ApiAnswer>) => {
   const start = performance.now()
   const answer = await ask()
   return { ...answer, took: performance.now() - start }
@@ -54,7 +56,7 @@ const isSuspended = async (kit: Kit, user: string) => {
       .where('subject', '=', id)
       .where('kind', '=', 'user')
       .execute()
-    const { rows: events } = await sql<{ outcome: string }>`select outcome from ${sql.raw(everyEvent)} as e
+    const { rows: events } = await sql<{ outcome: string }>`select outcome from ${sql.raw(allEventsSql)} as e
       where kind = 'user.changed' and target_id = ${user}`.execute(tx)
     return {
       suspended: row.status === 'suspended',
@@ -96,10 +98,10 @@ test('a change that stalls between its statements is rolled back, and can be rep
 
 test('a stalled gateway report is answered like any other request, and counts once', async (t) => {
   const { kit, network } = await startDisturbed(t)
-  const { client } = await withGateway(kit)
+  const { client } = await makeGateway(kit)
   const device = await enroll(kit, 'laptop')
-  const session_id = newSession()
-  const body = report([{ session_id, device_id: device.id, state: 'active', rx_bytes: 10, tx_bytes: 1 }])
+  const session_id = newVpnSessionId()
+  const body = meteringReport([{ session_id, device_id: device.id, state: 'active', rx_bytes: 10, tx_bytes: 1 }])
   network.holdAt('insert into "metering_reports"')
   const start = performance.now()
   await assert.rejects(client.metering({ body }), refused(500))

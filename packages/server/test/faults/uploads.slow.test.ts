@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { signIn } from '@holdfast/sdk'
 import pg from 'pg'
-import { dispatcherTo } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { linux, pieces, randomContent, upload } from '../updates.ts'
-import { password, startDeployment } from './processes.ts'
+import { dispatcherTo } from '../support/deployment/deployment.ts'
+import { processPassword, startProcesses } from '../support/deployment/server-processes.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { linux, pieces, randomContent, upload } from '../support/domain/releases.ts'
 
 const publicUrl = 'http://holdfast.test'
 const hours = 3_600_000
@@ -15,11 +15,11 @@ const hours = 3_600_000
 async function administrator(t: TestContext, port: number) {
   const dispatcher = dispatcherTo(`http://127.0.0.1:${port}`)
   t.after(() => dispatcher.destroy())
-  return (await signIn({ baseUrl: publicUrl, username: 'admin', password, dispatcher })).client
+  return (await signIn({ baseUrl: publicUrl, username: 'admin', password: processPassword, dispatcher })).client
 }
 
 test('a process killed during one upload and after another leaves no file permanently', async (t) => {
-  const { database, folder, start } = await startDeployment(t)
+  const { database, folder, start } = await startProcesses(t)
   const environment = { HOLDFAST_PUBLIC_URL: publicUrl }
   const owner = new pg.Client({ connectionString: database.url })
   owner.on('error', () => {})

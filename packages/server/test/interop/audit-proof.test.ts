@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runJob, startKit } from '../kit.ts'
-import { fillRecord } from '../record.ts'
+import { fillAuditLog } from '../support/database/audit-log.ts'
+import { runJob, startKit } from '../support/deployment/deployment.ts'
 import { askPython, without } from './tools.ts'
 
 type Answer = {
@@ -19,7 +19,7 @@ test('a program written from docs/audit.md alone computes the same chain, roots,
   const kit = await startKit(t)
   for (const more of [3, 300]) {
     await kit.admin.generateToken({ body: { name: `Größe "${more}" 🔒` } })
-    await fillRecord(kit, more)
+    await fillAuditLog(kit, more)
     await kit.admin.listAuditEvents()
     await runJob(kit.app, 'checkpoint_audit')
   }

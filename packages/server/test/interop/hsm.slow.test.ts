@@ -3,13 +3,16 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { SignerPurpose } from '@holdfast/contract/vocabulary'
 import { verifyChain } from '@holdfast/crypto'
-import { withClient } from '../../src/embedded/test-database.ts'
-import { newCsr } from '../certificates.ts'
-import { enroll, publish, refused, rule, withGateway } from '../gateways.ts'
-import { holdTable } from '../hold-table.ts'
-import { type Kit, runJob, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { createSoftHsm } from '../token.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { holdTable } from '../support/database/table-lock.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
+import { areKeysUnreachable, createSoftHsm } from '../support/deployment/pkcs11-token.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 import { runTool, without } from './tools.ts'
 
 const skip = without('softhsm2-util') || without('pkcs11-tool')
@@ -52,12 +55,6 @@ const keysOf = (kit: Kit) =>
 const unneeded = (kit: Kit) => kit.db.acrossTenants((tx) => tx.selectFrom('unneeded_token_keys').selectAll().execute())
 const active = async (kit: Kit, purpose: SignerPurpose) =>
   (await kit.admin.listSigners({ query: { purpose, state: 'active' } })).items[0] ?? assert.fail(purpose)
-const isAway = (e: unknown) => {
-  const { status, retryAfterSeconds } = e as { status?: number; retryAfterSeconds?: number }
-  assert.equal(status, 500)
-  assert.ok(retryAfterSeconds)
-  return true
-}
 
 /** The processes that have a PKCS#11 library loaded, for all kits of this process. */
 const beside = (): number[] => {
@@ -74,7 +71,7 @@ test('every signature is made in the token', { skip }, async (t) => {
   kit.after(hsm.end)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const { secret } = await withGateway(kit)
+  const { secret } = await makeGateway(kit)
   const gateway = kit.clientFor(secret)
   const issued = await device.client.issueSpc({ body: { csr: await newCsr() } })
   const { anchors, jwks } = await kit.admin.trustAnchors()
@@ -109,12 +106,12 @@ test('every signature is made in the token', { skip }, async (t) => {
     for (const { kid } of issuing) await destroyIn(hsm, kid)
     // The library is loaded again, so that it has a single session when this request fails.
     for (const pid of beside()) process.kill(pid, 'SIGKILL')
-    await assert.rejects(device.client.issueSpc({ body: { csr: await newCsr() } }), isAway)
+    await assert.rejects(device.client.issueSpc({ body: { csr: await newCsr() } }), areKeysUnreachable)
     await enroll(kit, 'tablet')
     for (const { kid } of others) await destroyIn(hsm, kid)
-    await assert.rejects(enroll(kit, 'phone'), isAway)
-    await assert.rejects(device.client.issueSpc({ body: { csr: await newCsr() } }), isAway)
-    await assert.rejects(kit.admin.rotateTrustAnchors({ body: { mode: 'planned' } }), isAway)
+    await assert.rejects(enroll(kit, 'phone'), areKeysUnreachable)
+    await assert.rejects(device.client.issueSpc({ body: { csr: await newCsr() } }), areKeysUnreachable)
+    await assert.rejects(kit.admin.rotateTrustAnchors({ body: { mode: 'planned' } }), areKeysUnreachable)
     assert.deepEqual(await device.client.policyDigest(), bundle)
     assert.equal((await kit.admin.trustAnchors()).anchors.length, 1)
     assert.ok(kit.logs.some((line) => /the token has no key/.test(line)))
@@ -198,8 +195,8 @@ test('a token that was unavailable is used again without a restart', { skip }, a
   await t.test('without the token, requests that need it are refused for now, and others are served', async () => {
     hsm.takeAway()
     for (const pid of beside()) process.kill(pid, 'SIGKILL')
-    await assert.rejects(enroll(kit, 'tablet'), isAway)
-    await assert.rejects(enroll(kit, 'tablet'), isAway)
+    await assert.rejects(enroll(kit, 'tablet'), areKeysUnreachable)
+    await assert.rejects(enroll(kit, 'tablet'), areKeysUnreachable)
     assert.deepEqual(await atEach(), held)
     const answer = await fetch(`${kit.url}/readyz`)
     assert.equal(answer.status, 200)
@@ -209,7 +206,7 @@ test('a token that was unavailable is used again without a restart', { skip }, a
       const { secret } = await kit.admin.generateToken({ body: {} })
       return enroll(kit, secret.slice(0, 20)).then(
         () => true,
-        (e) => !isAway(e),
+        (e) => !areKeysUnreachable(e),
       )
     })
   })
@@ -219,14 +216,14 @@ test('a token that was unavailable is used again without a restart', { skip }, a
     process.kill(pid, 'SIGSTOP')
     const waiting = enroll(kit, 'slow')
     for (let i = 0; i < 20; i++) assert.deepEqual(await atEach(), held)
-    await assert.rejects(waiting, isAway)
+    await assert.rejects(waiting, areKeysUnreachable)
     await enroll(kit, 'slow again')
   })
   await t.test('a wrong PIN is tried once', async () => {
     const pin = readFileSync(hsm.config.pinFile, 'utf8')
     writeFileSync(hsm.config.pinFile, 'wrong\n')
     for (const process of beside()) globalThis.process.kill(process, 'SIGKILL')
-    for (let i = 0; i < 3; i++) await assert.rejects(enroll(kit, 'tv'), isAway)
+    for (let i = 0; i < 3; i++) await assert.rejects(enroll(kit, 'tv'), areKeysUnreachable)
     assert.equal(kit.logs.filter((line) => /the token can not be used.*CKR_PIN_INCORRECT/.test(line)).length, 1)
     writeFileSync(hsm.config.pinFile, pin)
     await enroll(kit, 'tv')

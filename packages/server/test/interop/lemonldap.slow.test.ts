@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { changeIdentityProvider } from '@holdfast/sdk'
-import { openBrowser } from '../browser.ts'
-import { whoIs } from '../federation.ts'
-import { startKit } from '../kit.ts'
-import { opened } from '../notices.ts'
-import { send } from '../raw-http.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { signedInAs } from '../support/providers/oidc-sign-in.ts'
 import { prepareLemonldap } from './lemonldap.ts'
 import { openProviderBrowser } from './person.ts'
 import { startSamlMachines } from './saml-machines.ts'
@@ -19,7 +18,7 @@ test('users of LemonLDAP::NG sign in by SAML, and enroll devices of their own', 
   timeout: 300_000,
 }, async (t) => {
   const lemonldap = await prepareLemonldap(t)
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'lords' } } })
   const made = await kit.admin.createIdentityProvider({
     body: {
@@ -51,7 +50,7 @@ test('users of LemonLDAP::NG sign in by SAML, and enroll devices of their own', 
     const { browser, at, text, bring } = await away(...who)
     assert.equal(at.href, acsUrl, text)
     const { status } = await bring()
-    return { status, who: await whoIs(kit, browser.cookies.get('holdfast_session')), bring }
+    return { status, who: await signedInAs(kit, browser.cookies.get('holdfast_session')), bring }
   }
   const reason = async () => {
     const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit: 1 } })).items

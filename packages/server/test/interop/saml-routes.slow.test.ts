@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
-import { openBrowser } from '../browser.ts'
-import { whoIs } from '../federation.ts'
-import { startKit } from '../kit.ts'
-import { send } from '../raw-http.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { signedInAs } from '../support/providers/oidc-sign-in.ts'
+import { rsaKey } from '../support/providers/saml-responses.ts'
 import { startSamlMachines } from './saml-machines.ts'
 import { askPython, without } from './tools.ts'
 
@@ -81,7 +81,7 @@ test('users of pysaml2 sign in through the routes with every way of signing, and
 
   assert.equal(await signIn(zoe, 'assertion'), 200)
   assert.equal(await signIn(zoe, 'both'), 401, 'of several responses to a request one counts')
-  assert.equal(await whoIs(kit, zoe.browser.cookies.get('holdfast_session')), 'zoe')
+  assert.equal(await signedInAs(kit, zoe.browser.cookies.get('holdfast_session')), 'zoe')
   const [made] = (await kit.admin.listUsers({ query: { source: 'sso' } })).items
   assert.deepEqual([made?.display_name, made?.email, made?.group_ids], ['Zoë <&>', 'zoe@example.com', [group.group_id]])
   assert.equal(await signIn(again, 'response'), 200)

@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import { openapi } from '@holdfast/contract/openapi'
 import { scimBase } from '@holdfast/contract/scim-shapes'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { startKit } from '../kit.ts'
-import { provision } from '../scim.ts'
+import { createScimDirectory } from '../support/clients/scim-client.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const seconds = Number(process.env.SCHEMATHESIS_SECONDS ?? 8)
 const isThere = spawnSync('st', ['--version']).status === 0
@@ -33,7 +33,7 @@ test('Schemathesis finds no 5xx, no undocumented status and no answer against it
   const { credential } = await kit.clientFor(token).enroll({ body: { device: { name: 'd', platform: 'linux' } } })
   const { pool_id } = await kit.admin.createGatewayPool({ body: { name: 'p', region: { code: 'eu' } } })
   const { secret } = await kit.admin.createGateway({ params: { pool_id }, body: { name: 'g' } })
-  const { key: provisioner } = await provision(kit)
+  const { key: provisioner } = await createScimDirectory(kit)
   const directory = mkdtempSync(join(tmpdir(), 'schemathesis-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const description = join(directory, 'openapi.json')

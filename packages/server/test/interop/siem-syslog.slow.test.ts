@@ -5,10 +5,16 @@ import { signIn } from '@holdfast/sdk'
 import { connectDatabase } from '../../src/db/database.ts'
 import type { TenantId } from '../../src/kernel/actor.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { password, startDeployment } from '../faults/processes.ts'
-import { dispatcherTo, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { arrive, eventIn, numbersIn, oneTo, opened, type Received } from '../siem.ts'
+import { dispatcherTo, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { processPassword, startProcesses } from '../support/deployment/server-processes.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import {
+  addNumberedEvents,
+  eventIn,
+  numbersIn,
+  oneTo,
+  type ReceivedEvent,
+} from '../support/providers/siem-receivers.ts'
 import { receivers, startReceiver } from './syslog-receivers.ts'
 import { without } from './tools.ts'
 
@@ -20,7 +26,7 @@ const ofTenant = events / 2
 const atOnce = 400
 
 /** The events without repetitions, in order of their first arrival. */
-const firstOf = (all: readonly Received[]) => {
+const firstOf = (all: readonly ReceivedEvent[]) => {
   const seen = new Set<number>()
   return all.filter(({ seq }) => !seen.has(seq) && seen.add(seq))
 }
@@ -29,7 +35,7 @@ test(`rsyslog and syslog-ng get all ${events} events in order over TLS, through 
   skip,
   timeout: 900_000,
 }, async (t) => {
-  const { database, start } = await startDeployment(t)
+  const { database, start } = await startProcesses(t)
   const baseUrl = 'http://holdfast.test'
   const environment = { HOLDFAST_ALLOWED_PRIVATE_CIDRS: '127.0.0.0/8', HOLDFAST_PUBLIC_URL: baseUrl }
   const first = await start(database.url, environment)
@@ -43,7 +49,7 @@ test(`rsyslog and syslog-ng get all ${events} events in order over TLS, through 
   const { client } = await signIn({
     baseUrl,
     username: 'admin',
-    password,
+    password: processPassword,
     dispatcher,
   })
   const { tenant } = await client.changeTenant({ body: { operation: 'create', tenant: { name: 'second' } } })
@@ -59,7 +65,8 @@ test(`rsyslog and syslog-ng get all ${events} events in order over TLS, through 
   let arrived = 0
   const producing = (async () => {
     for (; arrived < ofTenant; arrived += atOnce) {
-      for (const one of tenants) await arrive({ db, tenant: one }, Math.min(atOnce, ofTenant - arrived), arrived + 1)
+      for (const one of tenants)
+        await addNumberedEvents({ db, tenant: one }, Math.min(atOnce, ofTenant - arrived), arrived + 1)
       await delay(500)
     }
   })()
@@ -112,7 +119,7 @@ test(`rsyslog and syslog-ng get all ${events} events in order over TLS, through 
 
   function ofNth(i: number) {
     const id = [own, tenant.tenant_id][i]
-    return ({ tenant_id }: Received) => tenant_id === id
+    return ({ tenant_id }: ReceivedEvent) => tenant_id === id
   }
 })
 
@@ -146,7 +153,7 @@ const numbersOf = (lines: readonly string[]) =>
 test('an event with any text is one record of rsyslog and syslog-ng, in every format', {
   skip,
 }, async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   for (const name of receivers) {
     const sink = await startReceiver(kit, name)
     const formats = ['json', 'ocsf', 'cef'] as const
@@ -161,7 +168,7 @@ test('an event with any text is one record of rsyslog and syslog-ng, in every fo
       } as const
       const { connector } = await kit.admin.createSiemConnector({ body })
       const before = sink.messages().length
-      await arrive(kit, texts.length, 1, (n) => ` ${texts[n - 1]}`)
+      await addNumberedEvents(kit, texts.length, 1, (n) => ` ${texts[n - 1]}`)
       const messages = () => sink.messages().slice(before)
       // The receiver writes an event shortly after it has read it.
       await until(() => numbersOf(messages()).length >= texts.length, `${name} ${format}`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keycloakClient, startKeycloak } from '../providers/keycloak.ts'
+import { keycloakClient, startKeycloak } from '../support/providers/keycloak-directory.ts'
 import { askDirectory, readRecorded, staff, teams } from './keycloak.ts'
 
 test('the simulated Keycloak directory answers like the recorded Keycloak', async (t) => {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { enroll } from '../gateways.ts'
-import { startKit } from '../kit.ts'
-import { publishChecks, rulesAt, score } from '../posture.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { publishChecks, rulesAt, scoreCheck } from '../support/domain/posture.ts'
 
 test('a check that was removed and added again is judged by the last report on an idle replica', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const laptop = await enroll(kit, 'laptop')
   const say = (edr: number) => laptop.client.reportPosture({ body: { facts: { 'edr.score': edr } } })
-  await publishChecks(kit, { edr: score(60) })
+  await publishChecks(kit, { edr: scoreCheck(60) })
   await say(80)
   await kit.heard()
   assert.deepEqual(await rulesAt(laptop, kit.replicas), [
@@ -18,7 +18,7 @@ test('a check that was removed and added again is judged by the last report on a
   ])
   await publishChecks(kit, {})
   await say(10)
-  await publishChecks(kit, { edr: score(60) })
+  await publishChecks(kit, { edr: scoreCheck(60) })
   await kit.heard()
   assert.deepEqual(await rulesAt(laptop, kit.replicas), [['plain'], ['plain']])
 })
@@ -27,7 +27,7 @@ test('a device gets a new policy while the reports of all others are still being
   const kit = await startKit(t, { replicas: 2 })
   const laptop = await enroll(kit, 'laptop')
   const other = await enroll(kit, 'other')
-  await publishChecks(kit, { edr: score(50) })
+  await publishChecks(kit, { edr: scoreCheck(50) })
   for (const { client } of [laptop, other])
     for (const edr of [80, 55]) await client.reportPosture({ body: { facts: { 'edr.score': edr } } })
   await kit.heard()
@@ -45,7 +45,7 @@ test('a device gets a new policy while the reports of all others are still being
     const send = () => Reflect.apply(query, this, given)
     return isPage ? goOn.promise.then(send) : send()
   } as typeof query
-  await publishChecks(kit, { edr: score(60) })
+  await publishChecks(kit, { edr: scoreCheck(60) })
   await kit.heard()
   const second = kit.replicas[1]!
   assert.deepEqual(await rulesAt(laptop, [second]), [['plain']])

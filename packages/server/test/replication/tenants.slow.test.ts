@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import type { TenantId } from '../../src/kernel/actor.ts'
-import { startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { call, enrollRaw, operation } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const tenantCount = 200
 

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { entryPermissions } from '@holdfast/contract/endpoint'
-import { credentialKinds, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { credentialKinds, roleNames } from '@holdfast/contract/vocabulary'
 import { mintToken } from '@holdfast/crypto'
-import { adminPassword, type Kit, startKit } from '../kit.ts'
-import { bearer, type Caller, call, createWorld, fill, operation, type Raw, refusalIn, speaking } from '../world.ts'
+import { callerFor, createAllCallers } from '../support/actors/all-callers.ts'
+import { hasPermission } from '../support/actors/roles.ts'
+import { refusalIn } from '../support/clients/answers.ts'
+import { type ApiAnswer, bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
+import { adminPassword, type Kit, startKit } from '../support/deployment/deployment.ts'
+import { fillPath } from '../support/domain/example-requests.ts'
 
 type Event = Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'][number]
 /** All audit events, by the request that caused them. */
@@ -19,13 +23,12 @@ async function eventsByRequest({ admin }: Kit): Promise<Map<string, Event[]>> {
   return Map.groupBy(all, (event) => String(event.request_id))
 }
 
-const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 const reads = operations.filter(([, e]) => e.method === 'GET')
 const writes = operations.filter(([, e]) => e.method !== 'GET')
 
 test('audit events of all operations', async (t) => {
   const kit = await startKit(t)
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
 
   await t.test('no event and no log line contains a secret', async () => {
     await call(kit, operation('login'), null, { username: 'admin', password: 'wrong password of mine' })
@@ -69,16 +72,16 @@ test('audit events of all operations', async (t) => {
   })
 
   await t.test('every refused write leaves a refusal that names it, and no other event', async () => {
-    const answers: { name: string; audit: Endpoint['audit']; answer: Raw }[] = []
+    const answers: { name: string; audit: Endpoint['audit']; answer: ApiAnswer }[] = []
     for (const [name, e] of writes) {
       if (e.access.by === 'anyone') continue
-      const path = fill(e.path, world.own.ids)
+      const path = fillPath(e.path, world.own.ids)
       const wrongKind = (['device', 'gateway', 'api_key'] as const).find(
         (k) => e.access.by !== 'anyone' && !e.access.by.includes(k),
       )
       const refusals = [
         ...(wrongKind ? [await call(kit, { method: e.method, path }, world.callers[wrongKind], {})] : []),
-        await call(kit, { method: e.method, path }, speaking(e, world.own, world.callers[e.access.by[0]]), {
+        await call(kit, { method: e.method, path }, callerFor(e, world.own, world.callers[e.access.by[0]]), {
           no_such_field: 1,
         }),
       ]
@@ -100,7 +103,7 @@ test('audit events of all operations', async (t) => {
   })
 
   await t.test('every refused read leaves a refusal that names it', async () => {
-    const answers: { name: string; what: string; answer: Raw }[] = []
+    const answers: { name: string; what: string; answer: ApiAnswer }[] = []
     const refuse = async (
       name: Operation,
       what: string,
@@ -109,7 +112,11 @@ test('audit events of all operations', async (t) => {
       ids: Record<string, string> = world.own.ids,
     ) => {
       const { method, path } = operation(name)
-      answers.push({ name, what, answer: await call(kit, { method, path: fill(path, ids) }, caller, undefined, query) })
+      answers.push({
+        name,
+        what,
+        answer: await call(kit, { method, path: fillPath(path, ids) }, caller, undefined, query),
+      })
     }
     for (const [name, e] of reads) {
       if (e.access.by === 'anyone') {
@@ -117,10 +124,10 @@ test('audit events of all operations', async (t) => {
         continue
       }
       const { by } = e.access
-      const right = speaking(e, world.own, world.callers[by.includes('api_key') ? 'api_key' : by[0]])
+      const right = callerFor(e, world.own, world.callers[by.includes('api_key') ? 'api_key' : by[0]])
       const wrongKind = credentialKinds.find((kind) => !by.includes(kind))
       if (wrongKind) await refuse(name, 'wrong kind', world.callers[wrongKind])
-      const weak = roleNames.find((role) => entryPermissions(e)?.every((p) => !has(role, p)))
+      const weak = roleNames.find((role) => entryPermissions(e)?.every((p) => !hasPermission(role, p)))
       if (weak && by.includes('api_key')) await refuse(name, 'no permission', await world.byRole(weak))
       // SCIM reads past parameters that it does not know.
       if (e.protocol !== 'scim') await refuse(name, 'unreadable', right, '?no_such_parameter=1')

@@ -16,9 +16,11 @@ import { createAdmin } from '@holdfast/sdk'
 import pg from 'pg'
 import type { TObject } from 'typebox'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../kit.ts'
-import { send } from '../raw-http.ts'
-import { bearer, challengeFrom, createWorld } from '../world.ts'
+import { createAllCallers } from '../support/actors/all-callers.ts'
+import { requestChallenge } from '../support/actors/devices.ts'
+import { bearer } from '../support/clients/api-calls.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const prefixOf = {
   session: 'hfs',
@@ -64,7 +66,7 @@ const spellings: Record<string, (text: string) => string> = {
 
 test('every kind of credential, altered in any way, gets one and the same 401 without SQL', async (t) => {
   const kit = await startKit(t)
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
   const { peppers } = kit
   const others = createPeppers([{ key: createSecretKey(randomBytes(32)), isRetired: false }], 1)
   const { cookie } = world.callers.session('GET', '')
@@ -75,7 +77,7 @@ test('every kind of credential, altered in any way, gets one and the same 401 wi
     device: world.own.device.credential,
     gateway: world.own.secret,
     enrollment_token: enrollment,
-    enrollment_challenge: await challengeFrom(kit, bearer(enrollment)),
+    enrollment_challenge: await requestChallenge(kit, bearer(enrollment)),
   }
   const headersOf = (kind: CredentialKind, path: string, value: string): Record<string, string | string[]> => {
     if (kind === 'session') return { cookie: `holdfast_session=${value}` }

@@ -5,10 +5,11 @@ import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
 import { entryPermissions } from '@holdfast/contract/endpoint'
 import { openapi } from '@holdfast/contract/openapi'
-import { type Permission, permissions, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { type Permission, permissions, roleNames } from '@holdfast/contract/vocabulary'
 import pg from 'pg'
-import { startKit } from '../kit.ts'
-import { describeSchema } from '../schema-dump.ts'
+import { hasPermission } from '../support/actors/roles.ts'
+import { describeSchema } from '../support/database/schema-dump.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const directory = join(import.meta.dirname, '../golden')
 /** The public description of the interface stands at the root. */
@@ -35,7 +36,6 @@ const matrix = (rows: (readonly [string, readonly boolean[]])[]): string => {
   )
   return `${[head, ...lines].join('\n')}\n`
 }
-const has = (role: Role, permission: string) => (roles[role] as readonly string[]).includes(permission)
 
 /** Prints JSON with short parts on one line. The name of an only member stays on the line of its brace. */
 function printed(value: unknown, indent = '', room = 120): string {
@@ -59,7 +59,7 @@ test('the OpenAPI document equals the reviewed one', () => {
 })
 
 test('the table role × permission equals the reviewed one', () =>
-  golden('roles.txt', matrix(permissions.map((p) => [p, roleNames.map((role) => has(role, p))]))))
+  golden('roles.txt', matrix(permissions.map((p) => [p, roleNames.map((role) => hasPermission(role, p))]))))
 
 test('the table route × role equals the reviewed one', () =>
   golden(
@@ -70,7 +70,9 @@ test('the table route × role equals the reviewed one', () =>
         const kinds = access.by === 'anyone' ? 'anyone' : access.by.join(',')
         const people = access.by !== 'anyone' && (access.by.includes('session') || access.by.includes('api_key'))
         const may = (needed: readonly Permission[] | undefined) =>
-          roleNames.map((role) => access.by === 'anyone' || (people && (!needed || needed.some((p) => has(role, p)))))
+          roleNames.map(
+            (role) => access.by === 'anyone' || (people && (!needed || needed.some((p) => hasPermission(role, p)))),
+          )
         const row = (name: string, needed: readonly Permission[] | undefined) =>
           [`${e.method} ${e.path}${name} [${kinds}]`, may(needed)] as const
         return e.operations

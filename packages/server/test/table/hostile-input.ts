@@ -6,31 +6,22 @@ import { certificateInfo, encodePem } from '@holdfast/crypto'
 import { refuseControls } from '../../src/http/body/text-rules.ts'
 import { AppError } from '../../src/kernel/app-error.ts'
 import { atOnce } from '../../src/kernel/time-slice.ts'
-import { newCsr } from '../certificates.ts'
-import { type Kit, startKit } from '../kit.ts'
-import {
-  type Caller,
-  call,
-  createWorld,
-  exampleBody,
-  exampleQuery,
-  fill,
-  operation,
-  send,
-  speaking,
-  type World,
-} from '../world.ts'
+import { type AllCallers, callerFor, createAllCallers } from '../support/actors/all-callers.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { type Caller, call, operation, sendToKit } from '../support/clients/api-calls.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { exampleBody, exampleQuery, fillPath } from '../support/domain/example-requests.ts'
 import { mutantsOfBytes, mutantsOfJson, mutantsOfText } from './mutants.ts'
 
 /** Operations that would break later requests of this file. */
 const last: readonly Operation[] = ['updateSecuritySettings', 'changeTenant', 'runPlaybook']
 const isLast = (name: Operation) => last.includes(name)
 
-function callerOf(world: World, name: Operation): Caller {
+function callerOf(world: AllCallers, name: Operation): Caller {
   const { access } = operation(name)
   const [kind] = access.by === 'anyone' ? [] : access.by
   const otherwise = kind === undefined ? () => ({}) : world.callers[kind]
-  return speaking(
+  return callerFor(
     contract[name],
     world.own,
     access.by !== 'anyone' && access.by.includes('api_key') ? world.callers.api_key : otherwise,
@@ -40,7 +31,7 @@ function callerOf(world: World, name: Operation): Caller {
 /** Sends hostile input at every place of every request; each place is tried `times` times. */
 export async function sendHostileInput(t: TestContext, times: number): Promise<void> {
   const kit = await startKit(t, { config: { trustedProxies: ['127.0.0.0/8'] } })
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
   const broken: string[] = []
   const expect = (what: string, { status, text }: { status: number; text: string }, sent: unknown) => {
     if (status >= 500) broken.push(`${what}: ${status} ${text} for ${JSON.stringify(sent)?.slice(0, 300)}`)
@@ -59,7 +50,11 @@ export async function sendHostileInput(t: TestContext, times: number): Promise<v
         const path = name === 'idempotency-key' ? '/v1/admin/api-keys' : '/v1/admin/groups?limit=1'
         const body = name === 'idempotency-key' ? '{}' : undefined
         const type = body === undefined ? {} : { 'content-type': 'application/json' }
-        expect(name, await send(kit, body === undefined ? 'GET' : 'POST', path, { ...type, ...given }, body), value)
+        expect(
+          name,
+          await sendToKit(kit, body === undefined ? 'GET' : 'POST', path, { ...type, ...given }, body),
+          value,
+        )
       }
     assert.deepEqual(broken.splice(0), [])
   })
@@ -84,7 +79,7 @@ export async function sendHostileInput(t: TestContext, times: number): Promise<v
           (_, n) => values[(i + n) % values.length]!,
         )) {
           const query = `?${new URLSearchParams({ [parameter]: value })}`
-          const at = { method: 'GET', path: fill(e.path, world.own.ids) }
+          const at = { method: 'GET', path: fillPath(e.path, world.own.ids) }
           expect(name, await call(kit, at, callerOf(world, name), undefined, query), query)
         }
     }
@@ -111,7 +106,7 @@ export async function sendHostileInput(t: TestContext, times: number): Promise<v
     const writes = operations.filter(([, { method, body }]) => method !== 'GET' && body)
     for (const [name, e] of writes.toSorted(([a], [b]) => Number(isLast(a)) - Number(isLast(b)))) {
       const valid = exampleBody(name, world.own.ids)
-      const at = { method: e.method, path: fill(e.path, world.own.ids) }
+      const at = { method: e.method, path: fillPath(e.path, world.own.ids) }
       for (const body of mutantsOfJson(valid, 2 * times, name.length))
         expect(name, await call(kit, at, callerOf(world, name), body, exampleQuery(name)), body)
     }
@@ -171,7 +166,7 @@ function placed(value: unknown, [name, ...rest]: readonly string[], text: string
 }
 
 /** Over HTTP: names, descriptions, notes, reports of devices and gateways, and SCIM. */
-async function inShownTexts(kit: Kit, world: World): Promise<void> {
+async function inShownTexts(kit: Kit, world: AllCallers): Promise<void> {
   const { ids } = world.own
   const sent: [Operation, unknown, RegExp][] = hidden.slice(0, 6).flatMap((text): [Operation, unknown, RegExp][] => [
     ['createApiKey', { name: text, role: 'viewer' }, /name/],
@@ -187,7 +182,7 @@ async function inShownTexts(kit: Kit, world: World): Promise<void> {
   ])
   for (const [name, body, names] of sent) {
     const { method, path } = operation(name)
-    const answer = await call(kit, { method, path: fill(path, ids) }, callerOf(world, name), body)
+    const answer = await call(kit, { method, path: fillPath(path, ids) }, callerOf(world, name), body)
     assert.ok([400, 422].includes(answer.status), `${name} ${JSON.stringify(body)}: ${answer.status} ${answer.text}`)
     assert.match(answer.text, names)
   }
@@ -195,14 +190,14 @@ async function inShownTexts(kit: Kit, world: World): Promise<void> {
   assert.equal((await call(kit, contract.changeGroup, world.callers.api_key, group)).status, 200)
   const address = { op: 'add', path: 'addresses', value: [{ formatted: '1 Way\nTown' }] }
   const { method, path } = operation('patchScimUser')
-  const past = await call(kit, { method, path: fill(path, ids) }, world.own.provisioner, { Operations: [address] })
+  const past = await call(kit, { method, path: fillPath(path, ids) }, world.own.provisioner, { Operations: [address] })
   assert.equal(past.status, 200, 'what is read past may have lines')
 }
 
 const isDigit = (byte: number) => byte >= 0x30 && byte <= 0x39
 type Expect = (what: string, answer: { status: number; text: string }, sent: unknown) => void
 /** An SPC of the tenant, one of its CAs, and a foreign certificate. */
-async function inCertificates(kit: Kit, world: World, expect: Expect, count: number): Promise<void> {
+async function inCertificates(kit: Kit, world: AllCallers, expect: Expect, count: number): Promise<void> {
   const { json } = await call(kit, contract.issueSpc, world.own.device.caller, { csr: await newCsr() })
   const anchors = (await kit.admin.trustAnchors()).anchors.map((anchor) => anchor.certificate)
   for (const pem of [String(json.certificate), anchors[0] ?? '']) {

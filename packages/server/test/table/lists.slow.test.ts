@@ -5,8 +5,9 @@ import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { connectionOptions } from '../../src/db/database.ts'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../kit.ts'
-import { bearer, call, populate } from '../world.ts'
+import { makeSampleObjects } from '../support/actors/sample-objects.ts'
+import { bearer, call } from '../support/clients/api-calls.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 import { fillLists } from './lists.fixture.ts'
 
 /** Set it higher by hand for measurements: the number of rows read must not grow with it. */
@@ -40,7 +41,7 @@ const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nod
 
 test(`no list scans its table: indexes serve every filter × order at ${rows} rows`, async (t) => {
   const kit = await startKit(t, { config: { databaseConnections: 2 } })
-  const { ids: own } = await populate(kit, kit.admin)
+  const { ids: own } = await makeSampleObjects(kit, kit.admin)
   const ids = await fillLists(kit, rows)
   const sent: { text: string; values: unknown[] }[] = []
   const { query } = pg.Client.prototype

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract, type Operation, operations } from '@holdfast/contract'
-import { type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { type Permission, type Role, roleNames } from '@holdfast/contract/vocabulary'
 import type { TSchema } from 'typebox'
-import { snapshotOf } from '../directories.ts'
-import { startKit } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { scimGroup, scimUser, scimWith } from '../scim.ts'
-import { bearer, call, enrollRaw, operation } from '../world.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { hasPermission } from '../support/actors/roles.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { scimGroup, scimUser, scimWith } from '../support/clients/scim-client.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { snapshotOf } from '../support/providers/directory-snapshots.ts'
 
 /** Body fields that may put users and devices into groups or under tags. */
 const watched = ['group_ids', 'tags', 'members', 'add_members', 'group_mappings', 'groups']
@@ -46,7 +48,6 @@ type Way = {
   needs: readonly Permission[]
   send: (role: Role) => Promise<Sent>
 }
-const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 
 test('adding a user or device to a group, or setting a tag, needs the permission to change groups or devices', async (t) => {
   const kit = await startKit(t)
@@ -153,7 +154,7 @@ test('adding a user or device to a group, or setting a tag, needs the permission
     return { method, path: path.replace('{provider_id}', provider.provider_id) }
   }
   const refusedAsItShould = (way: string, role: Role, needs: readonly Permission[], status: number, text: string) => {
-    const isAllowed = needs.every((permission) => has(role, permission))
+    const isAllowed = needs.every((permission) => hasPermission(role, permission))
     const isRight = isAllowed ? status < 300 : status === 403
     return isRight ? [] : [`${way} as ${role}: ${status} ${text.slice(0, 160)}`]
   }

@@ -3,12 +3,15 @@ import type { TestContext } from 'node:test'
 import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { entryPermissions } from '@holdfast/contract/endpoint'
 import { exampleId, nounOfId } from '@holdfast/contract/schema'
-import { credentialKinds, type Noun, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { credentialKinds, type Noun, type Permission, roleNames } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../kit.ts'
-import { type Caller, call, createWorld, exampleBody, exampleQuery, fill, refusalIn, speaking } from '../world.ts'
+import { callerFor, createAllCallers } from '../support/actors/all-callers.ts'
+import { hasPermission } from '../support/actors/roles.ts'
+import { refusalIn } from '../support/clients/answers.ts'
+import { type Caller, call } from '../support/clients/api-calls.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { exampleBody, exampleQuery, fillPath } from '../support/domain/example-requests.ts'
 
-const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 const guarded = operations.filter(([, e]) => e.access.by !== 'anyone')
 
 /**
@@ -29,7 +32,7 @@ function chosen<R extends readonly string[], C>(wrongFor: (requirement: R) => re
 /** Sends to every route what it must refuse. `everyCaller` tries every wrong caller at every route. */
 export async function refuseWrongCallers(t: TestContext, { everyCaller }: { everyCaller: boolean }): Promise<void> {
   const kit = await startKit(t)
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
   const wrong: string[] = []
   const expect = async (
     what: string,
@@ -42,7 +45,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
   ) => {
     const answer = await call(
       kit,
-      { ...e, path: fill(e.path, world.own.ids) },
+      { ...e, path: fillPath(e.path, world.own.ids) },
       caller,
       e.method === 'GET' ? undefined : body,
       query,
@@ -80,7 +83,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
 
   await t.test('a role without the permission gets 403', async () => {
     const rolesFor = chosen(
-      (needed: readonly Permission[]) => roleNames.filter((role) => !needed.some((p) => has(role, p))),
+      (needed: readonly Permission[]) => roleNames.filter((role) => !needed.some((p) => hasPermission(role, p))),
       everyCaller,
     )
     for (const [i, [, e]] of guarded.entries()) {
@@ -95,7 +98,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
     let operations = 0
     for (const [, e] of guarded)
       for (const [operation, { permission }] of Object.entries(e.operations ?? {}))
-        for (const role of roleNames.filter((r) => !has(r, permission))) {
+        for (const role of roleNames.filter((r) => !hasPermission(r, permission))) {
           operations++
           await expect(`${role} ${operation}`, 403, 'forbidden', e, await world.byRole(role), '', { operation })
         }
@@ -107,7 +110,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
     const tenantAdmin = await world.byRole('tenant_admin')
     for (const [, e] of guarded) {
       if (e.access.by === 'anyone' || !e.access.by.includes('api_key')) continue
-      if (entryPermissions(e)?.some((p) => has('tenant_admin', p)) ?? true)
+      if (entryPermissions(e)?.some((p) => hasPermission('tenant_admin', p)) ?? true)
         await expect(
           'other tenant',
           403,
@@ -136,14 +139,14 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
       const { by } = e.access
       // A platform role may look into every tenant.
       if (e.path.includes('{tenant_id}')) return tenantAdmin
-      return speaking(e, world.own, world.callers[by === 'anyone' || by.includes('api_key') ? 'api_key' : by[0]])
+      return callerFor(e, world.own, world.callers[by === 'anyone' || by.includes('api_key') ? 'api_key' : by[0]])
     }
     for (const [name, e] of withIds) {
       const body = exampleBody(name, world.own.ids)
       const answers = []
       for (const ids of [world.others.ids, inventedIds(), brokenIds()])
         answers.push(
-          await call(kit, { method: e.method, path: fill(e.path, ids) }, callerOf(e), body, exampleQuery(name)),
+          await call(kit, { method: e.method, path: fillPath(e.path, ids) }, callerOf(e), body, exampleQuery(name)),
         )
       const bodies = new Set(answers.map((a) => `${a.status} ${a.json.error} ${a.json.detail}`))
       if (bodies.size !== 1 || answers[0]!.status !== 404)
@@ -163,7 +166,13 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
         const ask = (id: string) => {
           const others = new URLSearchParams(neededBeside(name, world.own.ids))
           others.set(field, id)
-          return call(kit, { ...e, path: fill(e.path, world.own.ids) }, world.callers[kind], undefined, `?${others}`)
+          return call(
+            kit,
+            { ...e, path: fillPath(e.path, world.own.ids) },
+            world.callers[kind],
+            undefined,
+            `?${others}`,
+          )
         }
         const other = encodeId(noun === 'notification' ? 'user' : 'notification', crypto.randomUUID())
         for (const malformed of ['x', '', other, exampleId(noun).toUpperCase(), `${exampleId(noun)}0`]) {
@@ -196,7 +205,7 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
       if (e.method !== 'GET' || !items || e.protocol || e.access.by === 'anyone') continue
       const kind = credentialKinds.find((k) => e.access.by.includes(k) && k !== 'session') ?? 'session'
       const ask = (query: Record<string, string>) => {
-        const path = fill(e.path, world.own.ids)
+        const path = fillPath(e.path, world.own.ids)
         const all = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(exampleQuery(name))), ...query })
         return call(kit, { ...e, path }, world.callers[kind], undefined, `?${all}`)
       }

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { startKit } from '../kit.ts'
-import { createAuthenticator } from '../people.ts'
-import { populate } from '../world.ts'
+import { createAuthenticator } from '../support/actors/people.ts'
+import { makeSampleObjects } from '../support/actors/sample-objects.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('row-level security alone keeps every query within its tenant', async (t) => {
   const kit = await startKit(t)
-  await populate(kit, kit.admin, ['device_id'])
+  await makeSampleObjects(kit, kit.admin, ['device_id'])
   const other = await kit.newTenant()
   const theirs = await kit.as('tenant_admin', other)
-  const { user_id } = (await populate(kit, theirs)).ids
+  const { user_id } = (await makeSampleObjects(kit, theirs)).ids
   const { secret } = await theirs.enrollTotp({ body: { user_id } })
   await theirs.verifyTotp({ body: { user_id, code: createAuthenticator(secret).code() } })
   await theirs.grantRole({ body: { user_id, role: 'viewer' } })

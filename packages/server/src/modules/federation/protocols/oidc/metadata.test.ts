@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeKey, sign } from '../../../../../test/providers/hostile-provider.ts'
+import { hasReason } from '../../../../../test/support/providers/federation-errors.ts'
+import { makeKey, sign } from '../../../../../test/support/providers/hostile-oidc-provider.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
 import { OutboundError } from '../../../../outbound/outbound-error.ts'
-import { FederationError } from '../../enrollment/proven.ts'
 import { createOidc } from './oidc.ts'
 import type { OidcProvider } from './presets.ts'
 
 type Kind = OidcProvider['kind']
-const withReason = (reason: FederationError['reason']) => (e: unknown) =>
-  e instanceof FederationError && e.reason === reason
 const key = await makeKey()
 
 /** A set of documents by URL, for tests that need https and addresses other than loopback. */
@@ -74,7 +72,7 @@ test('the endpoints of a product must be on its own host', async () => {
       }
       const inspecting = webOf(documents).oidc.inspect({ kind, issuer })
       if (kind === 'oidc') await inspecting
-      else await assert.rejects(inspecting, withReason('discovery'), `${kind} ${name}`)
+      else await assert.rejects(inspecting, hasReason('discovery'), `${kind} ${name}`)
       const provider = {
         kind,
         issuer,
@@ -85,7 +83,7 @@ test('the endpoints of a product must be on its own host', async () => {
       }
       const beginning = webOf(documents).oidc.begin(provider, { redirectUri: 'https://holdfast.example/' })
       if (kind === 'oidc') await beginning
-      else await assert.rejects(beginning, withReason('discovery'), `${kind} ${name}`)
+      else await assert.rejects(beginning, hasReason('discovery'), `${kind} ${name}`)
     }
 })
 
@@ -99,7 +97,7 @@ test('metadata of another issuer are refused', async () => {
       'https://login.microsoftonline.com/{tenantid}/v2.0',
     ]) {
       const { oidc } = webOf(documentsOf(issuer, host, { issuer: other }))
-      await assert.rejects(oidc.inspect({ kind, issuer }), withReason('issuer'), `${issuer} ${other}`)
+      await assert.rejects(oidc.inspect({ kind, issuer }), hasReason('issuer'), `${issuer} ${other}`)
     }
 })
 
@@ -123,7 +121,7 @@ test('endpoints must be https, on an allowed host', async () => {
     for (const value of wrong) {
       if (value === null && name === 'device_authorization_endpoint') continue
       const { oidc, asked } = webOf(documentsOf(issuer, issuer, { [name]: value }))
-      await assert.rejects(oidc.inspect({ kind: 'oidc', issuer }), withReason('discovery'), `${name} ${value}`)
+      await assert.rejects(oidc.inspect({ kind: 'oidc', issuer }), hasReason('discovery'), `${name} ${value}`)
       assert.equal(asked.length, 1)
     }
   for (const inner of [
@@ -135,10 +133,10 @@ test('endpoints must be https, on an allowed host', async () => {
     for (const name of names.slice(1)) {
       const { oidc } = webOf(documentsOf(issuer, issuer, { [name]: inner }))
       const reason = name === 'jwks_uri' ? 'unreachable' : 'discovery'
-      await assert.rejects(oidc.inspect({ kind: 'oidc', issuer }), withReason(reason), `${name} ${inner}`)
+      await assert.rejects(oidc.inspect({ kind: 'oidc', issuer }), hasReason(reason), `${name} ${inner}`)
     }
   for (const inner of ['http://169.254.169.254', 'https://127.0.0.1:8443', 'http://idp.example'])
-    await assert.rejects(webOf({}).oidc.inspect({ kind: 'oidc', issuer: inner }), withReason('unreachable'), inner)
+    await assert.rejects(webOf({}).oidc.inspect({ kind: 'oidc', issuer: inner }), hasReason('unreachable'), inner)
 })
 
 test('an issuer that its product does not have causes no request', async () => {
@@ -159,7 +157,7 @@ test('an issuer that its product does not have causes no request', async () => {
     oidc.finish(provider, new URLSearchParams(), known),
     oidc.verify(provider, 'x', { audiences: ['a'], nonce: 'n', maxAgeSeconds: 600 }),
   ])
-    await assert.rejects(attempt, withReason('issuer'))
+    await assert.rejects(attempt, hasReason('issuer'))
   assert.deepEqual(asked, [])
 })
 
@@ -185,7 +183,7 @@ test('Entra ID: a token of another tenant, or without an object id, is refused',
     })
   assert.equal((await verify(right)).subject, 'object')
   for (const wrong of [{ tid: tenant.replace('7', '8') }, { tid: undefined }, { oid: undefined }, { oid: '' }])
-    await assert.rejects(verify({ ...right, ...wrong }), withReason('subject'))
+    await assert.rejects(verify({ ...right, ...wrong }), hasReason('subject'))
 })
 
 test('a client secret is sent only by a method that the provider supports', async () => {
@@ -201,6 +199,6 @@ test('a client secret is sent only by a method that the provider supports', asyn
     const { oidc } = webOf(documentsOf(issuer, issuer, { token_endpoint_auth_methods_supported: methods }))
     const beginning = oidc.begin({ ...provider, clientSecret }, { redirectUri: 'https://holdfast.example/' })
     if (isTaken) assert.ok((await beginning).url)
-    else await assert.rejects(beginning, withReason('client'))
+    else await assert.rejects(beginning, hasReason('client'))
   }
 })

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { hasReason } from '../../../../../test/support/providers/federation-errors.ts'
 import { FederationError } from '../../enrollment/proven.ts'
 import { groupsClaimOf, subjectClaimOf } from './claims.ts'
 import { defaultScopes, issuerProblem, type OidcProvider } from './presets.ts'
 
 const tenant = '72f988bf-86f1-41af-91ab-2d7cd011db47'
 const entra = { kind: 'entra_id', issuer: `https://login.microsoftonline.com/${tenant}/v2.0` } as const
-const withReason = (reason: FederationError['reason']) => (e: unknown) =>
-  e instanceof FederationError && e.reason === reason
 const kinds: readonly OidcProvider['kind'][] = ['oidc', 'keycloak', 'entra_id', 'okta']
 
 test('an issuer must have the form of its product', () => {
@@ -82,8 +81,8 @@ test('the subject of Entra ID is the object id within its tenant, otherwise the 
     { ...claims, oid: undefined },
     { ...claims, oid: 5 },
   ])
-    assert.throws(() => subjectClaimOf(entra, wrong), withReason('subject'))
-  assert.throws(() => subjectClaimOf({ kind: 'entra_id', issuer: 'https://idp.example' }, {}), withReason('subject'))
+    assert.throws(() => subjectClaimOf(entra, wrong), hasReason('subject'))
+  assert.throws(() => subjectClaimOf({ kind: 'entra_id', issuer: 'https://idp.example' }, {}), hasReason('subject'))
   assert.equal(subjectClaimOf({ kind: 'oidc', issuer: 'https://idp.example' }, claims), 'pairwise')
 })
 
@@ -110,14 +109,14 @@ test('groups are read from a claim, and an incomplete list is refused', () => {
     ['x'.repeat(1025)],
     Array.from({ length: 5001 }, (_, i) => `${i}`),
   ])
-    assert.throws(() => of({ groups }), withReason('groups'), JSON.stringify(groups).slice(0, 40))
+    assert.throws(() => of({ groups }), hasReason('groups'), JSON.stringify(groups).slice(0, 40))
   for (const kind of kinds) {
-    assert.throws(() => of(overage, 'groups', kind), withReason('groups'))
-    assert.throws(() => of({ ...overage, groups: ['a'] }, 'groups', kind), withReason('groups'))
+    assert.throws(() => of(overage, 'groups', kind), hasReason('groups'))
+    assert.throws(() => of({ ...overage, groups: ['a'] }, 'groups', kind), hasReason('groups'))
     assert.equal(of(overage, 'roles', kind), undefined)
   }
   for (const hasgroups of [true, 'true', 1])
-    assert.throws(() => of({ hasgroups }, 'groups', 'entra_id'), withReason('groups'))
+    assert.throws(() => of({ hasgroups }, 'groups', 'entra_id'), hasReason('groups'))
   assert.equal(of({ hasgroups: false }, 'groups', 'entra_id'), undefined)
 })
 
