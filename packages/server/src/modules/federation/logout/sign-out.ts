@@ -9,8 +9,8 @@ import type { FederationDeps } from '../deps.ts'
 import type { Oidc } from '../protocols/oidc/oidc.ts'
 import { oidcOf } from '../providers/kinds.ts'
 import { findProvider } from '../providers/providers.queries.ts'
+import { plainTenant } from '../providers/sign-in-paths.ts'
 import type { SignInOpening } from '../sign-in/opening.ts'
-import { plainTenant } from '../sign-in/ways.ts'
 
 /** A sign-out does not wait longer for a provider that does not answer. */
 const withinMs = 2 * second

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { makeKey, sign, startHostileProvider } from '../../../../../test/providers/hostile-provider.ts'
 import { hour, minute, second } from '../../../../kernel/time.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { createOidc } from './oidc.ts'
 
 const guard = createOutbound({ allowedPrivateCidrs: ['127.0.0.0/8'] })

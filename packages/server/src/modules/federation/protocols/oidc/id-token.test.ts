@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { CompactEncrypt, importJWK } from 'jose'
 import { type Claims, makeKey, sign, startHostileProvider } from '../../../../../test/providers/hostile-provider.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { createOidc } from './oidc.ts'
 import type { OidcProvider } from './presets.ts'
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { makeKey, sign } from '../../../../../test/providers/hostile-provider.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
 import { OutboundError } from '../../../../outbound/outbound-error.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { createOidc } from './oidc.ts'
 import type { OidcProvider } from './presets.ts'
 

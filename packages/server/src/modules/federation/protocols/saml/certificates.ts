@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
 import { openCertificate } from '@holdfast/crypto'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 
 const maxCertificates = 10
 const maxLength = 16 * 1024

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { createSaml } from './saml.ts'
 import { now, plainResponse, posted, provider, requestId, rsaKey, signed } from './test-idp.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRecorded } from '../../../../../test/recorded/keycloak.ts'
 import { minute } from '../../../../kernel/time.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { createSaml } from './saml.ts'
 
 const { at, saml: recorded } = readRecorded()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { childrenOf, elementText, onlyChild } from './elements.ts'
 import { ns } from './names.ts'
 import { createSaml } from './saml.ts'

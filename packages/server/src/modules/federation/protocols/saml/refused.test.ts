@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import type { SamlProvider } from './provider.ts'
 import { createSaml } from './saml.ts'
 import { at, ecKey, key, now, plainResponse, posted, provider, requestId, rsaKey, signed } from './test-idp.ts'

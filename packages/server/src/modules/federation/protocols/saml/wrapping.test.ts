@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { verifyResponse } from './library.ts'
 import { createSaml } from './saml.ts'
 import { key, now, plainResponse, posted, provider, requestId, signed } from './test-idp.ts'

@@ -16,3 +16,7 @@ export function pathTo({ provider_id, kind }: Omit<Offered, 'name'>, tenantName:
   if (next !== undefined) query.set('next', next)
   return `/admin/login/${kind === 'saml' ? 'saml' : 'oidc'}?${query}`
 }
+
+/** Returns the address to which an OpenID Connect provider sends the browser back. */
+export const redirectUriOf = (publicUrl: string, providerId: string): string =>
+  `${publicUrl}/admin/login/oidc/callback/${encodeId('identity_provider', providerId)}`
