@@ -31,18 +31,15 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^server\/src\/outbound\//, /^server\/src\/(outbound|kernel)\//],
   [/^server\/src\/metrics\//, /^(contract\/|server\/src\/(metrics\/|jobs\/runner|http\/connection\/plain-listener))/],
   [/^server\/src\/jobs\//, /^server\/src\/(jobs|kernel|db)\//],
-  [
-    /^server\/src\/http\//,
-    new RegExp(`^(contract/|crypto/|${spine}|server/src/http/|server/src/modules/(access|audit)/index)`),
-  ],
+  [/^server\/src\/http\//, new RegExp(`^(contract/|crypto/|${spine}|server/src/http/)`)],
   [
     /^server\/src\/modules\/(\w+)\/.*\.queries\.ts$/,
-    new RegExp(`^(${spine}|server/src/modules/$1/([\\w-]+/)?[\\w-]+\\.queries)`),
+    new RegExp(`^(${spine}|server/src/modules/$1/([\\w-]+/)?[\\w-]+\\.queries|server/src/modules/audit/words/words)`),
   ],
   [
     /^server\/src\/modules\/(\w+)\//,
     new RegExp(
-      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(handlers|answer/(answer|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
+      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(handlers|answer/(answer|html-page|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
     ),
   ],
   [

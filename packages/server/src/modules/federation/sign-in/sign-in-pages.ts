@@ -1,4 +1,5 @@
-import type { HtmlPageAnswer, Visit } from '../../../http/pages/page.ts'
+import type { HtmlPageAnswer } from '../../../http/answer/html-page.ts'
+import type { Visit } from '../../../http/pages/page.ts'
 import { AppError } from '../../../kernel/app-error.ts'
 import { decodeId, missing } from '../../../kernel/ids.ts'
 import { storable } from '../../../kernel/text.ts'

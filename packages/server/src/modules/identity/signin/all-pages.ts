@@ -1,6 +1,5 @@
 import type { Forms, Pages, ProblemPage, SignedInPages, UnknownPage } from '../../../http/pages/page.ts'
 import type { PageAsset } from '../../../http/pages/page-assets.ts'
-import { productVersion } from '../../../kernel/product-version.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { IdentityRules } from '../rules.ts'
 import { createCookie } from '../sessions/cookie.ts'
@@ -44,3 +43,6 @@ export function createPages(
     signInPath: (next) => withNext('/admin/login', next),
   }
 }
+
+/** Version of this server, as in package.json. A test compares them. */
+export const productVersion = '0.1.0'

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Hold } from '../../../../http/answer/representation.ts'
 import type { Actor } from '../../../../kernel/actor.ts'
-import { Representation } from '../../../../kernel/representation.ts'
+import { Representation } from '../../../../kernel/results.ts'
 import { second } from '../../../../kernel/time.ts'
 import { createWaiters } from '../../../../replication/waiters.ts'
 import type { FederationDeps } from '../../deps.ts'

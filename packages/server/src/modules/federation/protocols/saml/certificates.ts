@@ -29,3 +29,9 @@ export function signingCertificates(certificates: readonly string[]): string[] {
     throw new FederationError('keys', `Signatures are verified with RSA keys of ${minBits} bits or more only.`)
   return [...new Set(read.map(String))]
 }
+
+/** Parses the date in a certificate's text; undefined for an invalid date or time ("Bad time value"). */
+export function certificateDate(text: string): Date | undefined {
+  const date = new Date(text)
+  return Number.isFinite(date.getTime()) ? date : undefined
+}

@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
-import { createPatience, exempt } from './patience.ts'
+import { refuseLate } from '../answer/unreadable.ts'
+import { createBodyTimeout, exempt } from './body-timeout.ts'
 
 test('a body that does not arrive in time is refused and its connection ends; one that keeps a pace of its own is not', async (t) => {
-  const patience = createPatience({ patienceMs: 200, lookMs: 50 })
+  const bodyTimeout = createBodyTimeout(refuseLate, { timeoutMs: 200, lookMs: 50 })
   const listener: RequestListener = (request, response) => {
     if (request.url === '/upload') exempt(request)
     request.resume().once('end', () => response.end('whole'))
   }
-  const server = createServer({ requestTimeout: 0 }, patience.around(listener))
-  patience.attend(server)
+  const server = createServer({ requestTimeout: 0 }, bodyTimeout.around(listener))
+  bodyTimeout.attend(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
   const ask = (path: string, pauseMs: number) =>

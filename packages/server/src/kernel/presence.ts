@@ -1,6 +1,11 @@
 import type { Actor } from './actor.ts'
 import { fail } from './app-error.ts'
-import { freshUntil } from './fresh.ts'
+import { minute } from './time.ts'
+
+/** Time in ms for which a one-time code or a sign-in proves that the person is present. */
+export const presenceMs = 5 * minute
+/** Returns the time until which such a proof is valid. */
+export const presentUntil = (shown: Date): Date => new Date(shown.getTime() + presenceMs)
 
 /**
  * For a change that lifts a limit on a person behind the caller. A stolen credential alone must not suffice, so a
@@ -14,7 +19,7 @@ export function requirePresence({ principal }: Pick<Actor, 'principal'>, lifted:
   if (principal.kind !== 'session')
     fail('forbidden', `${lifted}, and this key stands for a person whom that binds: a session must do that`)
   const shown = principal.mfa ? principal.steppedUpAt : principal.startedAt
-  if (shown && freshUntil(shown) > at) return
+  if (shown && presentUntil(shown) > at) return
   const proof = principal.mfa
     ? 'a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it'
     : 'a sign-in not older than 5 minutes: sign in again, then repeat it'

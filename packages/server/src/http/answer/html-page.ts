@@ -22,6 +22,12 @@ export class HtmlPage {
   }
 }
 
+/** A page with its header fields. Default status: 200. */
+export type HtmlPageAnswer = {
+  status?: number
+  headers: Readonly<Record<string, string | string[]>>
+  body: Buffer | HtmlPage
+}
 const lookOf = (cookies: string | undefined): Look => ({
   theme: (['light', 'dark'] as const).find((theme) => theme === cookieOf(cookies, 'holdfast_theme')),
   density: (['compact', 'roomy'] as const).find((density) => density === cookieOf(cookies, 'holdfast_density')),

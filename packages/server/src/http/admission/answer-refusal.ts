@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../../kernel/actor.ts'
 import type { AppError } from '../../kernel/app-error.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { Admission } from '../admission/admit.ts'
-import type { Refuse } from '../admission/refuse.ts'
-import { sendError, toAppError } from './error-response.ts'
+import { sendError, toAppError } from '../answer/error-response.ts'
+import type { Admission } from './admit.ts'
+import type { Refuse } from './refuse.ts'
 
 export type RefusalDeps = {
   log: Pick<Log, 'error'>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
-import { createAlarms, untilTick } from './ticks.ts'
+import { createTimers, untilTick } from './timers.ts'
 
 /** Alarms on a fake clock, and the number of timer wake-ups. */
 function kit(t: { after: (f: () => void) => void }) {
@@ -13,7 +13,7 @@ function kit(t: { after: (f: () => void) => void }) {
   })
   const timers = mock.method(globalThis, 'setTimeout')
   t.after(() => timers.mock.restore())
-  const alarms = createAlarms()
+  const alarms = createTimers()
   const rung: [string, number][] = []
   return {
     rung,
@@ -87,7 +87,7 @@ test('who is silenced is not called, and nothing is left running after the last'
 
 test('who sets an alarm while alarms ring is called too', (t) => {
   const { set, pass, rung } = kit(t)
-  const alarms = createAlarms()
+  const alarms = createTimers()
   alarms.set(10, () => alarms.set(10, () => rung.push(['again', performance.now()])))
   set('other', 500)
   pass(600)

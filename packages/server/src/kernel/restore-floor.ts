@@ -13,8 +13,8 @@ const perSecond = 256
 const secondsAt = (at: Date): number => Math.floor((at.getTime() - since) / second)
 
 /** For sequence numbers, trust sets and revocation lists. */
-export const fenceAt = (at: Date | null | undefined): number => (at ? secondsAt(at) * perSecond : 0)
+export const restoreFloorAt = (at: Date | null | undefined): number => (at ? secondsAt(at) * perSecond : 0)
 /** For TUF metadata: clients accept versions of up to nine digits. */
-export const smallFenceAt = (at: Date | null | undefined): number => (at ? secondsAt(at) : 0)
+export const tufRestoreFloorAt = (at: Date | null | undefined): number => (at ? secondsAt(at) : 0)
 /** Increment if a number is already ahead of the time-based one. */
-export const leap = 2 ** 32
+export const restoreLeap = 2 ** 32

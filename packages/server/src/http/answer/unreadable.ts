@@ -2,8 +2,8 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Duplex } from 'node:stream'
 import { AppError } from '../../kernel/app-error.ts'
 import { newRequestId } from '../../kernel/ids.ts'
-import { refusalOf } from '../answer/protocol.ts'
-import { securityHeaders } from '../answer/security-headers.ts'
+import { refusalOf } from './protocol.ts'
+import { securityHeaders } from './security-headers.ts'
 
 const details: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'the request line and headers are larger than 16 KiB',
@@ -23,6 +23,9 @@ export function refuseUnparsed(e: { code?: string; rawPacket?: Buffer }, socket:
   const head = ['HTTP/1.1 400 Bad Request', ...lines.map(([name, value]) => `${name}: ${value}`)]
   socket.end(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes]))
 }
+
+/** Answers a request whose body did not arrive in time, and closes the connection. */
+export const refuseLate = (socket: Duplex): void => refuseUnparsed({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket)
 
 /** The same for requests that Node's server would answer itself without a body. */
 export function refuseUnusual(server: Server): void {

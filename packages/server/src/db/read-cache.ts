@@ -1,5 +1,5 @@
-import type { TenantId } from './actor.ts'
-import { BoundedMap } from './bounded-map.ts'
+import type { TenantId } from '../kernel/actor.ts'
+import { BoundedMap } from '../kernel/bounded-map.ts'
 
 type Kept<T> = { value: T | undefined; readAtMs: number; reading: Promise<T> | undefined }
 /** Largest number of cached keys. Others are read again. */
@@ -10,7 +10,7 @@ const mostKeys = 1000
  * returned during the next read; at twice that age callers wait for the read. After a failure the next caller reads
  * again.
  */
-export function createRecent<T, K extends string = TenantId>({
+export function createReadCache<T, K extends string = TenantId>({
   read,
   freshMs,
   now,

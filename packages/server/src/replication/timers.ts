@@ -20,7 +20,7 @@ export function untilTick(now = performance.now()): number {
  * One timer for all waits. No call is late by more than the delay of the event loop. Long waits end slightly early, at
  * a tick, together with others.
  */
-export function createAlarms() {
+export function createTimers() {
   let waiting = 0
   const due = new Map<number, Set<() => void>>()
   let timer: NodeJS.Timeout | undefined

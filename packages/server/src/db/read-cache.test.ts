@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TenantId } from './actor.ts'
-import { createRecent } from './recent.ts'
+import type { TenantId } from '../kernel/actor.ts'
+import { createReadCache } from './read-cache.ts'
 
 const [one, other] = ['1', '2'] as unknown as [TenantId, TenantId]
 
 function startRecent() {
   let atMs = 1_000_000
   const readings: PromiseWithResolvers<string>[] = []
-  const recent = createRecent<string>({
+  const recent = createReadCache<string>({
     read: () => {
       const reading = Promise.withResolvers<string>()
       readings.push(reading)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { rangeOf } from './range.ts'
+import { rangeOf } from './download.ts'
 
 test('one part, from the front, from the back, cut at the end', () => {
   assert.deepEqual(rangeOf('bytes=0-0', 10), { first: 0, last: 0 })

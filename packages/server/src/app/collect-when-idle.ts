@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { minute, second } from './time.ts'
+import { minute, second } from '../kernel/time.ts'
 
 const lookEveryMs = 5 * second
 /** Share of busy time since the last check below which the process counts as idle. */
