@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.ts'
-import type { HeldSource, SessionSource, StoredSource } from '../../kernel/search.ts'
+import type { HeldSource, SessionSource, StoredSource } from '../../db/search.ts'
 import { createPageSource } from './pages.ts'
 import { searchHandlers } from './search.handlers.ts'
 import { createSearch } from './search.ts'

@@ -3,7 +3,7 @@ import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { mapMaybePromise } from '../../../kernel/maybe-promise.ts'
 import { tenantCache } from '../../../replication/tenant-cache.ts'
 import type { TenancyDeps } from '../deps.ts'
-import { readTenantId } from './tenant-id.ts'
+import { readTenantId } from '../tenant-id.ts'
 import { findTenant, findTenantByName, listTenants, type TenantRow } from './tenants.queries.ts'
 
 type Known = { name: string | undefined; status: TenantRow['status'] }

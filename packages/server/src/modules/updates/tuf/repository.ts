@@ -10,9 +10,9 @@ import { everything } from '../../../replication/changes.ts'
 import { fencedAt } from '../../../replication/fenced.ts'
 import { tenantCache } from '../../../replication/tenant-cache.ts'
 import { KeyAwayError } from '../../trust/index.ts'
-import { liveReleases, packagesOf } from '../delivery/live.queries.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { pathOfTarget } from '../packages/package.ts'
+import { liveReleases, packagesOf } from '../releases/live.queries.ts'
 import {
   type IssuedMetadata,
   isOnline,

@@ -1,6 +1,6 @@
 import type { Noun, SearchAction, SearchKind } from '@holdfast/contract/vocabulary'
-import type { Tx } from '../db/database.ts'
-import type { Actor } from './actor.ts'
+import type { Actor } from '../kernel/actor.ts'
+import type { Tx } from './database.ts'
 
 /** One result of a search. `allows`: the actions that its state allows to any caller. */
 export type SearchHit = {

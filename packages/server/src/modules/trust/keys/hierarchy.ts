@@ -9,9 +9,9 @@ import {
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { day, minute } from '../../../kernel/time.ts'
-import type { NewSigningKey } from '../keys/keys.queries.ts'
-import { newKey } from '../keys/make.ts'
-import type { KeyProvider } from '../keys/provider.ts'
+import type { NewSigningKey } from './keys.queries.ts'
+import { newKey } from './make.ts'
+import type { KeyProvider } from './provider.ts'
 
 /** Lifetimes in ms. An issuing CA ends no later than its root, and is replaced long before. */
 const lifetime = { root: 3650 * day, issuing: 365 * day }

@@ -1,5 +1,5 @@
-import type { TenantId } from '../../../kernel/actor.ts'
-import { encodeId } from '../../../kernel/ids.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { encodeId } from '../../kernel/ids.ts'
 
 /**
  * Addresses in a certificate of the CRL, the OCSP responder and the certificate of its issuer (RFC 5280 §4.2.1.13,

@@ -1,5 +1,5 @@
-import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { decodeId, idOf, missing, newUuid } from '../../../kernel/ids.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
+import { decodeId, idOf, missing, newUuid } from '../../kernel/ids.ts'
 
 const tenantId = (uuid: string) => uuid as TenantId
 export const newTenantId = () => tenantId(newUuid())
