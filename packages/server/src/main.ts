@@ -131,10 +131,12 @@ async function start(): Promise<void> {
   if (!stopping) printReady(config, app.http.addresses())
 }
 
-/** Loads the app after the process of PostgreSQL was launched, which starts beside the load. */
+/** Loads the app, most of the code, after the process of PostgreSQL was launched, which starts beside the load. */
 async function loadParts() {
   await setImmediate()
-  return await import('./app/parts.ts')
+  const loaded = [import('./app/create-app.ts'), import('./app/bootstrap.ts'), import('./jobs/runner.ts')] as const
+  const [{ createApp }, { bootstrap }, { startJobs }] = await Promise.all(loaded)
+  return { createApp, bootstrap, startJobs }
 }
 
 /** Picks the fields of an error for the log. Other objects on a driver's errors are left out. */

@@ -167,7 +167,7 @@ test('the composition root hands the parts to modules/offboarding, and to nobody
       .map((file) => `${file} ${name}`),
   )
   assert.deepEqual(uses, [
-    ...Object.keys(keepers).map((name) => `app/offboarding.ts ${name}`),
+    ...Object.keys(keepers).map((name) => `app/people.ts ${name}`),
     // A lock ends sessions, and is released again.
     'modules/locks/locks.ts endVpnSessions',
   ])

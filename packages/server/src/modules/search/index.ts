@@ -4,7 +4,7 @@ import { createPageSource } from './pages.ts'
 import { searchHandlers } from './search.handlers.ts'
 import { createSearch } from './search.ts'
 
-export type SearchingDeps = {
+type SearchingDeps = {
   db: Database
   feed: { catchUp: () => Promise<unknown> }
   gateways: { searchHits: readonly HeldSource[]; sessionHits: SessionSource }
