@@ -138,7 +138,7 @@ test('no modules import each other in a circle, nor do files; types count', () =
 })
 
 /** Folders whose parts still import each other in a circle. The list only shrinks. */
-const foldersWithCircles = ['modules/gateways', 'modules/identity', 'modules/siem']
+const foldersWithCircles = ['modules/gateways', 'modules/siem']
 
 test('in no folder of the server do its folders and files import each other in a circle; types count', () => {
   /** Of each folder: its parts (a file, or a folder as a whole), and the parts that each imports. */

@@ -44,7 +44,7 @@ export type AppDeps = {
 }
 
 /** The same with the defaults of production. */
-export const settled = ({ outbound, ...deps }: AppDeps) => ({
+export const applyDefaults = ({ outbound, ...deps }: AppDeps) => ({
   snapshotSize: { inlineUpTo: 5000, perChunk: 1000 },
   idleMs: idleAfterMs,
   passwordCost: usualPasswordCost,
@@ -54,14 +54,14 @@ export const settled = ({ outbound, ...deps }: AppDeps) => ({
   ...deps,
   outbound: outbound ?? createOutbound(deps.config),
 })
-export type Settled = ReturnType<typeof settled> & Pick<AppDeps, 'consoleBuild' | 'now'>
+export type CompleteDeps = ReturnType<typeof applyDefaults> & Pick<AppDeps, 'consoleBuild' | 'now'>
 
 /** The base of every module: the database, and the parts that keep the caches of all replicas coherent. */
-export function createBase({ config, secrets, peppers, databaseUrl, log, now: given, slowness }: Settled) {
+export function createBase({ config, secrets, peppers, databaseUrl, log, now: ownClock, slowness }: CompleteDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
   const clock = createClock()
-  const now = given ?? clock.now
+  const now = ownClock ?? clock.now
   const changes = createChanges(db, now)
   const feed = createFeed({ url: databaseUrl, changes, clock, log, presence: keyPresenceOf(peppers) })
   const signals = createSignals({ db, feed })

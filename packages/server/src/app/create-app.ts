@@ -1,7 +1,7 @@
 import { ensurePartitions } from '../db/partitions.ts'
 import { activeTenantsOnly } from '../http/admission/active-tenants-only.ts'
 import { createDeviceVerifier } from '../modules/devices/index.ts'
-import { type AppDeps, type Base, createBase, settled } from './base.ts'
+import { type AppDeps, type Base, createBase, applyDefaults } from './base.ts'
 import { appJobs } from './jobs.ts'
 import { createListeners } from './listeners.ts'
 import { createAppMetrics, createMeters } from './metrics.ts'
@@ -10,15 +10,15 @@ import { createPipe } from './pipe.ts'
 import { createShutdown } from './shutdown.ts'
 
 /** The composition root: makes the base, the modules, and the process around them. */
-export function createApp(deps: AppDeps) {
-  const given = settled(deps)
-  const { config, secrets, log } = given
-  const base = createBase(given)
+export function createApp(appDeps: AppDeps) {
+  const deps = applyDefaults(appDeps)
+  const { config, secrets, log } = deps
+  const base = createBase(deps)
   const { db, changes, feed, onError } = base
-  const modules = createModules(base, given)
+  const modules = createModules(base, deps)
   const meters = config.metrics && createMeters()
   const verifiers = verifiersOf(base, modules)
-  const pipe = createPipe(base, given, modules, { verifiers, requests: meters?.requests })
+  const pipe = createPipe(base, deps, modules, { verifiers, requests: meters?.requests })
   const metrics = meters && createAppMetrics({ ...modules, config, secrets, db, feed, onError, meters })
   const answers = { pki: modules.certificates.pki, metrics }
   const listeners = createListeners({ config, draining: pipe.draining, log, sourceOf: pipe.sourceOf, answers })

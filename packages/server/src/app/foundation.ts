@@ -10,7 +10,7 @@ import type { createSiem } from '../modules/siem/index.ts'
 import { createTenancy } from '../modules/tenancy/index.ts'
 import type { Trust } from '../modules/trust/index.ts'
 import type { createUpdates } from '../modules/updates/index.ts'
-import type { Base, Settled } from './base.ts'
+import type { Base, CompleteDeps } from './base.ts'
 
 /** Modules that a module made before them calls. They exist when the first request or job runs. */
 export type LaterModules = {
@@ -25,15 +25,15 @@ export type LaterModules = {
 }
 
 /** The modules that nearly every other one uses: audit log, tenants, access, notifications. */
-export function createFoundation(base: Base, given: Settled, later: () => LaterModules) {
-  const { config, log, outbound } = given
+export function createFoundation(base: Base, deps: CompleteDeps, laterModules: () => LaterModules) {
+  const { config, log, outbound } = deps
   const audit = createAudit({
     ...base,
     oidArc: config.oidArc,
     tenants: () => tenancy.listTenantIds(),
-    trust: () => later().trust,
+    trust: () => laterModules().trust,
     placed: (tenant) => {
-      later().siem.wake(tenant)
+      laterModules().siem.wake(tenant)
       base.signals.tell(tenant, 'audit', [])
     },
   })
@@ -43,11 +43,11 @@ export function createFoundation(base: Base, given: Settled, later: () => LaterM
     log,
     licenseFiles: config.license,
     notify: (...event) => notifications.notify(...event),
-    prepareAdministrator: (...administrator) => later().identity.prepareAdministrator(...administrator),
-    provision: (tenant) => later().trust.provision(tenant),
-    removeContents: (tenant) => later().updates.removeAll(tenant),
-    checkClock: () => later().compliance.purges.checkClock(),
-    enforcement: ssoEnforcement(later),
+    prepareAdministrator: (...administrator) => laterModules().identity.prepareAdministrator(...administrator),
+    provision: (tenant) => laterModules().trust.provision(tenant),
+    removeContents: (tenant) => laterModules().updates.removeAll(tenant),
+    checkClock: () => laterModules().compliance.purges.checkClock(),
+    enforcement: ssoEnforcement(laterModules),
   })
   const { settings, entitlements, statusOf } = tenancy
   const access = createAccess({
@@ -56,7 +56,7 @@ export function createFoundation(base: Base, given: Settled, later: () => LaterM
     entitlements,
     settings,
     statusOf,
-    tokensOfMakers: () => later().enrollment.tokensOfMakers,
+    tokensOfMakers: () => laterModules().enrollment.tokensOfMakers,
   })
   const notifications = createNotifications({
     ...base,
@@ -70,11 +70,11 @@ export function createFoundation(base: Base, given: Settled, later: () => LaterM
 export type FoundationModules = ReturnType<typeof createFoundation>
 
 /** Steps of a tenant's setting that identity providers are the only way to sign in. */
-const ssoEnforcement = (later: () => LaterModules): Parameters<typeof createTenancy>[0]['enforcement'] => ({
-  hold: (tx, tenant) => later().identity.breakGlass.hold(tx, tenant),
+const ssoEnforcement = (laterModules: () => LaterModules): Parameters<typeof createTenancy>[0]['enforcement'] => ({
+  hold: (tx, tenant) => laterModules().identity.breakGlass.hold(tx, tenant),
   require: async (tx, tenant) => {
-    await later().federation.requireSignIn(tx, tenant)
-    await later().identity.breakGlass.requireOne(tx, tenant)
+    await laterModules().federation.requireSignIn(tx, tenant)
+    await laterModules().identity.breakGlass.requireOne(tx, tenant)
   },
-  begin: (tx, source) => later().identity.breakGlass.endPasswordSessions(tx, source),
+  begin: (tx, source) => laterModules().identity.breakGlass.endPasswordSessions(tx, source),
 })

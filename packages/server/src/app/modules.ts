@@ -2,7 +2,7 @@ import { createDescription } from '../http/answer/description.ts'
 import type { Handlers } from '../http/handlers.ts'
 import { createInvoker } from '../http/invoke.ts'
 import { createOperations } from '../modules/operations/index.ts'
-import type { Base, Settled } from './base.ts'
+import type { Base, CompleteDeps } from './base.ts'
 import { createFoundation, type FoundationModules, type LaterModules } from './foundation.ts'
 import { createNetworkModules, type NetworkModules } from './network.ts'
 import { createOperationModules, type OperationModules } from './operations.ts'
@@ -11,13 +11,13 @@ import { createPeopleModules, type PeopleModules } from './people.ts'
 type MadeModules = FoundationModules & NetworkModules & PeopleModules & OperationModules
 
 /** Creates every module once, in the order of their dependencies, and the handlers of all operations. */
-export function createModules(base: Base, given: Settled) {
-  const later = (): LaterModules => modules
-  const foundation = createFoundation(base, given, later)
-  const network = createNetworkModules(base, given, foundation)
-  const people = createPeopleModules(base, given, { ...foundation, ...network }, later)
+export function createModules(base: Base, deps: CompleteDeps) {
+  const laterModules = (): LaterModules => modules
+  const foundation = createFoundation(base, deps, laterModules)
+  const network = createNetworkModules(base, deps, foundation)
+  const people = createPeopleModules(base, deps, { ...foundation, ...network }, laterModules)
   const perform = (): ReturnType<typeof createInvoker> => invoker
-  const operation = createOperationModules(base, given, { ...foundation, ...network, ...people }, perform)
+  const operation = createOperationModules(base, deps, { ...foundation, ...network, ...people }, perform)
   const modules = { ...foundation, ...network, ...people, ...operation }
   const handlers = handlersOf(modules, base.now)
   const invoker = createInvoker(handlers)

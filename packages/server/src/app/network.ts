@@ -4,12 +4,16 @@ import { createGateways, reported, trustCoverageOfGateways } from '../modules/ga
 import { createPolicy } from '../modules/policy/index.ts'
 import { createKeyProviders, createTrust } from '../modules/trust/index.ts'
 import type { Idle } from '../replication/tenant-cache.ts'
-import type { Base, Settled } from './base.ts'
+import type { Base, CompleteDeps } from './base.ts'
 import type { FoundationModules } from './foundation.ts'
 
 /** The modules that decide and sign: keys, the fleet in memory, policy, gateways, certificates. */
-export function createNetworkModules(base: Base, given: Settled, { audit, tenancy, notifications }: FoundationModules) {
-  const { config, secrets, log, idleMs, snapshotSize } = given
+export function createNetworkModules(
+  base: Base,
+  deps: CompleteDeps,
+  { audit, tenancy, notifications }: FoundationModules,
+) {
+  const { config, secrets, log, idleMs, snapshotSize } = deps
   const { entitlements, meter } = tenancy
   const trustMarks = createTrustMarks(base)
   const trust = createTrust({

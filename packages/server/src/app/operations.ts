@@ -13,7 +13,7 @@ import { createStream } from '../modules/stream/index.ts'
 import { createUpdates } from '../modules/updates/index.ts'
 import { createSavedViews } from '../modules/views/index.ts'
 import { createWorkflows } from '../modules/workflows/index.ts'
-import type { Base, Settled } from './base.ts'
+import type { Base, CompleteDeps } from './base.ts'
 import type { FoundationModules } from './foundation.ts'
 import type { NetworkModules } from './network.ts'
 import type { PeopleModules } from './people.ts'
@@ -23,8 +23,13 @@ type EarlierModules = FoundationModules & NetworkModules & PeopleModules
 type Invoker = ReturnType<typeof createInvoker>
 
 /** The modules for operating a deployment: updates, expiries, SIEM, locks, workflows, views, retention, keys. */
-export function createOperationModules(base: Base, given: Settled, modules: EarlierModules, perform: () => Invoker) {
-  const { config, secrets, outbound } = given
+export function createOperationModules(
+  base: Base,
+  deps: CompleteDeps,
+  modules: EarlierModules,
+  perform: () => Invoker,
+) {
+  const { config, secrets, outbound } = deps
   const { audit, tenancy, access, notifications, gateways, identity } = modules
   const tenants = tenancy.listTenantIds
   const tls = config.tls && readTlsFiles(config.tls)
@@ -53,10 +58,10 @@ export function createOperationModules(base: Base, given: Settled, modules: Earl
   const stream = createStream({ ...base, audit, statusOf: tenancy.statusOf, idleExpiresAt: identity.idleExpiresAt })
   const health = createReadinessHealth(base)
   const dashboard = createDashboard({ ...base, ...modules, expiry, tenants })
-  const search = createSearching({ ...base, ...modules, consoleBuild: given.consoleBuild })
+  const search = createSearching({ ...base, ...modules, consoleBuild: deps.consoleBuild })
   const views = createSavedViews({ ...base, ...modules })
   const prunes = prunesOf({ ...modules, expiry, updates, siem, locks, workflows, dashboard, views })
-  const compliance = createCompliance({ ...base, audit, log: given.log, prunes, notifications, home: tenancy.home })
+  const compliance = createCompliance({ ...base, audit, log: deps.log, prunes, notifications, home: tenancy.home })
   const masterKeys = createMasterKeys({ ...base, masterKeys: secrets.masterKeys })
   return {
     updates,

@@ -4,14 +4,14 @@ import { createEnrollment } from '../modules/enrollment/index.ts'
 import { createFederation } from '../modules/federation/index.ts'
 import { createIdentity } from '../modules/identity/index.ts'
 import { createOffboarding, type OffboardingParts } from '../modules/offboarding/index.ts'
-import type { Base, Settled } from './base.ts'
+import type { Base, CompleteDeps } from './base.ts'
 import type { FoundationModules, LaterModules } from './foundation.ts'
 import type { NetworkModules } from './network.ts'
 
 /** The modules of people and their devices: how they come, sign in, enroll, and are stopped for good. */
 export function createPeopleModules(
   base: Base,
-  { passwordCost, consoleBuild, outbound }: Settled,
+  { passwordCost, consoleBuild, outbound }: CompleteDeps,
   {
     audit,
     tenancy,
@@ -23,7 +23,7 @@ export function createPeopleModules(
     gateways,
     certificates,
   }: FoundationModules & NetworkModules,
-  later: () => LaterModules,
+  laterModules: () => LaterModules,
 ) {
   const { entitlements, settings } = tenancy
   /** The parts that end when a person or a device is stopped for good. Each module ends its own part. */
@@ -47,7 +47,7 @@ export function createPeopleModules(
     notify: notifications.notify,
     keysOfUser: access.keysOfUser,
     rulesUsingGroup: policy.rulesUsingGroup,
-    releaseLockOf: (...user) => later().locks.releaseOfUser(...user),
+    releaseLockOf: (...user) => laterModules().locks.releaseOfUser(...user),
     waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),
     endSessionAt: (tenant, providerId) => federation.endSessionAt(tenant, providerId),
   })

@@ -18,7 +18,7 @@ import type { Actor } from '../kernel/actor.ts'
 import type { AppError } from '../kernel/app-error.ts'
 import { createConcurrencyLimiter } from '../kernel/concurrency.ts'
 import type { RequestMetrics } from '../metrics/requests.ts'
-import type { Base, Settled } from './base.ts'
+import type { Base, CompleteDeps } from './base.ts'
 import type { Modules } from './modules.ts'
 
 type Verifiers = ReturnType<typeof activeTenantsOnly>
@@ -30,15 +30,15 @@ type Verifiers = ReturnType<typeof activeTenantsOnly>
  */
 export function createPipe(
   base: Base,
-  given: Settled,
+  deps: CompleteDeps,
   modules: Modules,
   { verifiers, requests }: { verifiers: Verifiers; requests: RequestMetrics | undefined },
 ) {
-  const { config, log, pace } = given
+  const { config, log, pace } = deps
   const { identity, enrollment, policy, handlers, tls } = modules
   const { longestWaitSeconds } = config
   const securityHeaders = securityHeadersFor({ publicUrl: base.publicUrl, isTls: tls !== undefined })
-  const admission = createAdmission(base, given, modules, verifiers)
+  const admission = createAdmission(base, deps, modules, verifiers)
   const { refuse, admit, sourceOf, recordRefusal, recordRefusedRead, flushRefusals } = admission
   const beforeRouter = { verifiers, refuse, sourceOf, securityHeaders, log }
   const draining = createDraining()
@@ -69,14 +69,14 @@ export function createPipe(
     log,
     ...(tls && { https: tls }),
   })
-  addPages(http, base, given, modules, admission)
+  addPages(http, base, deps, modules, admission)
   return { http, draining, idempotency, sourceOf, flushRefusals }
 }
 
 /** The checks before a body is read, and the records of refusals. */
 function createAdmission(
   { origins, now, onError }: Base,
-  { config, log }: Settled,
+  { config, log }: CompleteDeps,
   { audit, tenancy, access, enrollment }: Modules,
   verifiers: Verifiers,
 ) {
@@ -115,7 +115,7 @@ function createAdmission(
 function addPages(
   http: ReturnType<typeof createHttp>,
   { origins }: Base,
-  { log, consoleBuild }: Settled,
+  { log, consoleBuild }: CompleteDeps,
   { identity: { browser }, federation }: Modules,
   admission: ReturnType<typeof createAdmission>,
 ): void {

@@ -4,9 +4,9 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { presenceMs } from '../../../kernel/presence.ts'
 import type { IdentityDeps } from '../deps.ts'
+import { findPassword } from '../people/passwords.queries.ts'
 import type { Subject } from '../people/subject.ts'
 import type { SignInAttempts } from './attempts.ts'
-import { findPassword } from './passwords.queries.ts'
 
 /**
  * Asks for the password again before a change of a user's way to sign in, since a session alone may be stolen. A wrong
