@@ -1,7 +1,7 @@
 import { ensurePartitions } from '../db/partitions.ts'
 import { activeTenantsOnly } from '../http/admission/active-tenants-only.ts'
 import { createDeviceVerifier } from '../modules/devices/index.ts'
-import { type AppDeps, type Base, createBase, applyDefaults } from './base.ts'
+import { type AppDeps, applyDefaults, type Base, createBase } from './base.ts'
 import { appJobs } from './jobs.ts'
 import { createListeners } from './listeners.ts'
 import { createAppMetrics, createMeters } from './metrics.ts'
