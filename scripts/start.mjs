@@ -14,7 +14,7 @@ if (built) process.env.HOLDFAST_CONSOLE_DIR = built
 process.argv.splice(
   2,
   0,
-  // Lets the server return unused memory to the system after a burst (kernel/collect-when-idle.ts).
+  // Lets the server return unused memory to the system after a burst (app/collect-when-idle.ts).
   '--expose-gc',
   // A collection of the young generation pauses all requests. A small one is faster, and costs no more in total.
   '--max-semi-space-size=16',

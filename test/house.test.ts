@@ -18,7 +18,7 @@ const makers = [
   'packages/server/src/modules/access/index.ts',
   'packages/server/src/modules/devices/verify.ts',
   'packages/server/src/modules/gateways/registry/secrets.ts',
-  'packages/server/src/modules/tenancy/tenants/tenant-id.ts',
+  'packages/server/src/modules/tenancy/tenant-id.ts',
 ]
 test('a text is cast to TenantId in a few listed places', () => {
   const made = sources

@@ -20,7 +20,8 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^cli\//, /^(contract|crypto|sdk|cli|server\/src\/(backup\/index|kernel\/cidr))(\/|\.ts$)/],
   [/^console\//, /^(contract|console)\//],
   [/^bench\//, /^(contract|crypto|policy|sdk|bench|server\/src\/embedded)\//],
-  [/^server\/src\/(kernel|db)\//, /^(contract\/src\/vocabulary|server\/src\/(kernel|db)\/)/],
+  [/^server\/src\/kernel\//, /^(contract\/src\/vocabulary|server\/src\/kernel\/)/],
+  [/^server\/src\/db\//, /^(contract\/src\/vocabulary|server\/src\/(kernel|db)\/)/],
   [/^server\/src\/replication\//, /^server\/src\/(kernel|db|replication)\//],
   [/^server\/src\/embedded\//, /^server\/src\/embedded\//],
   [
@@ -31,24 +32,21 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^server\/src\/outbound\//, /^server\/src\/(outbound|kernel)\//],
   [/^server\/src\/metrics\//, /^(contract\/|server\/src\/(metrics\/|jobs\/runner|http\/connection\/plain-listener))/],
   [/^server\/src\/jobs\//, /^server\/src\/(jobs|kernel|db)\//],
-  [
-    /^server\/src\/http\//,
-    new RegExp(`^(contract/|crypto/|${spine}|server/src/http/|server/src/modules/(access|audit)/index)`),
-  ],
+  [/^server\/src\/http\//, new RegExp(`^(contract/|crypto/|${spine}|server/src/http/)`)],
   [
     /^server\/src\/modules\/(\w+)\/.*\.queries\.ts$/,
-    new RegExp(`^(${spine}|server/src/modules/$1/([\\w-]+/)?[\\w-]+\\.queries)`),
+    new RegExp(`^(${spine}|server/src/modules/$1/([\\w-]+/)?[\\w-]+\\.queries|server/src/modules/audit/words/words)`),
   ],
   [
     /^server\/src\/modules\/(\w+)\//,
     new RegExp(
-      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${moduleIndex}|server/src/outbound/|server/src/http/(handlers|answer/(answer|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
+      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${moduleIndex}|server/src/outbound/|server/src/http/(handlers|answer/(answer|html-page|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
     ),
   ],
   [
-    /^server\/src\/(app\/[\w-]+|bootstrap|main|terminal)\.ts$/,
+    /^server\/src\/(app\/[\w-]+|main|terminal)\.ts$/,
     new RegExp(
-      `^(contract/|server/src/(app/|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|replication|metrics|outbound)/|${moduleIndex})`,
+      `^(contract/|server/src/(app/|terminal)|server/src/(config|db|embedded|http|jobs|kernel|replication|metrics|outbound)/|${moduleIndex})`,
     ),
   ],
 ]
@@ -135,6 +133,31 @@ test('neither modules nor files import each other in a circle, types included', 
   assert.ok(ofFiles.size > 1500 && ofModules.size >= 26)
   const found = [ofModules, ofFiles].flatMap((graph) => circlesOf(graph).map((circle) => circle.join(' → ')))
   assert.deepEqual(found, [], `circles of imports:\n${found.join('\n')}`)
+})
+
+/** Folders whose parts still import each other in a circle. The list only shrinks. */
+const foldersWithCircles = ['modules/gateways', 'modules/siem']
+
+test('in no folder of the server do its folders and files import each other in a circle; types count', () => {
+  /** Of each folder: its parts (a file, or a folder as a whole), and the parts that each imports. */
+  const parts = new Map<string, Map<string, string[]>>()
+  const inside = (file: string) => file.replace(/^(packages\/)?server\/src\//, '').split('/')
+  for (const path of files.filter((f) => f.startsWith('packages/server/'))) {
+    const from = inside(path)
+    for (const { target } of importsOf(path).filter((i) => i.target.startsWith('server/src/'))) {
+      const to = inside(target)
+      const depth = from.findIndex((name, i) => name !== to[i])
+      const folder = from.slice(0, depth).join('/')
+      const graph = parts.get(folder) ?? new Map<string, string[]>()
+      parts.set(folder, graph.set(from[depth]!, [...(graph.get(from[depth]!) ?? []), to[depth]!]))
+    }
+  }
+  assert.ok(parts.size > 60 && parts.get('http')!.get('admission')!.includes('answer'))
+  const found = [...parts].flatMap(([folder, graph]) => circlesOf(graph).map((circle) => [folder, circle.join(' → ')]))
+  const unexpected = found.filter(([folder]) => !foldersWithCircles.includes(folder!))
+  assert.deepEqual(unexpected, [])
+  const mended = foldersWithCircles.filter((folder) => found.every(([name]) => name !== folder))
+  assert.deepEqual(mended, [], 'these folders have no circle any more: take them off the list')
 })
 
 test('the search for circles finds exactly the circles', () => {

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { pino } from 'pino'
+import { collectWhenIdle } from './app/collect-when-idle.ts'
 import { checkFiles } from './config/check-files.ts'
 import { type Config, ConfigError, parseConfig } from './config/config.ts'
 import { readEnv, type Variable } from './config/env.ts'
@@ -13,7 +14,6 @@ import { withDatabaseLock } from './db/lock.ts'
 import { MigrationError, migrate } from './db/migrate.ts'
 import { retryWhileUnavailable } from './db/unavailable.ts'
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './embedded/postgres.ts'
-import { collectWhenIdle } from './kernel/collect-when-idle.ts'
 import { MasterKeyError, masterKeysInUse, openPeppers, type Peppers } from './modules/secrets/index.ts'
 import { createWaitingNotice, printFirstStart, printReady } from './terminal.ts'
 
@@ -131,10 +131,12 @@ async function start(): Promise<void> {
   if (!stopping) printReady(config, app.http.addresses())
 }
 
-/** Loads the app after the process of PostgreSQL was launched, which starts beside the load. */
+/** Loads the app, most of the code, after the process of PostgreSQL was launched, which starts beside the load. */
 async function loadParts() {
   await setImmediate()
-  return await import('./app/parts.ts')
+  const loaded = [import('./app/create-app.ts'), import('./app/bootstrap.ts'), import('./jobs/runner.ts')] as const
+  const [{ createApp }, { bootstrap }, { startJobs }] = await Promise.all(loaded)
+  return { createApp, bootstrap, startJobs }
 }
 
 /** Picks the fields of an error for the log. Other objects on a driver's errors are left out. */

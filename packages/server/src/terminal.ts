@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net'
-import type { FirstStart } from './bootstrap.ts'
+import type { FirstStart } from './app/bootstrap.ts'
 import { type Config, hostInUrl, isEveryAddress } from './config/config.ts'
 
 /** Secrets are printed to the terminal at the first start only, never to the log. */

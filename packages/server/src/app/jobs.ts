@@ -1,31 +1,23 @@
-import { background, type Database } from '../db/database.ts'
+import { background } from '../db/database.ts'
 import { createRetention } from '../db/forgetting.ts'
 import { dropPartitions, ensurePartitions } from '../db/partitions.ts'
-import type { Prune } from '../db/retention.ts'
 import type { Job } from '../jobs/runner.ts'
-import type { TenantId } from '../kernel/actor.ts'
 import { pruneChanges } from '../replication/changes.ts'
+import type { Base } from './base.ts'
+import type { Modules } from './modules.ts'
 
-/** The background jobs of the deployment: those on all tables, and those of each module. */
-export const appJobs = ({
-  db,
-  now,
-  purges,
-  tenants,
-  forgetOldClaims,
-  prunes,
-  working,
-}: {
-  db: Database
-  now: () => Date
-  /** Steps before a purge and after it. */
-  purges: { checkClock: () => Promise<void>; record: (tenant: TenantId) => Promise<void> }
-  tenants: () => Promise<readonly TenantId[]>
-  forgetOldClaims: () => Promise<unknown>
-  /** In the order in which their data is deleted. */
-  prunes: readonly Prune[]
-  working: readonly { jobs: readonly Job[] }[]
-}): Job[] => {
+/**
+ * The background jobs of the deployment: those on all tables, and those of each module.
+ *
+ * @param forgetOldClaims deletes idempotency claims after a day
+ */
+export function appJobs(
+  { db, now }: Base,
+  { access, compliance, gateways, notifications, prunes, tenancy, ...modules }: Modules,
+  forgetOldClaims: () => Promise<unknown>,
+): Job[] {
+  const { purges } = compliance
+  const tenants = tenancy.listTenantIds
   const forget = createRetention({ db, tenants, prunes, recordPurges: purges.record })
   /** Checks the clock before a purge, so that a wrong clock deletes no data. */
   const purging =
@@ -40,6 +32,25 @@ export const appJobs = ({
     { name: 'forget_what_is_over', cron: '30 * * * *', run: purging(forget) },
     { name: 'forget_changes', cron: '15 * * * *', run: () => db.acrossTenants(pruneChanges, background) },
     { name: 'forget_idempotency_keys', cron: '20 * * * *', run: forgetOldClaims },
-    ...working.flatMap((module) => module.jobs),
+    ...tenancy.jobs,
+    ...modules.identity.jobs,
+    ...modules.trust.jobs,
+    ...modules.certificates.jobs,
+    ...modules.policy.jobs,
+    ...gateways.jobs,
+    ...modules.devices.jobs,
+    ...modules.directory.jobs,
+    ...modules.federation.jobs,
+    ...modules.health.jobs,
+    ...modules.masterKeys.jobs,
+    ...modules.expiry.jobs,
+    ...modules.updates.jobs,
+    ...modules.audit.jobs,
+    ...modules.siem.jobs,
+    ...modules.locks.jobs,
+    ...modules.workflows.jobs,
+    ...modules.dashboard.jobs,
+    ...access.jobs(tenants),
+    ...notifications.jobs(gateways.silentGateways),
   ]
 }

@@ -1,82 +1,85 @@
 import type { Operation } from '@holdfast/contract'
-import type { Config } from '../config/config.ts'
-import type { ConsoleBuild } from '../config/console-build.ts'
-import type { Secrets } from '../config/secrets.ts'
-import type { Database } from '../db/database.ts'
 import type { activeTenantsOnly } from '../http/admission/active-tenants-only.ts'
 import { createAdmit } from '../http/admission/admit.ts'
 import { createForgedTokenFilter } from '../http/admission/forged-token-filter.ts'
 import { createIdempotency } from '../http/admission/idempotency.ts'
 import { createRefuse } from '../http/admission/refuse.ts'
-import { refusedFields } from '../http/admission/refused-fields.ts'
-import { createRefusedReads } from '../http/admission/refused-reads.ts'
+import { createRefusedReads, refusedFields } from '../http/admission/refused-reads.ts'
 import { securityHeadersFor } from '../http/answer/security-headers.ts'
 import { createLargeBodies } from '../http/body/large-bodies.ts'
 import { createDraining } from '../http/connection/draining.ts'
-import type { MinimumRate } from '../http/connection/minimum-rate.ts'
 import { createSourceOf } from '../http/connection/source-ip.ts'
 import { createFastPath } from '../http/fast-path.ts'
-import type { Handlers } from '../http/handlers.ts'
 import { registerAssets } from '../http/pages/page-assets.ts'
 import { registerPages } from '../http/pages/pages.ts'
 import { createUnknownPages } from '../http/pages/unknown-pages.ts'
 import { createHttp } from '../http/serve.ts'
 import type { Actor } from '../kernel/actor.ts'
 import type { AppError } from '../kernel/app-error.ts'
-import { createConcurrencyLimiter } from '../kernel/concurrency-limiter.ts'
-import type { Log } from '../kernel/log.ts'
-import type { Origins } from '../kernel/origins.ts'
+import { createConcurrencyLimiter } from '../kernel/concurrency.ts'
 import type { RequestMetrics } from '../metrics/requests.ts'
-import type { Access } from '../modules/access/index.ts'
-import type { Audit } from '../modules/audit/index.ts'
-import type { createEnrollment } from '../modules/enrollment/index.ts'
-import type { Federation } from '../modules/federation/index.ts'
-import type { Identity } from '../modules/identity/index.ts'
-import type { Policy } from '../modules/policy/index.ts'
-import type { Tenancy } from '../modules/tenancy/index.ts'
+import type { Base, CompleteDeps } from './base.ts'
+import type { Modules } from './modules.ts'
 
-/** The request pipeline of all endpoints, and the pages beside it, built from the modules. */
-export function createPipe({
-  config,
-  log,
-  onError,
-  db,
-  now,
-  kek,
-  origins,
-  verifiers,
-  handlers,
-  tls,
-  pace,
-  consoleBuild,
-  requests,
-  ...modules
-}: {
-  config: Config
-  log: Log
-  onError: (e: unknown) => void
-  db: Database
-  now: () => Date
-  kek: Secrets['kek']
-  origins: Origins
-  verifiers: ReturnType<typeof activeTenantsOnly>
-  handlers: Handlers
-  tls: { cert: Buffer; key: Buffer } | undefined
-  pace: MinimumRate
-  consoleBuild: ConsoleBuild | undefined
-  /** Undefined if metrics are not configured. */
-  requests: RequestMetrics | undefined
-  audit: Audit
-  tenancy: Tenancy
-  access: Access
-  identity: Identity
-  federation: Federation
-  enrollment: ReturnType<typeof createEnrollment>
-  policy: Policy
-}) {
-  const { audit, tenancy, access, identity, federation, enrollment, policy } = modules
+type Verifiers = ReturnType<typeof activeTenantsOnly>
+
+/**
+ * The request pipeline of all endpoints, and the pages beside it, built from the modules.
+ *
+ * @param requests counts requests; undefined if metrics are not configured
+ */
+export function createPipe(
+  base: Base,
+  deps: CompleteDeps,
+  modules: Modules,
+  { verifiers, requests }: { verifiers: Verifiers; requests: RequestMetrics | undefined },
+) {
+  const { config, log, pace } = deps
+  const { identity, enrollment, policy, handlers, tls } = modules
   const { longestWaitSeconds } = config
-  const securityHeaders = securityHeadersFor({ publicUrl: origins.publicUrl, isTls: tls !== undefined })
+  const securityHeaders = securityHeadersFor({ publicUrl: base.publicUrl, isTls: tls !== undefined })
+  const admission = createAdmission(base, deps, modules, verifiers)
+  const { refuse, admit, sourceOf, recordRefusal, recordRefusedRead, flushRefusals } = admission
+  const beforeRouter = { verifiers, refuse, sourceOf, securityHeaders, log }
+  const draining = createDraining()
+  const idempotency = createIdempotency({ ...base, provenKeyOf: enrollment.provenKeyOf })
+  const http = createHttp({
+    maxConnections: config.maxConnections,
+    costly: createConcurrencyLimiter({ perKey: 3, total: 8, waiting: 64 }),
+    takeLargeBody: createLargeBodies(),
+    pace,
+    longestWaitSeconds,
+    handlers,
+    inFront: [
+      createFastPath({ ...beforeRouter, reads: policy.reads, longestWaitSeconds }),
+      createForgedTokenFilter(beforeRouter),
+    ],
+    admit,
+    draining,
+    counting: requests?.around,
+    isOf: requests?.isOf,
+    idempotency,
+    requireStepUp: identity.requireStepUp,
+    refusedLate: refuse.late,
+    attemptRefused: enrollment.refusedAttempts.ofRequest,
+    recordRefusal,
+    recordRefusedRead,
+    securityHeaders,
+    unknownPages: createUnknownPages({ ...identity.browser, admit, log }),
+    log,
+    ...(tls && { https: tls }),
+  })
+  addPages(http, base, deps, modules, admission)
+  return { http, draining, idempotency, sourceOf, flushRefusals }
+}
+
+/** The checks before a body is read, and the records of refusals. */
+function createAdmission(
+  { origins, now, onError }: Base,
+  { config, log }: CompleteDeps,
+  { audit, tenancy, access, enrollment }: Modules,
+  verifiers: Verifiers,
+) {
   const sourceOf = createSourceOf(config.trustedProxies, log)
   const refuse = createRefuse({
     audit,
@@ -97,43 +100,27 @@ export function createPipe({
     log,
     tenantExists: tenancy.exists,
   })
-  const inFront = [
-    createFastPath({ reads: policy.reads, verifiers, refuse, sourceOf, securityHeaders, log, longestWaitSeconds }),
-    createForgedTokenFilter({ verifiers, refuse, sourceOf, securityHeaders, log }),
-  ]
-  const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
-    audit.refused(actor, refusedFields(operation, error.code), error.code, error.message)
-  const { browser } = identity
-  const draining = createDraining()
-  const idempotency = createIdempotency({ db, kek, onError, provenKeyOf: enrollment.provenKeyOf })
-  const http = createHttp({
-    maxConnections: config.maxConnections,
-    costly: createConcurrencyLimiter({ perKey: 3, total: 8, waiting: 64 }),
-    takeLargeBody: createLargeBodies(),
-    pace,
-    longestWaitSeconds,
-    handlers,
-    inFront,
+  return {
+    sourceOf,
+    refuse,
     admit,
-    draining,
-    counting: requests?.around,
-    isOf: requests?.isOf,
-    idempotency,
-    requireStepUp: identity.requireStepUp,
-    refusedLate: refuse.late,
-    attemptRefused: enrollment.refusedAttempts.ofRequest,
-    recordRefusal,
+    recordRefusal: (actor: Actor, operation: Operation, error: AppError) =>
+      audit.refused(actor, refusedFields(operation, error.code), error.code, error.message),
     recordRefusedRead: refusedReads.record,
-    securityHeaders,
-    unknownPages: createUnknownPages({ ...browser, admit, log }),
-    log,
-    ...(tls && { https: tls }),
-  })
+    flushRefusals: () => Promise.all([refuse.flush(), refusedReads.flush()]),
+  }
+}
+
+/** The pages for signing in and for required actions, and the files of the console. */
+function addPages(
+  http: ReturnType<typeof createHttp>,
+  { origins }: Base,
+  { log, consoleBuild }: CompleteDeps,
+  { identity: { browser }, federation }: Modules,
+  admission: ReturnType<typeof createAdmission>,
+): void {
   const pages = { ...browser.pages, ...federation.pages }
   const forms = { ...browser.forms, ...federation.forms }
-  const recordRefusedRead = refusedReads.record
-  registerPages(http, { ...browser, admit, sourceOf, origins, log, recordRefusal, recordRefusedRead, pages, forms })
+  registerPages(http, { ...browser, ...admission, origins, log, pages, forms })
   registerAssets(http, new Map([...browser.assets, ...(consoleBuild?.files ?? [])]))
-  const flushRefusals = () => Promise.all([refuse.flush(), refusedReads.flush()])
-  return { http, draining, idempotency, sourceOf, flushRefusals }
 }

@@ -1,6 +1,6 @@
 import type { Connection } from '../db/connection.ts'
 import { jobSource, type TenantId } from '../kernel/actor.ts'
-import { fenceAt, leap } from '../kernel/fence.ts'
+import { restoreFloorAt, restoreLeap } from '../kernel/restore-floor.ts'
 import { arrivalOf } from '../modules/audit/index.ts'
 import { changeKinds, everything } from '../replication/changes.ts'
 
@@ -28,13 +28,13 @@ export async function fence(
     device_grants, admin_sessions, crls, workflow_runs, idempotency_keys, tenant_epochs in exclusive mode`)
   const { rows: clock } = await connection.query<{ at: Date }>('select clock_timestamp() as at')
   const at = clock[0]!.at
-  const past = (column: string) => `case when ${column} < $1 then $1 else ${column} + ${leap} end`
+  const past = (column: string) => `case when ${column} < $1 then $1 else ${column} + ${restoreLeap} end`
   const { rows: tenants } = await connection.query<{ tenant_id: TenantId; before: string; seq: string }>(
     `with before as (select tenant_id, seq from tenant_epochs)
      update tenant_epochs e set seq = ${past('e.seq')}, fenced_at = $2, changed_at = greatest(changed_at, $2)
      from before where before.tenant_id = e.tenant_id
      returning e.tenant_id, before.seq as before, e.seq`,
-    [fenceAt(at), at],
+    [restoreFloorAt(at), at],
   )
   // Replicas can't follow the change log across the gap, so they reload everything.
   await connection.query('delete from changes')
@@ -45,7 +45,7 @@ export async function fence(
   )
   await connection.query(
     `update crls set number = ${past('number')}, revision = revision + 1, this_update = null, next_update = null, der = null`,
-    [fenceAt(at)],
+    [restoreFloorAt(at)],
   )
   await connection.query(`update admin_sessions set ended_at = $1, end_reason = 'manual' where ended_at is null`, [at])
   for (const table of ['sign_in_requests', 'saml_requests', 'device_grants'])

@@ -1,11 +1,11 @@
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { TenantId } from '../kernel/actor.ts'
 import { encodeId } from '../kernel/ids.ts'
-import { createRecent } from '../kernel/recent.ts'
 import { second } from '../kernel/time.ts'
 import type { Tx } from './database.ts'
 import { findNames } from './names.ts'
 import { countFitting } from './page.ts'
+import { createReadCache } from './read-cache.ts'
 
 /** Time for which a count is served from the cache. */
 const freshMs = 5 * second
@@ -16,7 +16,7 @@ type Total = { count: number; exact: boolean }
 
 /** Caches a read for some seconds per tenant and filter, in the contract's form of the filter. */
 export function createCounts<F extends object, T>(read: (tenant: TenantId, filter: F) => Promise<T>, now: () => Date) {
-  const recent = createRecent<T, string>({
+  const recent = createReadCache<T, string>({
     read: (key) => read(...(JSON.parse(key) as [TenantId, F])),
     freshMs,
     now,

@@ -3,9 +3,9 @@ import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
 import type { Principal } from '../kernel/actor.ts'
 import { newRequestId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
+import { mapMaybePromise } from '../kernel/maybe-promise.ts'
 import type { RateLimit } from '../kernel/rate-limit.ts'
-import type { Representation } from '../kernel/representation.ts'
-import { thenSync } from '../kernel/then-sync.ts'
+import type { Representation } from '../kernel/results.ts'
 import type { ActiveTenantVerifiers } from './admission/active-tenants-only.ts'
 import { type CredentialVerdict, judgedSafely, tokenOf } from './admission/authenticate.ts'
 import { anonymousCallerOf } from './admission/caller.ts'
@@ -13,7 +13,7 @@ import type { Refuse } from './admission/refuse.ts'
 import { sendRefusal } from './answer/raw-refusal.ts'
 import { type GrantedHold, type Hold, holdOf, isKnown, preferenceApplied } from './answer/representation.ts'
 import type { SecurityHeaders } from './answer/security-headers.ts'
-import { hasBody } from './body/read-body.ts'
+import { hasBody } from './connection/body-timeout.ts'
 import type { SourceOf } from './connection/source-ip.ts'
 
 /** Reads of the calling device by exact path, the same functions as in the endpoints' handlers. */
@@ -65,10 +65,10 @@ export function createFastPath(deps: WarmDeps) {
         rateLimit: verdict.rateLimit,
         fixed,
       }
-      return thenSync(read(verdict, hold), (r) => sendRepresentation(response, id, r, asked))
+      return mapMaybePromise(read(verdict, hold), (r) => sendRepresentation(response, id, r, asked))
     }
     try {
-      const sent = thenSync(
+      const sent = mapMaybePromise(
         judgedSafely(deps, () => verifiers.device(token, incoming), stranger),
         answer,
       )

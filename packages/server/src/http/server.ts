@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
+import { refuseLate, refuseUnusual, withHost } from './answer/unreadable.ts'
+import { createBodyTimeout } from './connection/body-timeout.ts'
 import type { Draining } from './connection/draining.ts'
 import { createHttpServer } from './connection/node-http.ts'
-import { createPatience } from './connection/patience.ts'
-import { refuseUnusual, withHost } from './connection/unreadable.ts'
 
 export type ServerDeps = {
   /** Functions that answer requests before the router. They return false for other requests. */
@@ -18,7 +18,7 @@ export type ServerDeps = {
 /** A client with a slow request blocks a connection. Checked every two seconds. */
 const waiting = {
   headersTimeout: 8000,
-  // `patience.ts` limits the time of bodies.
+  // `body-timeout.ts` limits the time of bodies.
   requestTimeout: 0,
   connectionsCheckingInterval: 2000,
   keepAliveTimeout: 72_000,
@@ -39,12 +39,12 @@ export function createServer(
     for (const answers of inFront) if (answers(request, response)) return
     router(request, response)
   }
-  const patience = createPatience()
-  const listener = withHost(draining.around(patience.around(counting?.(answer) ?? answer)))
+  const bodyTimeout = createBodyTimeout(refuseLate)
+  const listener = withHost(draining.around(bodyTimeout.around(counting?.(answer) ?? answer)))
   const options = { ...https, ...waiting, ...reading }
   const server = https ? createHttpsServer(options, listener) : createHttpServer(options, listener)
   server.maxConnections = maxConnections
-  patience.attend(server)
+  bodyTimeout.attend(server)
   refuseUnusual(server)
   return server
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { AppError, failField } from './app-error.ts'
-import { Representation } from './representation.ts'
+import { Representation } from './results.ts'
 
 const shortDigest = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 16)

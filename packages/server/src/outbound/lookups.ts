@@ -1,6 +1,6 @@
 import { BoundedMap } from '../kernel/bounded-map.ts'
-import { orAbort } from '../kernel/or-abort.ts'
 import { second } from '../kernel/time.ts'
+import { rejectOnAbort } from './reject-on-abort.ts'
 
 /** Returns all addresses of a name. */
 export type Lookup = (hostname: string) => Promise<readonly string[]>
@@ -85,7 +85,7 @@ export function createLookups(lookup: Lookup, { slowMs = usualSlowMs, keptMs = u
     const shared = underWay.get(hostname) ?? begin(hostname, lane)
     shared.askers++
     try {
-      return await orAbort(shared.promise, signal)
+      return await rejectOnAbort(shared.promise, signal)
     } finally {
       // A look-up that has not started and has no caller left is dropped.
       if (--shared.askers === 0 && waiting[shared.lane].delete(shared)) underWay.delete(hostname)

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
-import { untilTick } from '../kernel/ticks.ts'
 import { type Change, type Changes, everything, type Moment } from './changes.ts'
 import type { Clock } from './clock.ts'
 import {
@@ -14,6 +13,7 @@ import {
   type TenantPosition,
 } from './feed-connection.ts'
 import { createFollowedTenants } from './followed-tenants.ts'
+import { untilTick } from './timers.ts'
 
 /** Time in ms for which the cache counts as fresh after the last proof. */
 const freshMs = 1000

@@ -1,5 +1,5 @@
 import type { TenantId } from '../kernel/actor.ts'
-import { createAlarms } from '../kernel/ticks.ts'
+import { createTimers } from './timers.ts'
 
 export type WaitOutcome = 'woken' | 'timeout' | 'gone' | 'stopped'
 export type Ticket = {
@@ -29,7 +29,7 @@ type Waiter = {
  * number of held requests is limited. A stop releases all, and later requests are not held.
  */
 export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn: number; oneFirst: boolean }) {
-  const alarms = createAlarms()
+  const alarms = createTimers()
   const byTenant = new Map<TenantId, Map<string, Set<Waiter>>>()
   let count = 0
   let stopped = false

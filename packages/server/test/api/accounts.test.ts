@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError, changeSecuritySettings } from '@holdfast/sdk'
-import { bootstrap } from '../../src/bootstrap.ts'
+import { bootstrap } from '../../src/app/bootstrap.ts'
 import { ConfigError } from '../../src/config/config.ts'
 import { makeUser, trySignIn } from '../support/actors/people.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'

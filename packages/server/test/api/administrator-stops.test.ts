@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client } from '@holdfast/sdk'
-import { bootstrap } from '../../src/bootstrap.ts'
+import { bootstrap } from '../../src/app/bootstrap.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { enroll } from '../support/actors/devices.ts'
 import { makeUser, passwordOf, signInAs, trySignIn } from '../support/actors/people.ts'

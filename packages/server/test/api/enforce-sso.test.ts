@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { sql } from 'kysely'
-import { bootstrap } from '../../src/bootstrap.ts'
+import { bootstrap } from '../../src/app/bootstrap.ts'
 import { everything } from '../../src/replication/changes.ts'
 import {
   createAuthenticator,

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { bootstrap } from '../../src/bootstrap.ts'
+import { bootstrap } from '../../src/app/bootstrap.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { createAuthenticator, makeUser, passwordOf, signInAs, trySignIn } from '../support/actors/people.ts'
 import {

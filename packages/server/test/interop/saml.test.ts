@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FederationError } from '../../src/modules/federation/enrollment/proven.ts'
+import { FederationError } from '../../src/modules/federation/protocols/proven-identity.ts'
 import { createSaml } from '../../src/modules/federation/protocols/saml/saml.ts'
 import { posted, provider, rsaKey } from '../support/providers/saml-responses.ts'
 import { askPython, without } from './tools.ts'

@@ -167,7 +167,7 @@ test('only the composition root passes the parts, and only to modules/offboardin
       .map((file) => `${file} ${name}`),
   )
   assert.deepEqual(uses, [
-    ...Object.keys(keepers).map((name) => `app/offboarding.ts ${name}`),
+    ...Object.keys(keepers).map((name) => `app/people.ts ${name}`),
     // A lock ends sessions, and is released again.
     'modules/locks/locks.ts endVpnSessions',
   ])

@@ -1,5 +1,5 @@
 import type { Principal, TenantId } from '../../kernel/actor.ts'
-import { thenSync } from '../../kernel/then-sync.ts'
+import { mapMaybePromise } from '../../kernel/maybe-promise.ts'
 import type { CredentialVerdict, IncomingRequest, PresentedToken, Verifiers } from './authenticate.ts'
 
 declare const ofOpen: unique symbol
@@ -13,18 +13,18 @@ export function activeTenantsOnly(verifiers: Verifiers, statusOf: StatusOf): Act
   const judged = (verdict: CredentialVerdict): CredentialVerdict | Promise<CredentialVerdict> =>
     verdict === undefined || verdict.kind === 'refused'
       ? verdict
-      : thenSync(statusOf(verdict.tenantId), (status) => (status === 'active' ? verdict : refused(verdict)))
+      : mapMaybePromise(statusOf(verdict.tenantId), (status) => (status === 'active' ? verdict : refused(verdict)))
   /** Credentials of a deleted tenant are not verified, since its data is being erased. */
   const opaque =
     (verify: (presented: PresentedToken, request: IncomingRequest) => CredentialVerdict | Promise<CredentialVerdict>) =>
     (presented: PresentedToken, request: IncomingRequest) =>
-      thenSync(statusOf(presented.tenant), (status) =>
-        status === 'deleted' ? undefined : thenSync(verify(presented, request), judged),
+      mapMaybePromise(statusOf(presented.tenant), (status) =>
+        status === 'deleted' ? undefined : mapMaybePromise(verify(presented, request), judged),
       )
   const plain =
     (verify: (text: string, request: IncomingRequest) => CredentialVerdict | Promise<CredentialVerdict>) =>
     (text: string, request: IncomingRequest) =>
-      thenSync(verify(text, request), judged)
+      mapMaybePromise(verify(text, request), judged)
   const { service, readToken } = verifiers
   const open: Verifiers = {
     readToken,

@@ -5,13 +5,12 @@ import type { Actor, Caller, Principal, TenantId } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { decodeId, encodeId } from '../../kernel/ids.ts'
 import type { Log } from '../../kernel/log.ts'
+import { mapMaybePromise } from '../../kernel/maybe-promise.ts'
 import { type Origins, useInstead } from '../../kernel/origins.ts'
 import type { RateLimit } from '../../kernel/rate-limit.ts'
-import type { Stands } from '../../kernel/streamed.ts'
-import { thenSync } from '../../kernel/then-sync.ts'
-import type { Rates } from '../../modules/access/index.ts'
-import type { Audit } from '../../modules/audit/index.ts'
+import type { Stands } from '../../kernel/results.ts'
 import type { SourceOf } from '../connection/source-ip.ts'
+import type { AuditPort, RatesPort } from '../ports.ts'
 import type { ActiveTenantVerifiers } from './active-tenants-only.ts'
 import {
   authenticate,
@@ -49,11 +48,11 @@ export type Admit = (endpoint: Endpoint | undefined, request: FastifyRequest) =>
 
 type AdmitDeps = {
   verifiers: ActiveTenantVerifiers
-  audit: Audit
+  audit: AuditPort
   origins: Origins
   sourceOf: SourceOf
   refuse: Refuse
-  rates: Pick<Rates, 'take' | 'limitOf'>
+  rates: RatesPort
   log: Pick<Log, 'error'>
   tenantExists: (tenant: TenantId) => Promise<boolean>
 }
@@ -89,7 +88,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
       const again = () => authenticate(deps.verifiers, request, { ...incoming, background: true, isAgain: true })
       admission.stands = async () => stillStands(deps, admission, endpoint, request, await again())
     }
-    return thenSync(
+    return mapMaybePromise(
       judgedSafely(deps, judge, () => admission.caller),
       (verdict) => settle(deps, admission, endpoint, request, incoming, verdict),
     )
@@ -115,7 +114,7 @@ function settle(
   if (principal.kind === 'api_key' || principal.kind === 'session')
     return settlePerson(deps, admission, endpoint, request, actor)
   if (principal.kind === 'gateway')
-    return thenSync(deps.rates.take(principal), (wait) => {
+    return mapMaybePromise(deps.rates.take(principal), (wait) => {
       admission.rateLimit = deps.rates.limitOf(principal)
       if (wait > 0) return deps.refuse.rate(actor, wait, admission.rateLimit)
       if (endpoint) admission.refusal = refusalOf(deps, endpoint, admission, principal)

@@ -8,11 +8,11 @@ import type { Log } from '../../kernel/log.ts'
 import { createRateLimiter, type RateLimit } from '../../kernel/rate-limit.ts'
 import { createRepeatCounter } from '../../kernel/repeat-counter.ts'
 import { storable } from '../../kernel/text.ts'
-import type { Audit } from '../../modules/audit/index.ts'
-import { refusedFields } from './refused-fields.ts'
+import type { AuditPort } from '../ports.ts'
+import { refusedFields } from './refused-reads.ts'
 
 type RefuseDeps = {
-  audit: Pick<Audit, 'note'>
+  audit: AuditPort
   log: Pick<Log, 'warn'>
   onError: (e: Error) => void
   /** Number of failed credentials per minute from one source, above which it must wait. */
@@ -171,7 +171,7 @@ const originOf = {
   enrollment_challenge: 'device',
 } as const
 
-function noteThrottled(audit: Pick<Audit, 'note'>, source: Throttled, refused: number): Promise<void> {
+function noteThrottled(audit: AuditPort, source: Throttled, refused: number): Promise<void> {
   const more = { outcome: 'refused' } as const
   return source.type === 'api_key'
     ? audit.note(source, 'api_key.throttled', { key_id: source.id ?? '', refused }, more)
@@ -179,7 +179,7 @@ function noteThrottled(audit: Pick<Audit, 'note'>, source: Throttled, refused: n
 }
 
 function noteRefused(
-  audit: Pick<Audit, 'note'>,
+  audit: AuditPort,
   source: Source,
   of: RefusedCredential['of'],
   why: { reason: RefusedCredential['reason']; refused: number },

@@ -1,11 +1,10 @@
-import type { Operation } from '@holdfast/contract'
-import type { ErrorCode } from '@holdfast/contract/vocabulary'
+import { contract, type Operation } from '@holdfast/contract'
+import type { AuditFields, ErrorCode } from '@holdfast/contract/vocabulary'
 import type { Actor, Source } from '../../kernel/actor.ts'
 import type { AppError } from '../../kernel/app-error.ts'
 import { createRepeatCounter } from '../../kernel/repeat-counter.ts'
 import { storable } from '../../kernel/text.ts'
-import type { Audit } from '../../modules/audit/index.ts'
-import { refusedFields } from './refused-fields.ts'
+import type { AuditPort } from '../ports.ts'
 
 /** Limit per tenant, replica and minute. Further callers, operations and error codes share an event. */
 const mostOfTenant = 1000
@@ -20,6 +19,12 @@ type RefusedRead = Source & {
   addresses: Set<string>
 }
 
+/** Returns the fields of the event `request.refused`. */
+export const refusedFields = (operation: Operation, error: ErrorCode): AuditFields['request.refused'] => {
+  const { method, path } = contract[operation]
+  return { operation, endpoint: `${method} ${path}`, reason: error }
+}
+
 /**
  * Records refused reads and throttled requests, which a caller can repeat at no cost. The first per minute of each
  * caller, operation and error code is recorded before its response, the others with their count at the end of the
@@ -31,7 +36,7 @@ export function createRefusedReads({
   now,
   onError,
 }: {
-  audit: Pick<Audit, 'note'>
+  audit: AuditPort
   now: () => Date
   onError: (e: Error) => void
 }) {
@@ -69,7 +74,7 @@ export function createRefusedReads({
   }
 }
 
-function note(audit: Pick<Audit, 'note'>, refusal: RefusedRead, refused: number): Promise<void> {
+function note(audit: AuditPort, refusal: RefusedRead, refused: number): Promise<void> {
   const { operation, error, detail, firstAt, lastAt, addresses, ...source } = refusal
   const details = {
     error,

@@ -1,4 +1,4 @@
-import type { HtmlPage } from '../pages/page-html.ts'
+import type { HtmlPage } from './html-page.ts'
 
 /**
  * A response with more than a body: another status, the session's cookie, a redirect, a page. Reads with a tag return a

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { openapi } from '@holdfast/contract/openapi'
-import { Representation } from '../../kernel/representation.ts'
+import { Representation } from '../../kernel/results.ts'
 
 type Document = ReturnType<typeof openapi>
 let made: Representation<Document> | undefined

@@ -6,7 +6,7 @@ import { AppError } from '../../kernel/app-error.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { RateLimit } from '../../kernel/rate-limit.ts'
 import { second } from '../../kernel/time.ts'
-import { isStreamed } from '../connection/patience.ts'
+import { isStreamed } from '../connection/body-timeout.ts'
 import { refusalOf } from './protocol.ts'
 
 /** Returns the rate limit as header fields (draft-ietf-httpapi-ratelimit-headers). */

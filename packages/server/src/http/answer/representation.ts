@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fail } from '../../kernel/app-error.ts'
-import type { Representation } from '../../kernel/representation.ts'
+import type { Representation } from '../../kernel/results.ts'
 import { type ExpectedVersion, expecting } from '../../kernel/version.ts'
 
 const quote = 0x22

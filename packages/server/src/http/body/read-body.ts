@@ -4,6 +4,7 @@ import { scimMediaType } from '@holdfast/contract/scim-shapes'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, fail } from '../../kernel/app-error.ts'
 import { createSlices, type Slices } from '../../kernel/time-slice.ts'
+import { hasBody } from '../connection/body-timeout.ts'
 import { readMediaType } from './media-type.ts'
 import { readJson, readLong } from './read-json.ts'
 
@@ -83,10 +84,6 @@ async function digestOf(bytes: Buffer, slices: Slices): Promise<Buffer> {
   }
   return hash.digest()
 }
-
-/** True if a request announces a body of any type. */
-export const hasBody = (headers: FastifyRequest['headers']): boolean =>
-  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
 function readForm(bytes: Buffer): Record<string, string> {
   const fields: Record<string, string> = Object.create(null)

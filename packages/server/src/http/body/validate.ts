@@ -5,10 +5,10 @@ import { IsArray, IsObject, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Set as setFormat } from 'typebox/format'
 import { AppError, type FieldError } from '../../kernel/app-error.ts'
-import { isInstant } from '../../kernel/instant.ts'
+import { isDateTime } from '../../kernel/date-time.ts'
 import { createSlices, inSlices, type Sliced, type Slices } from '../../kernel/time-slice.ts'
 
-setFormat('date-time', isInstant)
+setFormat('date-time', isDateTime)
 setFormat('x25519-public-key', (text) => isX25519Key(Buffer.from(text, 'base64')))
 
 type Validator = (value: unknown) => void

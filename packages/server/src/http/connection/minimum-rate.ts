@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError } from '../../kernel/app-error.ts'
 import { second } from '../../kernel/time.ts'
-import { exempt } from './patience.ts'
+import { exempt } from './body-timeout.ts'
 
 /** Minimum average transfer rate of large bodies in bytes per second, after a grace period. */
 export type MinimumRate = { graceMs: number; bytesPerSecond: number }

@@ -1,7 +1,7 @@
 import type { Operation } from '@holdfast/contract'
 import type { Actor, Caller } from '../../kernel/actor.ts'
 import type { AppError } from '../../kernel/app-error.ts'
-import type { HtmlPage } from './page-html.ts'
+import type { HtmlPageAnswer } from '../answer/html-page.ts'
 
 /** Data of a request for a page. */
 export type Visit = {
@@ -12,12 +12,6 @@ export type Visit = {
   /** Returns the value of a cookie that was sent once. */
   cookies: (name: string) => string | undefined
   caller: Caller
-}
-/** Default status: 200. */
-export type HtmlPageAnswer = {
-  status?: number
-  headers: Readonly<Record<string, string | string[]>>
-  body: Buffer | HtmlPage
 }
 /** Pages by path. They are outside the contract, since people use them and not clients. */
 export type Pages = Readonly<Record<`/${string}`, (visit: Visit) => HtmlPageAnswer | Promise<HtmlPageAnswer>>>

@@ -8,11 +8,11 @@ import type { Origins } from '../../kernel/origins.ts'
 import type { Admit } from '../admission/admit.ts'
 import { callerOf, sentBy } from '../admission/caller.ts'
 import { challenge, toAppError } from '../answer/error-response.ts'
+import { cookieOf, type HtmlPageAnswer } from '../answer/html-page.ts'
 import { sendPage } from '../answer/send.ts'
 import { isForm } from '../body/read-body.ts'
 import type { SourceOf } from '../connection/source-ip.ts'
-import type { Forms, HtmlPageAnswer, Pages, ProblemPage, SignedInPages, Visit } from './page.ts'
-import { cookieOf } from './page-html.ts'
+import type { Forms, Pages, ProblemPage, SignedInPages, Visit } from './page.ts'
 import { registerSignedInPages } from './signed-in-pages.ts'
 
 /** Size limit in bytes of a form that anybody may post. */

@@ -6,9 +6,10 @@ import { type Origins, useInstead } from '../../kernel/origins.ts'
 import type { Admit } from '../admission/admit.ts'
 import { sentBy } from '../admission/caller.ts'
 import { tellRateLimit } from '../answer/error-response.ts'
+import type { HtmlPageAnswer } from '../answer/html-page.ts'
 import { sendPage } from '../answer/send.ts'
 import { isForm } from '../body/read-body.ts'
-import type { HtmlPageAnswer, Inside, SignedInPage, SignedInPages, Visit } from './page.ts'
+import type { Inside, SignedInPage, SignedInPages, Visit } from './page.ts'
 
 /** Size limit in bytes of a signed-in person's form. */
 const longestForm = 8 * 1024

@@ -2,8 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../kernel/log.ts'
 import type { Admit } from '../admission/admit.ts'
 import { toAppError } from '../answer/error-response.ts'
+import type { HtmlPageAnswer } from '../answer/html-page.ts'
 import { sendPage } from '../answer/send.ts'
-import type { HtmlPageAnswer, ProblemPage, UnknownPage } from './page.ts'
+import type { ProblemPage, UnknownPage } from './page.ts'
 import { failed } from './pages.ts'
 
 type Deps = { admit: Admit; log: Pick<Log, 'error'>; unknown: UnknownPage; problem: ProblemPage }

@@ -3,8 +3,8 @@ import type { Database } from '../../db/database.ts'
 import { findNames, type Names } from '../../db/names.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
+import { parseAgo } from '../../kernel/date-time.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
-import { readAgo } from '../../kernel/instant.ts'
 import { type ApiKeyRow, type KeyStatus, selectKeys } from './api-keys.queries.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { KeysOfUser } from './keys-of-user.ts'
@@ -37,7 +37,7 @@ export const apiKeyHandlers = ({
       const filter = {
         ...(status && { status }),
         ...(role && { role }),
-        ...(unused_for !== undefined && { unusedSince: readAgo('unused_for', unused_for, at) }),
+        ...(unused_for !== undefined && { unusedSince: parseAgo('unused_for', unused_for, at) }),
       }
       return db.inTenant(actor.tenantId, async (tx) => {
         const found = await pager.list(selectKeys(tx, actor.tenantId, filter, at), {

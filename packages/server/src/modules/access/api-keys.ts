@@ -6,7 +6,7 @@ import { type LimitGrant, unlimited } from '../../kernel/allowance.ts'
 import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isCidr, isPartOf } from '../../kernel/cidr.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
-import type { Expiry } from '../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { Changes } from '../../replication/changes.ts'
@@ -150,7 +150,7 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
       tenant: TenantId,
       within: EndsWithin,
       { behind, most }: { behind?: { expiresAt: Date; keyId: string }; most: number },
-    ): Promise<(Expiry & { keyId: string })[]> => {
+    ): Promise<(ExpiringObject & { keyId: string })[]> => {
       const rows = await db.inTenant(tenant, (tx) => endingKeys(tx, tenant, within, behind, most))
       return rows.map(({ key_id: keyId, name, created_at: since, expires_at }) => ({
         type: 'api_key',

@@ -1,8 +1,8 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { TenantId } from '../../kernel/actor.ts'
 import { DeviceThrottled } from '../../kernel/app-error.ts'
+import { mapMaybePromise } from '../../kernel/maybe-promise.ts'
 import { createRateLimiter, type RateLimit, rateLimitOf, secondsToWait, usedByMore } from '../../kernel/rate-limit.ts'
-import { thenSync } from '../../kernel/then-sync.ts'
 
 /**
  * Credential types with a request limit of their own. Enrollment tokens are limited by their uses, and devices are
@@ -25,7 +25,7 @@ export function createRates(settings: (tenant: TenantId) => SecuritySettings | P
   const limiters = { session: createRateLimiter(), api_key: createRateLimiter(), gateway: createRateLimiter() }
 
   const askDevice = (device: RatedDevice, isTaken: boolean): void | Promise<void> =>
-    thenSync(settings(device.tenantId), ({ api: { requests_per_minute_per_device: perMinute } }) => {
+    mapMaybePromise(settings(device.tenantId), ({ api: { requests_per_minute_per_device: perMinute } }) => {
       const nowMs = performance.now()
       const wait = secondsToWait(device.usedUntil, perMinute, nowMs)
       if (wait > 0) {
@@ -38,7 +38,7 @@ export function createRates(settings: (tenant: TenantId) => SecuritySettings | P
   return {
     /** Counts a request. */
     take: ({ kind, tenantId, id }: Rated): number | Promise<number> =>
-      thenSync(settings(tenantId), ({ api }) => limiters[kind].take(id, api[setting[kind]], performance.now())),
+      mapMaybePromise(settings(tenantId), ({ api }) => limiters[kind].take(id, api[setting[kind]], performance.now())),
     /** Remaining requests of a credential. Undefined while the tenant's settings are not loaded. */
     limitOf: ({ kind, tenantId, id }: Rated): RateLimit | undefined => {
       const known = settings(tenantId)

@@ -1,6 +1,5 @@
 import { type Permission, type Role, roles } from '@holdfast/contract/vocabulary'
-import type { Actor } from '../../kernel/actor.ts'
-import { permissionsOf } from '../../kernel/actor.ts'
+import { type Actor, permissionsOf } from '../../kernel/actor.ts'
 
 export const isRole = (name: string): name is Role => Object.hasOwn(roles, name)
 

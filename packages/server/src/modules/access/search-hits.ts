@@ -1,4 +1,4 @@
-import { joinDetail, type StoredSource } from '../../kernel/search.ts'
+import { joinDetail, type StoredSource } from '../../db/search.ts'
 import { keyStatusOf } from './api-keys.handlers.ts'
 import { findKeys } from './api-keys.queries.ts'
 import { isRole, mayHandle } from './roles.ts'

@@ -4,7 +4,7 @@ import type { PresentedToken } from '../../http/admission/authenticate.ts'
 import type { Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
 import { isWithin } from '../../kernel/cidr.ts'
 import { decodeId } from '../../kernel/ids.ts'
-import { thenSync } from '../../kernel/then-sync.ts'
+import { mapMaybePromise } from '../../kernel/maybe-promise.ts'
 import { createWriteBehind } from '../../kernel/write-behind.ts'
 import type { Changes } from '../../replication/changes.ts'
 import { createCredentialCache } from '../../replication/credential-cache.ts'
@@ -134,7 +134,7 @@ export function createKeyVerifier(deps: {
 
   return {
     verifyApiKey: (presented: PresentedToken, incoming: Shown) =>
-      thenSync(cache.get(presented), (known) => judge(known, incoming)),
+      mapMaybePromise(cache.get(presented), (known) => judge(known, incoming)),
     flushActivity: activity.flush,
   }
 }

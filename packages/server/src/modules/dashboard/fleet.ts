@@ -1,9 +1,9 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { listedVersions } from '@holdfast/contract/fleet-metrics'
 import { background } from '../../db/database.ts'
+import { createReadCache } from '../../db/read-cache.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
-import { createRecent } from '../../kernel/recent.ts'
 import { day, minute } from '../../kernel/time.ts'
 import { countVersions } from '../devices/index.ts'
 import type { DashboardDeps } from './deps.ts'
@@ -24,7 +24,7 @@ export function createFleetMetrics({
   devices,
 }: Pick<DashboardDeps, 'db' | 'now' | 'tenants' | 'devices'>) {
   const startOf = (ms: number): Date => new Date(Math.floor(ms / day) * day)
-  const current = createRecent({
+  const current = createReadCache({
     read: async (tenant) => {
       const at = now()
       return { at, versions: await devices.countVersions(tenant, listedVersions) }

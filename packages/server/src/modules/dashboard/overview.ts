@@ -1,7 +1,7 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { countedUpTo } from '@holdfast/contract/dashboard'
+import { createReadCache } from '../../db/read-cache.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { createRecent } from '../../kernel/recent.ts'
 import { hour, minute, second } from '../../kernel/time.ts'
 import { countRevoked } from '../devices/index.ts'
 import { enforcedBy } from '../gateways/index.ts'
@@ -79,9 +79,9 @@ export function createOverview(deps: DashboardDeps & { readMetrics: ReadMetrics 
     } satisfies Partial<Overview>
   }
 
-  const standing = createRecent({ read: readStanding, freshMs: freshMs.standing, now })
-  const adoption = createRecent({ read: readAdoption, freshMs: freshMs.adoption, now })
-  const hourly = createRecent({ read: readHourly, freshMs: freshMs.hourly, now })
+  const standing = createReadCache({ read: readStanding, freshMs: freshMs.standing, now })
+  const adoption = createReadCache({ read: readAdoption, freshMs: freshMs.adoption, now })
+  const hourly = createReadCache({ read: readHourly, freshMs: freshMs.hourly, now })
   return async (tenant: TenantId): Promise<Overview> => {
     const parts = await Promise.all([standing(tenant), adoption(tenant), hourly(tenant)])
     return { ...parts[0], ...parts[1], ...parts[2] }

@@ -1,8 +1,8 @@
 import { type Contract, contract, type Output } from '@holdfast/contract'
 import { type Permission, type StartStepName, startSteps } from '@holdfast/contract/vocabulary'
 import type { Tx } from '../../db/database.ts'
+import { createReadCache } from '../../db/read-cache.ts'
 import { type Actor, permissionsOf, type TenantId } from '../../kernel/actor.ts'
-import { createRecent } from '../../kernel/recent.ts'
 import { second } from '../../kernel/time.ts'
 import { firstDeviceAt } from '../devices/index.ts'
 import { firstTokenAt } from '../enrollment/index.ts'
@@ -46,7 +46,7 @@ const readDone = async (tx: Tx, tenant: TenantId): Promise<DoneSince> => {
 
 /** Setup progress of a tenant, computed from existing objects, so that no step has to be ticked off. */
 export function createStart({ db, now, tenancy }: Pick<DashboardDeps, 'db' | 'now' | 'tenancy'>) {
-  const doneIn = createRecent<DoneSince>({
+  const doneIn = createReadCache<DoneSince>({
     freshMs: 3 * second,
     now,
     read: (tenant) => db.inTenant(tenant, (tx) => readDone(tx, tenant)),

@@ -5,7 +5,7 @@ import type { Handlers } from '../../http/handlers.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { decodeId, idOf, missing } from '../../kernel/ids.ts'
-import { thenSync } from '../../kernel/then-sync.ts'
+import { mapMaybePromise } from '../../kernel/maybe-promise.ts'
 import { versioned } from '../../kernel/version.ts'
 import type { DevicePatch } from './devices.queries.ts'
 import { createDeviceFacets } from './facets.ts'
@@ -85,7 +85,9 @@ export function deviceHandlers({
       })
       const views = await Promise.all(
         found.items.map((row) =>
-          thenSync(shownPolicyOf(tenantId, row.device_id), (policy) => viewDevice(row, policy, found.names, judged.at)),
+          mapMaybePromise(shownPolicyOf(tenantId, row.device_id), (policy) =>
+            viewDevice(row, policy, found.names, judged.at),
+          ),
         ),
       )
       // A verdict that has just turned is stored soon (`policy/stored-verdicts.ts`).

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Hold } from '../../http/answer/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { Representation } from '../../kernel/representation.ts'
+import { Representation } from '../../kernel/results.ts'
 import { type Change, everything, type Listener } from '../../replication/changes.ts'
 import { type CallingDevice, createHeldReads } from './held-reads.ts'
 

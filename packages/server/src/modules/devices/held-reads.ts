@@ -1,8 +1,7 @@
 import type { Hold } from '../../http/answer/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { createFairScheduler } from '../../kernel/fair-scheduler.ts'
-import type { Representation } from '../../kernel/representation.ts'
-import { thenSync } from '../../kernel/then-sync.ts'
+import { mapMaybePromise } from '../../kernel/maybe-promise.ts'
+import type { Representation } from '../../kernel/results.ts'
 import { second } from '../../kernel/time.ts'
 import { type Change, type ChangeKind, type Changes, everything } from '../../replication/changes.ts'
 import { createWaiters } from '../../replication/waiters.ts'
@@ -86,7 +85,7 @@ export function createHeldReads({
   return {
     /** Answers at once if the caller lacks the current value or does not wait. Warm calls are synchronous. */
     readOrWait: <C extends CallingDevice, T>(caller: C, read: Read<C, T>, hold: Hold | undefined) =>
-      thenSync(read(caller), (given) => (hold?.knows(given) ? next(caller, read, hold) : given)),
+      mapMaybePromise(read(caller), (given) => (hold?.knows(given) ? next(caller, read, hold) : given)),
     /** Wakes all devices of a tenant, for events other than a change. */
     wakeAll: waiters.wakeAll,
     waiting: waiters.count,
@@ -97,3 +96,26 @@ export function createHeldReads({
   }
 }
 export type HeldReads = ReturnType<typeof createHeldReads>
+
+/**
+ * Lets callers pass in order of arrival, a few per turn of the event loop. Between two groups of a large wake-up, other
+ * work gets its turn.
+ */
+function createFairScheduler(perTurn: number) {
+  let waiting: (() => void)[] = []
+  let passed = 0
+
+  const release = (): void => {
+    for (const pass of waiting.slice(passed, passed + perTurn)) pass()
+    passed += perTurn
+    if (passed < waiting.length) setImmediate(release)
+    else {
+      waiting = []
+      passed = 0
+    }
+  }
+  return (): Promise<void> =>
+    new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) setImmediate(release)
+    })
+}

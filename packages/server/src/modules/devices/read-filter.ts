@@ -1,8 +1,8 @@
 import type { Contract, Given } from '@holdfast/contract'
 import { aOrAn, type Noun } from '@holdfast/contract/vocabulary'
 import { failField } from '../../kernel/app-error.ts'
+import { parseAgo } from '../../kernel/date-time.ts'
 import { decodeId } from '../../kernel/ids.ts'
-import { readAgo } from '../../kernel/instant.ts'
 import type { DeviceFilter } from './filter.queries.ts'
 
 /** Device filter as in the API. */
@@ -27,7 +27,7 @@ export function readDeviceFilter({ seen_within, unseen_for, ...given }: GivenFil
     if (id === undefined) continue
     filter[field] = decodeId(noun, id) ?? failField(`filter.${field}`, `is not the id of ${aOrAn(noun)}`)
   }
-  if (seen_within !== undefined) filter.seen_within = readAgo('seen_within', seen_within, at)
-  if (unseen_for !== undefined) filter.unseen_for = readAgo('unseen_for', unseen_for, at)
+  if (seen_within !== undefined) filter.seen_within = parseAgo('seen_within', seen_within, at)
+  if (unseen_for !== undefined) filter.unseen_for = parseAgo('unseen_for', unseen_for, at)
   return filter
 }

@@ -1,5 +1,4 @@
-import type { SearchHit, StoredSource } from '../../kernel/search.ts'
-import { joinDetail } from '../../kernel/search.ts'
+import { joinDetail, type SearchHit, type StoredSource } from '../../db/search.ts'
 import { addressNumbersOf, overlayAddressesOf } from './address.ts'
 import { type DeviceTransition, deviceTransitions } from './devices.queries.ts'
 import { findDeviceHits, findIdsByAddress } from './search-hits.queries.ts'

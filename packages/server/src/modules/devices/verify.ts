@@ -13,9 +13,9 @@ import type { Principal, RefusedCredential, TenantId } from '../../kernel/actor.
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { decodeId } from '../../kernel/ids.ts'
+import { mapMaybePromise } from '../../kernel/maybe-promise.ts'
 import { namedIssuer, type Origins, ownUrls } from '../../kernel/origins.ts'
 import { createRateLimiter } from '../../kernel/rate-limit.ts'
-import { thenSync } from '../../kernel/then-sync.ts'
 import type { Changes } from '../../replication/changes.ts'
 import type { Feed } from '../../replication/feed.ts'
 import type { Rates } from '../access/index.ts'
@@ -200,15 +200,15 @@ export function createDeviceVerifier({
     at: Date,
   ): boolean | Promise<boolean> {
     const { jkt } = v
-    if (jkt === undefined) return thenSync(rates.takeOfDevice(device), () => true)
-    return thenSync(rates.peekOfDevice(device), () => {
+    if (jkt === undefined) return mapMaybePromise(rates.takeOfDevice(device), () => true)
+    return mapMaybePromise(rates.peekOfDevice(device), () => {
       const proof = verifyProof({
         ...proofFor(token, incoming, at),
         jkt,
         known: v.header,
         onHeader: (take) => proven.keepHeader(v, take),
       })
-      return thenSync(rates.takeOfDevice(device), () => {
+      return mapMaybePromise(rates.takeOfDevice(device), () => {
         // A read changes nothing, so the memory of one replica is enough. A write is checked across all replicas.
         if (incoming.method !== 'GET') return remember({ tenant: v.tenantId, proof: proofKey(proof.jkt, proof.jti) })
         return reads.isFirst(hash('sha256', `${proof.jkt}${proof.jti}`, 'base64url'), at.getTime())
@@ -255,14 +255,14 @@ export function createDeviceVerifier({
       if (!isProven) return refused(device, 'no_proof')
       onSeen(device, at)
       const isConfirmed = v.generation !== device.generation || device.previousGenerationUntil === null
-      return thenSync(isConfirmed ? undefined : confirmGeneration(device), () => principalOf(device, token, v))
+      return mapMaybePromise(isConfirmed ? undefined : confirmGeneration(device), () => principalOf(device, token, v))
     }
     const isUnproven = (e: unknown): RefusedCredential => {
       if (e instanceof CryptoError) return refused(device, 'no_proof')
       throw e
     }
     try {
-      const verdict = thenSync(prove(v, device, token, incoming, at), settle)
+      const verdict = mapMaybePromise(prove(v, device, token, incoming, at), settle)
       return verdict instanceof Promise ? verdict.catch(isUnproven) : verdict
     } catch (e) {
       return isUnproven(e)
@@ -294,6 +294,8 @@ export function createDeviceVerifier({
     // Ignores entries of a deleted tenant.
     const known = seen && feed.knows(seen.tenantId) ? seen : undefined
     if (!known) return isGone(digest, token, incoming) ?? checkCold(token, digest, incoming)
-    return thenSync(fleet.device(known.tenantId, known.deviceId), (device) => check(known, device, token, incoming))
+    return mapMaybePromise(fleet.device(known.tenantId, known.deviceId), (device) =>
+      check(known, device, token, incoming),
+    )
   }
 }

@@ -1,6 +1,6 @@
 import type { Handlers } from '../../http/handlers.ts'
 import { decodeId } from '../../kernel/ids.ts'
-import { Representation } from '../../kernel/representation.ts'
+import { Representation } from '../../kernel/results.ts'
 import type { DeviceCode } from './device-code.ts'
 import { viewEnrolled } from './view.ts'
 

@@ -1,4 +1,4 @@
-import { joinDetail, type StoredSource } from '../../kernel/search.ts'
+import { joinDetail, type StoredSource } from '../../db/search.ts'
 import { tokenStatusOf } from './tokens.handlers.ts'
 import { findTokens } from './tokens.queries.ts'
 

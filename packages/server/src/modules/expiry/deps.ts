@@ -1,11 +1,11 @@
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Expiry } from '../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 import type { Access } from '../access/index.ts'
 import type { NotificationRules } from '../notifications/index.ts'
 
-type Source = (tenant: TenantId) => Promise<readonly Expiry[]>
+type Source = (tenant: TenantId) => Promise<readonly ExpiringObject[]>
 
 /** Dependencies of this module. Each file picks the ones that it needs. */
 export type ExpiryDeps = {

@@ -4,7 +4,7 @@ import { type ExpiryStatus, expiryStatuses } from '@holdfast/contract/vocabulary
 import type { Static } from 'typebox'
 import type { ListPlace, Page } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Expiry } from '../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 import { day } from '../../kernel/time.ts'
 import type { ExpiryDeps } from './deps.ts'
 import { endsWhile, expiryStatusOf, firstWarning, renewsItself } from './standing.ts'
@@ -13,7 +13,7 @@ import { certificatesIn } from './tls.ts'
 type Query = Static<Contract['listExpiries']['query']>
 type Summary = NonNullable<Output<Contract['listExpiries']>['summary']>
 /** `tie`: a UUID that orders items with the same end. An API key has its own id. */
-type Placed = Expiry & { tie: string }
+type Placed = ExpiringObject & { tie: string }
 
 /** Time for which an expired API key stays listed, in ms. Everything else stays listed as long as it is in use. */
 export const endedKeysFor = 30 * day
@@ -34,13 +34,13 @@ export function createExpiries({
 
   /** Returns everything but API keys, soonest first. */
   async function others(tenant: TenantId, at: Date): Promise<Placed[]> {
-    const found: Expiry[] = []
+    const found: ExpiringObject[] = []
     for (const source of await sourcesOf(tenant)) found.push(...(await source(tenant)))
     const placed = found.filter((e) => isOfInterest(e, at)).map((e) => [tieOf(e), e] as const)
     return [...new Map(placed)].map(([tie, e]) => ({ ...e, tie })).sort(inOrder)
   }
 
-  async function list(tenant: TenantId, query: Query, few: readonly Placed[], at: Date): Promise<Page<Expiry>> {
+  async function list(tenant: TenantId, query: Query, few: readonly Placed[], at: Date): Promise<Page<ExpiringObject>> {
     const fitting = few.filter((e) => fits(e, query, at))
     const within = keysWithin(query, at)
     const read = async (after: ListPlace | undefined, most: number) => {
@@ -92,20 +92,20 @@ export function createExpiries({
 export type Expiries = ReturnType<typeof createExpiries>
 
 /** Leaves out an expired item that needed no renewal. */
-const isOfInterest = ({ renewal, expiresAt }: Expiry, at: Date) => renewal !== 'not_needed' || expiresAt > at
+const isOfInterest = ({ renewal, expiresAt }: ExpiringObject, at: Date) => renewal !== 'not_needed' || expiresAt > at
 
 const inOrder = (a: Pick<Placed, 'expiresAt' | 'tie'>, b: Pick<Placed, 'expiresAt' | 'tie'>): number =>
   a.expiresAt.getTime() - b.expiresAt.getTime() || (a.tie < b.tie ? -1 : Number(a.tie > b.tie))
 
 /** Derives a stable UUID from an item and its end, so that paging can resume after it. */
-function tieOf({ type, id, name, expiresAt }: Expiry): string {
+function tieOf({ type, id, name, expiresAt }: ExpiringObject): string {
   const digest = hash('sha256', JSON.stringify([type, id, name, expiresAt]), 'hex')
   return digest.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 const withinOf = (days: number, at: Date) => new Date(at.getTime() + days * day)
 
-function fits(e: Expiry, { type, status, within_days, renews_itself }: Query, at: Date): boolean {
+function fits(e: ExpiringObject, { type, status, within_days, renews_itself }: Query, at: Date): boolean {
   if (type !== undefined && e.type !== type) return false
   if (status !== undefined && expiryStatusOf(e, at) !== status) return false
   if (within_days !== undefined && e.expiresAt > withinOf(within_days, at)) return false

@@ -1,6 +1,6 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Handlers } from '../../http/handlers.ts'
-import type { Expiry } from '../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 import type { Expiries } from './expiries.ts'
 import { daysUntilEnd, expiryStatusOf, renewsItself } from './standing.ts'
 
@@ -12,7 +12,7 @@ export const expiryHandlers = (expiries: Expiries) =>
     },
   }) satisfies Partial<Handlers>
 
-export const viewExpiry = (e: Expiry, at: Date): Output<Contract['listExpiries']>['items'][number] => ({
+export const viewExpiry = (e: ExpiringObject, at: Date): Output<Contract['listExpiries']>['items'][number] => ({
   type: e.type,
   id: e.id,
   name: e.name,

@@ -1,5 +1,5 @@
 import { type ExpiryType, spoken } from '@holdfast/contract/vocabulary'
-import type { Expiry } from '../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 import type { Notice } from '../notifications/index.ts'
 import type { Threshold } from './standing.ts'
 
@@ -31,7 +31,7 @@ const advice: Record<ExpiryType, string> = {
 
 /** Builds the notice for items of one type that passed a threshold together, soonest first. */
 export function expiryNotice(
-  [first, ...more]: readonly [Expiry, ...Expiry[]],
+  [first, ...more]: readonly [ExpiringObject, ...ExpiringObject[]],
   days: Threshold,
   cause: string,
   at: Date,

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { expiryStatuses } from '@holdfast/contract/vocabulary'
 import fc from 'fast-check'
-import type { Expiry } from '../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 import { day, minute } from '../../kernel/time.ts'
 import { endsWhile, expiryStatusOf, renewsItself, thresholdOf } from './standing.ts'
 
 const at = new Date('2026-11-23T12:00:00Z')
 const inDays = (days: number) => new Date(at.getTime() + days * day)
-const ending = (days: number, more: Partial<Expiry> = {}): Expiry => ({
+const ending = (days: number, more: Partial<ExpiringObject> = {}): ExpiringObject => ({
   type: 'api_key',
   id: 'key_1',
   name: 'ci',
@@ -19,7 +19,7 @@ const ending = (days: number, more: Partial<Expiry> = {}): Expiry => ({
 })
 
 test('an expiry passes its thresholds one after the other, to the millisecond', () => {
-  const passed = (days: number, more?: Partial<Expiry>) => thresholdOf(ending(days, more), at)
+  const passed = (days: number, more?: Partial<ExpiringObject>) => thresholdOf(ending(days, more), at)
   const ms = 1 / day
   assert.deepEqual(
     [30 + ms, 30, 14 + ms, 14, 7 + ms, 7, 1 + ms, 1, 0, -5].map((d) => passed(d)),
@@ -34,7 +34,7 @@ test('an expiry passes its thresholds one after the other, to the millisecond', 
 })
 
 test('a self-renewing thing warns only once its renewal is overdue', () => {
-  const renewed = (renewal: Expiry['renewal'], days: number) => {
+  const renewed = (renewal: ExpiringObject['renewal'], days: number) => {
     const e = ending(days, { renewal, since: inDays(days - 1) })
     return [renewsItself(e, at), expiryStatusOf(e, at), thresholdOf(e, at)]
   }

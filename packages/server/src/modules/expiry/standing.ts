@@ -1,5 +1,5 @@
 import type { ExpiryStatus } from '@holdfast/contract/vocabulary'
-import type { Expiry } from '../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 import { day } from '../../kernel/time.ts'
 
 /** Days before the end at which administrators are notified, nearest first. */
@@ -8,7 +8,7 @@ export type Threshold = (typeof thresholds)[number]
 export const firstWarning = 30 * day
 
 /** True while nobody has to act: no renewal is needed, or the automatic one is not overdue yet. */
-export const renewsItself = ({ renewal }: Pick<Expiry, 'renewal'>, at: Date): boolean =>
+export const renewsItself = ({ renewal }: Pick<ExpiringObject, 'renewal'>, at: Date): boolean =>
   renewal === 'not_needed' || (renewal instanceof Date && at < renewal)
 
 /**
@@ -22,7 +22,7 @@ export function endsWhile(status: ExpiryStatus, at: Date): { after: Date; until?
   return status === 'warning' ? { after: after(1), until: after(30) } : { after: after(30) }
 }
 
-export function expiryStatusOf(expiry: Pick<Expiry, 'renewal' | 'expiresAt'>, at: Date): ExpiryStatus {
+export function expiryStatusOf(expiry: Pick<ExpiringObject, 'renewal' | 'expiresAt'>, at: Date): ExpiryStatus {
   if (renewsItself(expiry, at)) return 'ok'
   const days = daysUntilEnd(expiry, at)
   if (days <= 0) return 'expired'
@@ -33,7 +33,7 @@ export function expiryStatusOf(expiry: Pick<Expiry, 'renewal' | 'expiresAt'>, at
  * Returns the nearest threshold that has passed. An item renewed by hand skips a threshold that is not shorter than its
  * whole lifetime. An item that should have renewed itself skips none.
  */
-export function thresholdOf(expiry: Expiry, at: Date): Threshold | undefined {
+export function thresholdOf(expiry: ExpiringObject, at: Date): Threshold | undefined {
   if (renewsItself(expiry, at)) return undefined
   const left = daysUntilEnd(expiry, at)
   const days = thresholds.find((d) => left <= d)
@@ -41,5 +41,5 @@ export function thresholdOf(expiry: Expiry, at: Date): Threshold | undefined {
   return expiry.renewal === 'by_hand' && daysUntilEnd(expiry, expiry.since) <= days ? undefined : days
 }
 
-export const daysUntilEnd = ({ expiresAt }: Pick<Expiry, 'expiresAt'>, at: Date): number =>
+export const daysUntilEnd = ({ expiresAt }: Pick<ExpiringObject, 'expiresAt'>, at: Date): number =>
   (expiresAt.getTime() - at.getTime()) / day

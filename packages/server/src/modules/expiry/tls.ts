@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto'
-import type { Expiry } from '../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 
 /**
  * Reads the certificates that a listener presents (PEM, leaf first). They stay the same as long as its process runs.
  */
-export const certificatesIn = (pem: string): Expiry[] =>
+export const certificatesIn = (pem: string): ExpiringObject[] =>
   (pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).map((text) => {
     const certificate = new X509Certificate(text)
     return {

@@ -3,10 +3,10 @@ import type { Tx } from '../../db/database.ts'
 import { purgeTime } from '../../db/kept.ts'
 import { deleting } from '../../db/retention.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Expiry } from '../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 
 /** An item that has passed a threshold. Administrators are notified of each pair once. */
-export type PassedThreshold = Pick<Expiry, 'type' | 'id'> & { endsAt: Date; days: number }
+export type PassedThreshold = Pick<ExpiringObject, 'type' | 'id'> & { endsAt: Date; days: number }
 const given = (passed: readonly PassedThreshold[]) => sql`unnest(${passed.map((p) => p.type)}::text[],
   ${passed.map((p) => p.id)}::text[], ${passed.map((p) => p.endsAt.toISOString())}::timestamptz[],
   ${passed.map((p) => p.days)}::int[]) with ordinality as given (type, id, ends_at, days, position)`

@@ -1,7 +1,7 @@
 import { background } from '../../db/database.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import { eachTenant, TenantGone } from '../../kernel/each-tenant.ts'
-import type { Expiry } from '../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 import { newUuid } from '../../kernel/ids.ts'
 import type { ExpiryDeps } from './deps.ts'
 import { type Expiries, endedKeysFor } from './expiries.ts'
@@ -10,7 +10,7 @@ import { firstWarning, type Threshold, thresholdOf } from './standing.ts'
 import * as queries from './warnings.queries.ts'
 
 type Key = Awaited<ReturnType<ExpiryDeps['keys']['endingKeys']>>[number]
-type Due = queries.PassedThreshold & { days: Threshold; expiry: Expiry; cause: string }
+type Due = queries.PassedThreshold & { days: Threshold; expiry: ExpiringObject; cause: string }
 
 /** Number of API keys read at once. */
 const portion = 5000
@@ -32,7 +32,7 @@ export function createWarnings({
   expiries: Pick<Expiries, 'sourcesOf'>
 }) {
   /** Yields batches of what ends soon or has ended. Yields undefined for a source that failed. */
-  async function* look(tenant: TenantId, at: Date): AsyncGenerator<readonly Expiry[] | undefined, void> {
+  async function* look(tenant: TenantId, at: Date): AsyncGenerator<readonly ExpiringObject[] | undefined, void> {
     const given = <E>(asked: Promise<E>): Promise<E | undefined> =>
       asked.catch((e: unknown) => {
         if (e instanceof TenantGone) throw e
@@ -87,7 +87,7 @@ export function createWarnings({
   return { sweep: async (): Promise<void> => eachTenant(await tenants(), warn) }
 }
 
-function dueAmong(found: readonly Expiry[], at: Date): Due[] {
+function dueAmong(found: readonly ExpiringObject[], at: Date): Due[] {
   const causes = new Map<string, string>()
   return found.flatMap((expiry) => {
     const days = thresholdOf(expiry, at)

@@ -1,5 +1,5 @@
-import { orAbort } from '../../kernel/or-abort.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
+import { rejectOnAbort } from '../../outbound/reject-on-abort.ts'
 import type { Mailer } from './mail.ts'
 import { type Message, mailSubject, mailText, webhookBody } from './message.ts'
 import { sendNotificationWebhook } from './webhook.ts'
@@ -31,7 +31,7 @@ export function createChannels(deps: {
       const letter = { id, recipient, subject: mailSubject(m), text, at: m.created_at }
       const limit = AbortSignal.any([signal, AbortSignal.timeout(mailWithinMs)])
       try {
-        await orAbort(mailer.send(letter), limit)
+        await rejectOnAbort(mailer.send(letter), limit)
         return { ok: true, error: null }
       } catch (e) {
         return limit.aborted ? { ok: false, error: 'The mail server took too long.' } : sentence(e)

@@ -1,7 +1,7 @@
 import type { TenantId } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
-import type { Representation } from '../../kernel/representation.ts'
-import { thenSync } from '../../kernel/then-sync.ts'
+import { mapMaybePromise } from '../../kernel/maybe-promise.ts'
+import type { Representation } from '../../kernel/results.ts'
 import type { Feed } from '../../replication/feed.ts'
 import type { Fleet } from '../devices/index.ts'
 import type { ReportQueue } from './report-queue.ts'
@@ -58,9 +58,9 @@ export function createDelivery({
     deviceId: string,
     of: (standing: DevicePolicyState, made: SignedVariant) => Representation<T> | Promise<Representation<T>>,
   ): Representation<T> | undefined | Promise<Representation<T> | undefined> =>
-    thenSync(
+    mapMaybePromise(
       standingOf(tenant, deviceId),
-      (standing) => standing && thenSync(signing.pointerFor(standing), (made) => of(standing, made)),
+      (standing) => standing && mapMaybePromise(signing.pointerFor(standing), (made) => of(standing, made)),
     )
 
   /** Calls are synchronous if everything is cached. */

@@ -1,7 +1,7 @@
 import type { Hold } from '../../http/answer/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { unauthorized } from '../../kernel/app-error.ts'
-import { thenSync } from '../../kernel/then-sync.ts'
+import { mapMaybePromise } from '../../kernel/maybe-promise.ts'
 import { type CallingDevice, createHeldReads, type FleetDevice } from '../devices/index.ts'
 import type { Delivery } from './delivery.ts'
 import type { PolicyDeps } from './deps.ts'
@@ -18,9 +18,9 @@ export function createOfDevices({
   const waits = createHeldReads({ changes, fleet, concernAll: ['policy'], longestLookMs: Infinity })
   // A device that was deleted in the meantime has no valid credential.
   const digest = ({ tenantId, id }: CallingDevice) =>
-    thenSync(delivery.digest(tenantId, id), (given) => given ?? unauthorized())
+    mapMaybePromise(delivery.digest(tenantId, id), (given) => given ?? unauthorized())
   const bundle = ({ tenantId, id }: CallingDevice) =>
-    thenSync(delivery.bundle(tenantId, id), (given) => given ?? unauthorized())
+    mapMaybePromise(delivery.bundle(tenantId, id), (given) => given ?? unauthorized())
   return {
     /** Endpoints that devices poll. The transport answers them before it reaches the router. */
     reads: {
@@ -31,17 +31,17 @@ export function createOfDevices({
     bundleFor: delivery.bundle,
     /** Synchronous if the fleet and the policy are cached. */
     policyOf: (tenant: TenantId, deviceId: string) =>
-      thenSync(
+      mapMaybePromise(
         fleet.device(tenant, deviceId),
-        (device) => device && thenSync(store.at(tenant), (policy) => policy.variantOf(device, now().getTime())),
+        (device) => device && mapMaybePromise(store.at(tenant), (policy) => policy.variantOf(device, now().getTime())),
       ),
     /** The same with the posture verdict, for lists. Undefined for a revoked device. */
     shownPolicyOf: (tenant: TenantId, deviceId: string) =>
-      thenSync(
+      mapMaybePromise(
         fleet.device(tenant, deviceId),
         (device) =>
           device &&
-          thenSync(store.at(tenant), (policy) => {
+          mapMaybePromise(store.at(tenant), (policy) => {
             const atMs = now().getTime()
             const { channel, digest } = policy.variantOf(device, atMs)
             return { channel, digest, verdict: policy.verdictOf(device, atMs) }

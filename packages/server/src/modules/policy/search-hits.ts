@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts'
+import { byRank, type HeldSource, joinDetail, type Match, rankOf, type StoredSource } from '../../db/search.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { byRank, type HeldSource, joinDetail, type Match, rankOf, type StoredSource } from '../../kernel/search.ts'
 import { type Idle, type Memory, tenantCache } from '../../replication/tenant-cache.ts'
 import { currentDestinations, findBundles } from './policy.queries.ts'
 

@@ -1,10 +1,10 @@
 import type { Database } from '../../db/database.ts'
-import type { HeldSource, SessionSource, StoredSource } from '../../kernel/search.ts'
+import type { HeldSource, SessionSource, StoredSource } from '../../db/search.ts'
 import { createPageSource } from './pages.ts'
 import { searchHandlers } from './search.handlers.ts'
 import { createSearch } from './search.ts'
 
-export type SearchingDeps = {
+type SearchingDeps = {
   db: Database
   feed: { catchUp: () => Promise<unknown> }
   gateways: { searchHits: readonly HeldSource[]; sessionHits: SessionSource }

@@ -1,6 +1,6 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
+import { byRank, type HeldSource, type Match, rankOf } from '../../db/search.ts'
 import { permissionsOf } from '../../kernel/actor.ts'
-import { byRank, type HeldSource, type Match, rankOf } from '../../kernel/search.ts'
 
 type Page = {
   path: string

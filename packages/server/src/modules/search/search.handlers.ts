@@ -1,10 +1,10 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { type Noun, type SearchKind, searchKinds } from '@holdfast/contract/vocabulary'
+import type { Match } from '../../db/search.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import { type Actor, permissionsOf } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
-import type { Match } from '../../kernel/search.ts'
 import { actionPermissions } from './permissions.ts'
 import type { Search } from './search.ts'
 

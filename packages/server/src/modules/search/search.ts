@@ -1,8 +1,8 @@
 import { type SearchKind, searchKinds } from '@holdfast/contract/vocabulary'
 import type { Database, Tx } from '../../db/database.ts'
+import type { HeldSource, Match, Rank, SearchHit, SessionSource, StoredSource } from '../../db/search.ts'
 import { type Actor, permissionsOf } from '../../kernel/actor.ts'
 import { decodeId } from '../../kernel/ids.ts'
-import type { HeldSource, Match, Rank, SearchHit, SessionSource, StoredSource } from '../../kernel/search.ts'
 import { readPermissions } from './permissions.ts'
 import { findWords } from './words.queries.ts'
 

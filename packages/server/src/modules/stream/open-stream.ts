@@ -1,6 +1,6 @@
 import type { streamEnds } from '@holdfast/contract/stream'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
-import type { Stands } from '../../kernel/streamed.ts'
+import type { Stands } from '../../kernel/results.ts'
 import { second } from '../../kernel/time.ts'
 import { ChangeBatch } from './batch.ts'
 import { encodeText, eventsOf, heartbeatText, retryText, type Scope, streamText } from './write.ts'

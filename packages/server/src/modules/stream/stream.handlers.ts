@@ -1,7 +1,7 @@
 import { type ChangedKind, changedKindNames, changedKinds } from '@holdfast/contract/stream'
 import type { Handlers } from '../../http/handlers.ts'
 import { fail } from '../../kernel/app-error.ts'
-import { Streamed } from '../../kernel/streamed.ts'
+import { Streamed } from '../../kernel/results.ts'
 import type { Hub } from './hub.ts'
 import { OpenStream } from './open-stream.ts'
 

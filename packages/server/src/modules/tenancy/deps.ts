@@ -1,6 +1,6 @@
-import type { Database } from '../../db/database.ts'
+import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
-import type { TenantId } from '../../kernel/actor.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../replication/changes.ts'
 import type { Feed } from '../../replication/feed.ts'
 import type { Memory } from '../../replication/tenant-cache.ts'
@@ -8,7 +8,20 @@ import type { Audit } from '../audit/index.ts'
 import type { RaiseNotification } from '../notifications/index.ts'
 import type { LicenseFiles } from './license/license-file.ts'
 import type { Enforcement } from './settings/settings.ts'
-import type { PrepareAdministrator } from './tenants/lifecycle.ts'
+
+export type Administrator = { username: string; email?: string; display_name?: string; password?: string }
+/**
+ * Prepares the first administrator; the identity module provides it. The password is hashed before the transaction that
+ * makes the tenant, and written in it.
+ */
+export type PrepareAdministrator = (
+  tenantName: string,
+  given: Administrator,
+) => Promise<{
+  /** The generated temporary password, if there is one, and the time when it expires. */
+  temporary: { password: string; expiresAt: Date } | null
+  write: (tx: Tx, by: Actor) => Promise<{ userId: string; username: string }>
+}>
 
 /** Dependencies of this module. It is below the other modules, so their facts are passed as functions. */
 export type TenancyDeps = {

@@ -1,10 +1,10 @@
 import { certificateInfo } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Expiry } from '../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { day, hour } from '../../kernel/time.ts'
-import { renewIssuingAfter } from './anchors/hierarchy.ts'
 import type { TrustDeps } from './deps.ts'
+import { renewIssuingAfter } from './keys/hierarchy.ts'
 import * as keyQueries from './keys/keys.queries.ts'
 import * as setQueries from './sets/sets.queries.ts'
 import type { SignedTrustSet } from './sets/trust-set.ts'
@@ -36,16 +36,16 @@ export const createTrustExpiries = ({ db, now, trusted }: Pick<TrustDeps, 'db' |
     }
   }
 
-  return async (tenant: TenantId): Promise<Expiry[]> => {
+  return async (tenant: TenantId): Promise<ExpiringObject[]> => {
     const found = await read(tenant)
     const isDue = !found.set || now() >= new Date(found.set.refresh_after)
     return expiriesOf(isDue && (await issue(tenant)) ? await read(tenant) : found)
   }
 }
 
-const expiriesOf = ({ rows, crosses, set }: Found): Expiry[] => [
+const expiriesOf = ({ rows, crosses, set }: Found): ExpiringObject[] => [
   ...rows.flatMap((row) => (row.certificate === null ? (retiring(row) ?? []) : authority(row, row.certificate))),
-  ...crosses.map(({ subject_id, certificate, created_at: since, not_after: expiresAt }): Expiry => {
+  ...crosses.map(({ subject_id, certificate, created_at: since, not_after: expiresAt }): ExpiringObject => {
     const id = encodeId('signer', subject_id)
     // It ends with one of its roots, and that root is listed itself.
     return {
@@ -63,7 +63,7 @@ const expiriesOf = ({ rows, crosses, set }: Found): Expiry[] => [
 function authority(
   { signer_id, purpose, state, created_at, retire_after }: keyQueries.SigningKeyRow,
   pem: string,
-): Expiry {
+): ExpiringObject {
   const { subject, not_before, not_after } = certificateInfo(pem)
   const ends = new Date(not_after)
   const of = { id: encodeId('signer', signer_id), name: subject, since: new Date(not_before) }
@@ -86,10 +86,10 @@ const retiring = ({ signer_id, purpose, activated_at, created_at, retire_after }
         since: activated_at ?? created_at,
         expiresAt: retire_after,
         renewal: 'not_needed',
-      } satisfies Expiry)
+      } satisfies ExpiringObject)
     : undefined
 
-const expiryOfSet = ({ version, issued_at, expires_at, refresh_after }: SignedTrustSet): Expiry => ({
+const expiryOfSet = ({ version, issued_at, expires_at, refresh_after }: SignedTrustSet): ExpiringObject => ({
   type: 'trust_set',
   id: `ta-${version}`,
   name: `version ${version}`,

@@ -1,13 +1,13 @@
 import type { PublicJwk, Purpose, Signer, VerificationKey } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
-import { fenceAt } from '../../kernel/fence.ts'
-import { Representation } from '../../kernel/representation.ts'
+import { restoreFloorAt } from '../../kernel/restore-floor.ts'
+import { Representation } from '../../kernel/results.ts'
 import { minute } from '../../kernel/time.ts'
 import { everything } from '../../replication/changes.ts'
 import { fencedAt } from '../../replication/fenced.ts'
 import { tenantCache } from '../../replication/tenant-cache.ts'
-import { makeHierarchy } from './anchors/hierarchy.ts'
 import type { TrustDeps } from './deps.ts'
+import { makeHierarchy } from './keys/hierarchy.ts'
 import { type Keyring, openKeyring } from './keys/keyring.ts'
 import * as keyQueries from './keys/keys.queries.ts'
 import { makeFirstKeys, makeKey } from './keys/make.ts'
@@ -42,7 +42,7 @@ export function createTrusted({
       rows: await keyQueries.usableKeys(tx, tenant),
       crosses: await keyQueries.crossesOf(tx, tenant),
       newest: await setQueries.newestSet(tx, tenant),
-      fence: fenceAt(await fencedAt(tx, tenant)),
+      floor: restoreFloorAt(await fencedAt(tx, tenant)),
     }))
   /**
    * Makes the first keys and certificates of a tenant. Of two concurrent callers the first one's are all kept, and none
@@ -57,15 +57,15 @@ export function createTrusted({
   async function load(tenant: TenantId): Promise<Held> {
     const found = await read(tenant)
     // The process that made the tenant may have ended before it made the keys.
-    const { rows, crosses, newest, fence } = found.rows.length > 0 ? found : await makeKeys(tenant)
+    const { rows, crosses, newest, floor } = found.rows.length > 0 ? found : await makeKeys(tenant)
     const keyring = await openKeyring(providers, rows, crosses)
     const current = newest?.document as SignedTrustSet | undefined
     // A trust set from before a restore may be older than the clients' one.
-    const isKnown = newest !== undefined && newest.version > fence
+    const isKnown = newest !== undefined && newest.version > floor
     const holds = current && isKnown && now() < new Date(current.refresh_after) && saysSo(current, keyring)
     const { set, reviewAfter } = holds
       ? { set: current, reviewAfter: new Date(current.refresh_after) }
-      : await follow(tenant, keyring, current, Math.max(newest?.version ?? 0, fence))
+      : await follow(tenant, keyring, current, Math.max(newest?.version ?? 0, floor))
     const representation = new Representation<SignedTrustSet>(`ta-${set.version}`, Buffer.from(JSON.stringify(set)))
     return { keyring, set, reviewAfter, representation }
   }

@@ -3,8 +3,8 @@ import { exampleId, nounOfId } from '@holdfast/contract/schema'
 import { aOrAn, type ViewList, viewLists } from '@holdfast/contract/vocabulary'
 import type { TSchema } from 'typebox'
 import { failField } from '../../kernel/app-error.ts'
+import { isDateTime } from '../../kernel/date-time.ts'
 import { decodeId } from '../../kernel/ids.ts'
-import { isInstant } from '../../kernel/instant.ts'
 
 type Parameter = TSchema & {
   type?: string
@@ -54,7 +54,7 @@ function problemOf(parameter: Parameter, value: string): string | undefined {
     return isWithin ? undefined : `must be a whole number from ${minimum} to ${maximum}`
   }
   if (format === 'date-time')
-    return isInstant(value) || relativeTime.test(value)
+    return isDateTime(value) || relativeTime.test(value)
       ? undefined
       : 'must be a time such as 2026-01-31T09:30:00Z, or one before now such as -30m, -24h or -7d'
   const noun = nounOfId(parameter)

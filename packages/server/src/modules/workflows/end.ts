@@ -3,8 +3,7 @@ import type { Source } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import { evidenceOf } from './evidence.ts'
-import type { RunEnd, StepRow, WorkflowRunRow } from './runs.queries.ts'
-import { endRun } from './runs.queries.ts'
+import { endRun, type RunEnd, type StepRow, type WorkflowRunRow } from './runs.queries.ts'
 
 /** Ends a run, and stores a digest of its evidence that the audit log has too. True for the caller that ended it. */
 export const createEnd =

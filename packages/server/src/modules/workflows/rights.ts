@@ -1,7 +1,6 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
 import type { StoredCall } from '../../db/tables/workflows.ts'
-import type { Actor } from '../../kernel/actor.ts'
-import { permissionsOf } from '../../kernel/actor.ts'
+import { type Actor, permissionsOf } from '../../kernel/actor.ts'
 import { confirmation, purge } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 

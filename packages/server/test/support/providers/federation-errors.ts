@@ -1,4 +1,4 @@
-import { FederationError } from '../../../src/modules/federation/enrollment/proven.ts'
+import { FederationError } from '../../../src/modules/federation/protocols/proven-identity.ts'
 
 /** For `assert.rejects`: true for a refusal of a sign-in with this reason. */
 export const hasReason = (reason: FederationError['reason']) => (e: unknown) =>

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { hasExactPrefix, hasPrefix } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { patternOf } from '../../../kernel/words.ts'
+import { patternOf } from '../words/words.ts'
 
 /** Search filter. An event matches if it meets all conditions. */
 export type EventFilter = {

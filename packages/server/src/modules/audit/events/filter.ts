@@ -1,7 +1,7 @@
 import type { Contract, Given } from '@holdfast/contract'
 import { type AuditKind, auditKinds } from '@holdfast/contract/audit-fields'
 import { fail } from '../../../kernel/app-error.ts'
-import { wordsOf } from '../../../kernel/words.ts'
+import { wordsOf } from '../words/words.ts'
 import type { EventFilter } from './conditions.queries.ts'
 
 type Query = Given<Contract['listAuditEvents']>['query']

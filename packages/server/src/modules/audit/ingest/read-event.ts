@@ -2,7 +2,7 @@ import type { Contract, Given } from '@holdfast/contract'
 import { reportedKinds } from '@holdfast/contract/audit-fields'
 import type { Actor } from '../../../kernel/actor.ts'
 import { canonicalAddress } from '../../../kernel/cidr.ts'
-import { isInstant } from '../../../kernel/instant.ts'
+import { isDateTime } from '../../../kernel/date-time.ts'
 import { isStorable } from '../../../kernel/text.ts'
 import type { Arrival } from '../audit.queries.ts'
 import { arrivalsOf, kept } from '../record.ts'
@@ -19,7 +19,7 @@ export function eventReader(actor: Actor<'gateway'>, received: Date): (e: GivenE
   return (e) => {
     const kind = reportedKinds.find((known) => known === e.kind)
     if (!kind) return { error: 'kind is none that a gateway may report (gateway_report.*)' }
-    if (!isInstant(e.at)) return { error: 'at is not a time (RFC 3339)' }
+    if (!isDateTime(e.at)) return { error: 'at is not a time (RFC 3339)' }
     const address = e.remote_ip === undefined ? undefined : canonicalAddress(e.remote_ip)
     if (e.remote_ip !== undefined && address === undefined) return { error: 'remote_ip is not an address' }
     if (!printable.test(e.event_id))

@@ -3,9 +3,9 @@ import { isAway } from '../../../db/unavailable.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
-import { wordsOnce } from '../../../kernel/words.ts'
 import { createHoles } from './holes.ts'
 import { blockPlaces, noteWords, type Read, readPart, unread } from './words.queries.ts'
+import { wordsOnce } from './words.ts'
 
 /** Blocks of one tenant before other tenants get a turn. */
 const inATurn = 16

@@ -8,7 +8,7 @@ import { createSlices } from '../../../kernel/time-slice.ts'
 import { tenantCache } from '../../../replication/tenant-cache.ts'
 import type { Authority } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
-import { serialOf } from '../spc/prepare.ts'
+import { serialOf } from '../serial.ts'
 import * as queries from './crls.queries.ts'
 
 /** Validity of a CRL. A new one is issued after a revocation, and after half of this time. */

@@ -1,11 +1,11 @@
 import type { OcspStatus, RevocationReason } from '@holdfast/crypto'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
-import { createConcurrencyLimiter } from '../../../kernel/concurrency-limiter.ts'
+import { createConcurrencyLimiter } from '../../../kernel/concurrency.ts'
 import { second } from '../../../kernel/time.ts'
 import type { CertificatesDeps } from '../deps.ts'
+import { uuidOfSerial } from '../serial.ts'
 import type { StandingOf } from '../spc/certificate-status.ts'
-import { uuidOfSerial } from '../spc/prepare.ts'
 import { issuedOf, type NotGood } from '../spc/spcs.queries.ts'
 
 type Issued = { issuerId: string; notAfter: Date }

@@ -14,7 +14,7 @@ import { day, minute, second } from '../../../kernel/time.ts'
 import type { FleetDevice } from '../../devices/index.ts'
 import { type Authority, chainOf, type Keyring } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
-import { pkiAddressesOf } from '../pki/addresses.ts'
+import { pkiAddressesOf } from '../pki-addresses.ts'
 import type { SpcRow } from './spcs.queries.ts'
 
 const lifetime = day
@@ -42,9 +42,6 @@ export function keyOfRequest(csr: string): { publicJwk: PublicJwk; spkiSha256: s
 }
 
 const bytesOf = (uuid: string) => Buffer.from(uuid.replaceAll('-', ''), 'hex')
-export const serialOf = (uuid: string): string => uuid.replaceAll('-', '')
-export const uuidOfSerial = (serial: string): string =>
-  `${serial.slice(0, 8)}-${serial.slice(8, 12)}-${serial.slice(12, 16)}-${serial.slice(16, 20)}-${serial.slice(20)}`
 
 /**
  * SPIFFE trust domain of this deployment (SPIFFE-ID §2.1): letters, digits, dots and dashes. IPv6 addresses are

@@ -1,6 +1,6 @@
 import { background, type Tx } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
-import { createConcurrencyLimiter } from '../../../kernel/concurrency-limiter.ts'
+import { createConcurrencyLimiter } from '../../../kernel/concurrency.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { Change } from '../../../replication/changes.ts'
 import { noCounts, type Pushed, withPushed } from '../counts.ts'

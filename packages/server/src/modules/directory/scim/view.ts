@@ -1,6 +1,6 @@
 import { type ScimGroup, type ScimUser, scimBase, scimUrns } from '@holdfast/contract/scim-shapes'
 import { encodeId } from '../../../kernel/ids.ts'
-import { Representation } from '../../../kernel/representation.ts'
+import { Representation } from '../../../kernel/results.ts'
 import { versioned } from '../../../kernel/version.ts'
 import { externalIdOf, type ShownGroup, versionOfGroup } from './groups.ts'
 import type { Projection } from './projection.ts'

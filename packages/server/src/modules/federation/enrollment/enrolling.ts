@@ -5,13 +5,13 @@ import { newUuid } from '../../../kernel/ids.ts'
 import { minute, second } from '../../../kernel/time.ts'
 import type { FederationDeps } from '../deps.ts'
 import type { Oidc } from '../protocols/oidc/oidc.ts'
+import { FederationError, type ProvenIdentity } from '../protocols/proven-identity.ts'
 import { oidcOf, providerIssuer } from '../providers/kinds.ts'
 import { mappedClaimsOf } from '../providers/mapped-claims.ts'
 import { findProvider, type ProviderRow } from '../providers/providers.queries.ts'
 import type { UnresolvedAccount } from '../sign-in/account-resolution.ts'
 import type { Provisioning, ProvisioningCandidate } from '../sign-in/provisioning.ts'
 import * as queries from './enrolling.queries.ts'
-import { FederationError, type ProvenIdentity } from './proven.ts'
 
 /** Most providers in one list. */
 const mostEnrollers = 50

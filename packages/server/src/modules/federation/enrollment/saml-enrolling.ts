@@ -2,6 +2,7 @@ import { mintToken } from '@holdfast/crypto'
 import type { Actor, Source } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { FederationDeps } from '../deps.ts'
+import { FederationError } from '../protocols/proven-identity.ts'
 import type { Saml } from '../protocols/saml/saml.ts'
 import { findProvider, type ProviderRow } from '../providers/providers.queries.ts'
 import { samlOf } from '../providers/saml-settings.ts'
@@ -9,7 +10,6 @@ import type { UnresolvedAccount } from '../sign-in/account-resolution.ts'
 import { type SignInOpening, waitsForMs } from '../sign-in/opening.ts'
 import type { Provisioning, ProvisioningCandidate } from '../sign-in/provisioning.ts'
 import * as queries from '../sign-in/saml-requests.queries.ts'
-import { FederationError } from './proven.ts'
 
 /** Key of a machine: the digest of its enrollment challenge, and the thumbprint of its key. */
 type Machine = { ticket: Buffer; jkt: string }

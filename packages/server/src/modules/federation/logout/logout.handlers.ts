@@ -1,6 +1,6 @@
 import type { Handlers } from '../../../http/handlers.ts'
 import { decodeId } from '../../../kernel/ids.ts'
-import { plainTenant } from '../sign-in/ways.ts'
+import { plainTenant } from '../providers/sign-in-paths.ts'
 import type { Logout } from './logout.ts'
 
 export const logoutHandlers = ({ logout }: Pick<Logout, 'logout'>) =>

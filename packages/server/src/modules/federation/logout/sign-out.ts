@@ -1,16 +1,17 @@
-import type { HtmlPageAnswer, Visit } from '../../../http/pages/page.ts'
+import type { HtmlPageAnswer } from '../../../http/answer/html-page.ts'
+import type { Visit } from '../../../http/pages/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { decodeId } from '../../../kernel/ids.ts'
-import { orAbort } from '../../../kernel/or-abort.ts'
 import { storable } from '../../../kernel/text.ts'
 import { second } from '../../../kernel/time.ts'
+import { rejectOnAbort } from '../../../outbound/reject-on-abort.ts'
 import { escapeHtml, pageHeaders, renderPage } from '../../identity/index.ts'
 import type { FederationDeps } from '../deps.ts'
 import type { Oidc } from '../protocols/oidc/oidc.ts'
 import { oidcOf } from '../providers/kinds.ts'
 import { findProvider } from '../providers/providers.queries.ts'
+import { plainTenant } from '../providers/sign-in-paths.ts'
 import type { SignInOpening } from '../sign-in/opening.ts'
-import { plainTenant } from '../sign-in/ways.ts'
 
 /** A sign-out does not wait longer for a provider that does not answer. */
 const withinMs = 2 * second
@@ -32,7 +33,7 @@ export function createSignOut(
     if (!row || row.kind === 'saml') return undefined
     const { kind, issuer, client_id: clientId } = oidcOf(row)
     const asked = oidc.endSession({ kind, issuer }, { clientId, returnTo: `${publicUrl}/admin/signed-out` })
-    const url = await orAbort(asked, AbortSignal.timeout(withinMs)).catch(() => undefined)
+    const url = await rejectOnAbort(asked, AbortSignal.timeout(withinMs)).catch(() => undefined)
     return url === undefined ? undefined : { name: row.name, url }
   }
 

@@ -1,7 +1,7 @@
 import type { IdentityProviderKind, SamlPreset } from '@holdfast/contract/vocabulary'
 import { failField } from '../../../kernel/app-error.ts'
-import { FederationError } from '../enrollment/proven.ts'
 import { defaultScopes } from '../protocols/oidc/presets.ts'
+import { FederationError } from '../protocols/proven-identity.ts'
 import type { ProviderFields, ProviderRow } from './providers.queries.ts'
 
 type ClaimNames = ProviderFields['claims']

@@ -2,8 +2,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import type { FederationDeps } from '../deps.ts'
-import { selectOffered } from '../sign-in/sign-in.queries.ts'
-import type { ProviderRow } from './providers.queries.ts'
+import { type ProviderRow, selectOffered } from './providers.queries.ts'
 
 /** Keeps one provider for sign-in while identity providers are the only way to sign in (`login.enforce_sso`). */
 export function createLastWay({ people, tenancy }: Pick<FederationDeps, 'people' | 'tenancy'>) {

@@ -2,8 +2,10 @@ import type { Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { requirePresence } from '../../../kernel/own-limit.ts'
+import { requirePresence } from '../../../kernel/presence.ts'
 import { storable } from '../../../kernel/text.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { EndOfUsers } from '../../offboarding/index.ts'
 import type { FederationDeps } from '../deps.ts'
 import { providerIssuer } from './kinds.ts'
 import type { LinkRow } from './links.queries.ts'
@@ -96,3 +98,27 @@ export function createLinks({
   }
 }
 export type Links = ReturnType<typeof createLinks>
+
+/** Ends the links of users to their accounts at identity providers. */
+export const createEndLinks =
+  ({ audit }: { audit: Audit }): EndOfUsers =>
+  async (tx, source, users, reason) => {
+    const nameOf = new Map(users.map((u) => [u.user_id, u.username]))
+    const ended = await queries.deleteLinksOf(tx, source.tenantId, [...nameOf.keys()])
+    await audit.recordAll(
+      tx,
+      ended.map(({ user_id: id, provider_id, subject }) => {
+        const user_id = encodeId('user', id)
+        return {
+          source,
+          kind: 'user.changed',
+          fields: { operation: 'unlink', user_id },
+          more: {
+            target: { type: 'user', id: user_id, name: nameOf.get(id) ?? null },
+            details: { provider_id: encodeId('identity_provider', provider_id), subject, reason },
+          },
+        } as const
+      }),
+    )
+    return { count: ended.length, changes: [] }
+  }

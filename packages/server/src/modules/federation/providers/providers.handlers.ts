@@ -6,14 +6,13 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { decodeId, encodeId, idOf } from '../../../kernel/ids.ts'
 import { requireSame, versioned } from '../../../kernel/version.ts'
-import { FederationError } from '../enrollment/proven.ts'
-import { redirectUriOf } from '../sign-in/sign-in.ts'
-import { ofTenant } from '../sign-in/ways.ts'
+import { FederationError } from '../protocols/proven-identity.ts'
 import { viewEnded } from './provider-change-rules.ts'
 import { providerVersion, settableFields } from './provider-fields.ts'
 import type { GroupMapping, ProviderRow } from './providers.queries.ts'
 import type { Providers } from './providers.ts'
 import { spOf, viewFound } from './saml-settings.ts'
+import { ofTenant, redirectUriOf } from './sign-in-paths.ts'
 
 type View = Output<typeof getIdentityProvider>
 /** Fields that a PUT cannot change, and may send back unchanged. */

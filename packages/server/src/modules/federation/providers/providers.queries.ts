@@ -223,3 +223,30 @@ export async function deleteProvider(tx: Tx, tenant: TenantId, providerId: strin
     .where('provider_id', '=', providerId)
     .execute()
 }
+
+/** Selects the providers that the sign-in page offers. */
+export const selectOffered = (tx: Tx, tenant: TenantId, most: number) =>
+  tx
+    .selectFrom('identity_providers')
+    .select(['provider_id', 'name', 'kind'])
+    .where('tenant_id', '=', tenant)
+    .where('deleted_at', 'is', null)
+    .where('enabled', '=', true)
+    .where('sign_in', '=', true)
+    .orderBy('name_key')
+    .limit(most)
+    .execute()
+
+/** Returns the creation time of the first enabled identity provider. */
+export const firstProviderAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
+  const row = await tx
+    .selectFrom('identity_providers')
+    .select('created_at')
+    .where('tenant_id', '=', tenant)
+    .where('enabled', '=', true)
+    .where('deleted_at', 'is', null)
+    .orderBy('created_at')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.created_at
+}

@@ -3,11 +3,10 @@ import type { SamlPreset } from '@holdfast/contract/vocabulary'
 import { failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { storable } from '../../../kernel/text.ts'
-import { existing } from '../../../kernel/time.ts'
 import { OutboundError } from '../../../outbound/outbound-error.ts'
 import type { FederationDeps } from '../deps.ts'
-import { FederationError } from '../enrollment/proven.ts'
-import { signingCertificates } from '../protocols/saml/certificates.ts'
+import { FederationError } from '../protocols/proven-identity.ts'
+import { certificateDate, signingCertificates } from '../protocols/saml/certificates.ts'
 import { isSsoUrl, type SamlProvider } from '../protocols/saml/provider.ts'
 import type { Saml } from '../protocols/saml/saml.ts'
 import { idpOf } from './kinds.ts'
@@ -159,7 +158,7 @@ export function viewFound(provider: Pick<ProviderRow, 'saml' | 'saml_found'>) {
       return {
         subject: (subject ?? '').split('\n').join(', '),
         // A certificate that an earlier version accepted may end on a date that does not exist.
-        not_after: existing(validTo)?.toISOString() ?? null,
+        not_after: certificateDate(validTo)?.toISOString() ?? null,
         fingerprint: fingerprintOf(fingerprint256),
       }
     }),

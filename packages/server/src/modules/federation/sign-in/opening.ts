@@ -7,7 +7,7 @@ import { createRateLimiter } from '../../../kernel/rate-limit.ts'
 import { storable } from '../../../kernel/text.ts'
 import { minute } from '../../../kernel/time.ts'
 import type { FederationDeps } from '../deps.ts'
-import { FederationError, type ProvenIdentity } from '../enrollment/proven.ts'
+import { FederationError, type ProvenIdentity } from '../protocols/proven-identity.ts'
 import { findProvider, type ProviderRow } from '../providers/providers.queries.ts'
 import {
   createAccountResolution,

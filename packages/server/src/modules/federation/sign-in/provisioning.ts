@@ -2,7 +2,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { Source } from '../../../kernel/actor.ts'
 import type { Change } from '../../../replication/changes.ts'
 import type { FederationDeps } from '../deps.ts'
-import type { ProvenIdentity } from '../enrollment/proven.ts'
+import type { ProvenIdentity } from '../protocols/proven-identity.ts'
 import type { ProviderRow } from '../providers/providers.queries.ts'
 import { createAccountResolution, mappedBy, RefusedSignIn, type UnresolvedAccount } from './account-resolution.ts'
 

@@ -4,8 +4,8 @@ import { sourceBlock } from '../../../kernel/cidr.ts'
 import { createRepeatCounter } from '../../../kernel/repeat-counter.ts'
 import type { FederationDeps } from '../deps.ts'
 import { findProvider } from '../providers/providers.queries.ts'
+import { plainTenant } from '../providers/sign-in-paths.ts'
 import { partyOf } from './account-resolution.ts'
-import { plainTenant } from './ways.ts'
 
 /** Reasons for refusing a browser that asks for a provider or comes back from one. */
 const returnReasons = [

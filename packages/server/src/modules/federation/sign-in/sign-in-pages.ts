@@ -1,13 +1,14 @@
-import type { HtmlPageAnswer, Visit } from '../../../http/pages/page.ts'
+import type { HtmlPageAnswer } from '../../../http/answer/html-page.ts'
+import type { Visit } from '../../../http/pages/page.ts'
 import { AppError } from '../../../kernel/app-error.ts'
 import { decodeId, missing } from '../../../kernel/ids.ts'
 import { storable } from '../../../kernel/text.ts'
 import { second } from '../../../kernel/time.ts'
 import { createCookie, escapeHtml, pageHeaders, renderPage, safeNext } from '../../identity/index.ts'
+import { type Offered, pathTo, plainTenant } from '../providers/sign-in-paths.ts'
 import { type OpenedSession, waitsForMs } from './opening.ts'
 import type { HandOver, SamlSignIn } from './saml-sign-in.ts'
 import type { SignIn } from './sign-in.ts'
-import { type Offered, pathTo, plainTenant } from './ways.ts'
 
 /** Names no provider, since the visitor may not have asked for the page. */
 const failed = 'The sign-in failed. Try again, or ask an administrator: the audit log holds the reason.'

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
@@ -39,17 +40,27 @@ export const findSignInRequest = (
     .where('state_digest', '=', state_digest)
     .executeTakeFirst()
 
-export const pruneRequests = deleting('sign_in_requests', sql`expires_at < now()`)
+/**
+ * True if a logout token covers this sign-in: for its session at the provider, or for all sessions of the account,
+ * issued after the ID token. The provider's row is locked, so no other logout token is stored before commit.
+ */
+export const wasSignedOut = (
+  tx: Tx,
+  tenant: TenantId,
+  provider: string,
+  { subject, sid, claims: { iat } }: { subject: string; sid: string | null; claims: Readonly<Record<string, unknown>> },
+): Promise<boolean> =>
+  affectedRow(
+    tx
+      .selectFrom('logout_tokens')
+      .select('jti_digest')
+      .where('tenant_id', '=', tenant)
+      .where('provider_id', '=', provider)
+      .where(
+        sql<boolean>`coalesce(subject = ${subject}, true)
+          and coalesce(sid = ${sid}::text, sid is null and issued_at > to_timestamp(${Number(iat)}))`,
+      )
+      .limit(1),
+  )
 
-/** Selects the providers that the sign-in page offers. */
-export const selectOffered = (tx: Tx, tenant: TenantId, most: number) =>
-  tx
-    .selectFrom('identity_providers')
-    .select(['provider_id', 'name', 'kind'])
-    .where('tenant_id', '=', tenant)
-    .where('deleted_at', 'is', null)
-    .where('enabled', '=', true)
-    .where('sign_in', '=', true)
-    .orderBy('name_key')
-    .limit(most)
-    .execute()
+export const pruneRequests = deleting('sign_in_requests', sql`expires_at < now()`)

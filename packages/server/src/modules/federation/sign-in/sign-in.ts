@@ -2,19 +2,17 @@ import { createHash } from 'node:crypto'
 import { mintToken, seal, unseal } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
 import type { Caller } from '../../../kernel/actor.ts'
-import { encodeId } from '../../../kernel/ids.ts'
 import { tenantCache } from '../../../replication/tenant-cache.ts'
 import type { FederationDeps } from '../deps.ts'
-import { wasSignedOut } from '../logout/logout.queries.ts'
 import { sidOf } from '../protocols/oidc/claims.ts'
 import type { Oidc } from '../protocols/oidc/oidc.ts'
-import { findProvider } from '../providers/providers.queries.ts'
+import { findProvider, selectOffered } from '../providers/providers.queries.ts'
 import type { Providers } from '../providers/providers.ts'
+import { type Offered, pathTo, plainTenant, redirectUriOf } from '../providers/sign-in-paths.ts'
 import { RefusedSignIn } from './account-resolution.ts'
 import { type OpenedSession, type SignInOpening, type WantedSignIn, waitsForMs } from './opening.ts'
 import { type ReturnReason, strangerAt, whyNoRequest } from './refused-returns.ts'
 import * as queries from './sign-in.queries.ts'
-import { type Offered, pathTo, plainTenant } from './ways.ts'
 
 const mostOffered = 50
 
@@ -42,7 +40,7 @@ export function createSignIn(
   // Cached: anybody may ask for the page that shows them.
   const heldOffered = tenantCache<readonly Offered[]>(deps, {
     kinds: ['identity_provider'],
-    load: (tenant) => db.inTenant(tenant, (tx) => queries.selectOffered(tx, tenant, mostOffered)),
+    load: (tenant) => db.inTenant(tenant, (tx) => selectOffered(tx, tenant, mostOffered)),
   })
   async function offered(tenantName: string): Promise<readonly Offered[]> {
     const tenant = await tenancy.tenantByName(tenantName)
@@ -129,7 +127,8 @@ export function createSignIn(
         const proven = await oidc.finish(await providers.clientOf(provider), answer, known)
         const sid = sidOf(proven.claims)
         const spend = async (tx: Tx) => {
-          if (await wasSignedOut(tx, tenant, providerId, { ...proven, sid })) throw new RefusedSignIn('signed_out')
+          if (await queries.wasSignedOut(tx, tenant, providerId, { ...proven, sid }))
+            throw new RefusedSignIn('signed_out')
         }
         return opening.open(by, provider, proven, { next: request.next_path, sid, spend })
       })
@@ -137,6 +136,3 @@ export function createSignIn(
   }
 }
 export type SignIn = ReturnType<typeof createSignIn>
-
-export const redirectUriOf = (publicUrl: string, providerId: string): string =>
-  `${publicUrl}/admin/login/oidc/callback/${encodeId('identity_provider', providerId)}`

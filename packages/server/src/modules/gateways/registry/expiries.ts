@@ -1,5 +1,5 @@
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Expiry } from '../../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../../kernel/expiring-object.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { endingSecrets } from './secrets.queries.ts'
@@ -7,7 +7,7 @@ import { endingSecrets } from './secrets.queries.ts'
 /** Expiries of replaced secrets whose gateways have not used the new one yet. They lose access at the end. */
 export const createSecretExpiries =
   ({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) =>
-  async (tenant: TenantId): Promise<Expiry[]> => {
+  async (tenant: TenantId): Promise<ExpiringObject[]> => {
     const rows = await db.inTenant(tenant, (tx) => endingSecrets(tx, tenant, now()))
     return rows.map(({ gateway_id, name, replaced_at, valid_until }) => ({
       type: 'gateway_secret',

@@ -1,6 +1,6 @@
 import type { SearchAction } from '@holdfast/contract/vocabulary'
+import { byRank, type HeldSource, joinDetail, type Match, rankOf, type SessionSource } from '../../../db/search.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { byRank, type HeldSource, joinDetail, type Match, rankOf, type SessionSource } from '../../../kernel/search.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Activity } from '../reports/activity.ts'
 import { sessionHits } from '../reports/search-hits.ts'

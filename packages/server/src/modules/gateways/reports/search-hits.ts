@@ -1,5 +1,5 @@
+import { joinDetail, type SessionSource } from '../../../db/search.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { joinDetail, type SessionSource } from '../../../kernel/search.ts'
 import { findActiveOf } from './search-hits.queries.ts'
 
 /** Search hits of active VPN sessions. */

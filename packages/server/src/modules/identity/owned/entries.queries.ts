@@ -3,14 +3,6 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { type OwnedGroup, type OwnedUser, userColumns } from './owned.queries.ts'
 
-/** Prefix of the external id for an entry that got none from its directory. */
-const ownId = 'scim:'
-export const ownExternalId = (id: string): string => ownId + id
-/** Returns the external id that the directory gave; null if it gave none. */
-export const shownExternalId = (external: string | null): string | null =>
-  external === null || isOwnExternalId(external) ? null : external
-export const isOwnExternalId = (external: string): boolean => external.startsWith(ownId)
-
 /** A user of a directory, as the directory reads it. */
 export type UserEntry = OwnedUser & { directory_attributes: object | null; created_at: Date; updated_at: Date }
 export type GroupEntry = OwnedGroup & { member_count: number; absent: boolean; created_at: Date; updated_at: Date }

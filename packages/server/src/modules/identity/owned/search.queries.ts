@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { ownExternalId } from './entries.queries.ts'
+import { ownExternalId } from '../people/users.queries.ts'
 
 /** Comparison of one attribute in a search. Search text is already in lower case. */
 export type Searched =

@@ -8,10 +8,10 @@ import { failField } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
 import type { Audit } from '../../audit/index.ts'
-import { passwordProblem, serviceName } from '../signin/password-rules.ts'
 import { noteSetting } from './credential-setters.ts'
 import { canonicalEmail } from './email.ts'
 import { newUsername } from './new-username.ts'
+import { passwordProblem, serviceName } from './password-rules.ts'
 import { insertRoles, insertUser } from './users.queries.ts'
 
 type Given = { username: string; email?: string; display_name?: string; password?: string }

@@ -2,14 +2,14 @@ import type { Database, Tx } from '../../../db/database.ts'
 import { type Actor, personsBehind, type Source, type TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { requirePresence } from '../../../kernel/own-limit.ts'
+import { requirePresence } from '../../../kernel/presence.ts'
 import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { Change, Changes } from '../../../replication/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
-import type { AdminSessions } from '../sessions/sessions.ts'
 import { holdAdministrators, indispensable, isOfPlatform, type Warning } from './administrators.ts'
 import { selectBreakGlass, updateBreakGlass } from './break-glass.queries.ts'
+import type { SessionEnds } from './ports.ts'
 import { isOneself, present, refuseStronger, requirePerson, userVersion } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
 
@@ -25,7 +25,7 @@ export function createBreakGlass(deps: {
   changes: Changes
   now: () => Date
   tenancy: Pick<IdentityDeps['tenancy'], 'enforcesSso'>
-  sessions: Pick<AdminSessions, 'endPasswordSessions'>
+  sessions: Pick<SessionEnds, 'endPasswordSessions'>
 }) {
   const { db, audit, changes, now, tenancy, sessions } = deps
 

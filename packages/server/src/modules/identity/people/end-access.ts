@@ -1,8 +1,8 @@
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { EndOfUsers, NamedUser } from '../../offboarding/index.ts'
-import type { AdminSessions } from '../sessions/sessions.ts'
 import { deleteFactorsOf, deleteRolesOf } from './end-access.queries.ts'
+import type { SessionEnds } from './ports.ts'
 
 const idsOf = (users: readonly NamedUser[]) => users.map((user) => user.user_id)
 const personOf = ({ user_id: id, username: name }: NamedUser) => {
@@ -11,7 +11,7 @@ const personOf = ({ user_id: id, username: name }: NamedUser) => {
 }
 
 /** Ends what this module keeps that gives users access, for `modules/offboarding`. */
-export function createEndAccess({ audit, sessions }: { audit: Audit; sessions: Pick<AdminSessions, 'endOfUsers'> }) {
+export function createEndAccess({ audit, sessions }: { audit: Audit; sessions: Pick<SessionEnds, 'endOfUsers'> }) {
   const second_factors: EndOfUsers = async (tx, source, users, reason) => {
     const had = await deleteFactorsOf(tx, source.tenantId, idsOf(users))
     const ended = users.filter((u) => had.has(u.user_id)).map(personOf)

@@ -9,10 +9,10 @@ import type { Change, Changes } from '../../../replication/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { Offboarding } from '../../offboarding/index.ts'
 import type { IdentityDeps } from '../deps.ts'
-import type { AdminSessions } from '../sessions/sessions.ts'
-import { findPassword, storePassword } from '../signin/passwords.queries.ts'
 import { updateBreakGlass } from './break-glass.queries.ts'
 import { insertRoleGrant } from './grants.queries.ts'
+import { findPassword, storePassword } from './passwords.queries.ts'
+import type { SessionEnds } from './ports.ts'
 import { canonicalUsername } from './username.ts'
 import * as queries from './users.queries.ts'
 
@@ -43,7 +43,7 @@ export function createRecovery(deps: {
   hasher: PasswordHasher
   releaseLockOf: IdentityDeps['releaseLockOf']
   notify: IdentityDeps['notify']
-  sessions: Pick<AdminSessions, 'endOfUser'>
+  sessions: Pick<SessionEnds, 'endOfUser'>
   offboarding: Pick<Offboarding, 'endCredentials'>
   keysOfUser: Pick<IdentityDeps['keysOfUser'], 'endElsewhere'>
 }) {

@@ -1,6 +1,6 @@
 import type { SearchAction } from '@holdfast/contract/vocabulary'
+import { joinDetail, type StoredSource } from '../../../db/search.ts'
 import type { Actor } from '../../../kernel/actor.ts'
-import { joinDetail, type StoredSource } from '../../../kernel/search.ts'
 import { findGroups, findUsers } from './search-hits.queries.ts'
 import { accountOf, isOneself, isStronger } from './subject.ts'
 

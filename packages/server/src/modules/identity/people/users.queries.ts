@@ -174,3 +174,11 @@ export const softDelete = (tx: Tx, tenant: TenantId, id: string, at: Date): Prom
       .where('deleted_at', 'is', null)
       .returning('user_id'),
   )
+
+/** Prefix of the external id for an entry that got none from its directory. */
+const ownId = 'scim:'
+export const ownExternalId = (id: string): string => ownId + id
+/** Returns the external id that the directory gave; null if it gave none. */
+export const shownExternalId = (external: string | null): string | null =>
+  external === null || isOwnExternalId(external) ? null : external
+export const isOwnExternalId = (external: string): boolean => external.startsWith(ownId)

@@ -1,8 +1,8 @@
 import type { Role } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../../kernel/ids.ts'
-import { shownExternalId } from '../owned/entries.queries.ts'
 import type { GroupRow } from './groups.queries.ts'
 import type { UserRow } from './users.queries.ts'
+import { shownExternalId } from './users.queries.ts'
 
 export const viewFactor = (since: Date | null) => ({
   enabled: since !== null,

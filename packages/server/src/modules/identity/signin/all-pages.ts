@@ -1,23 +1,28 @@
 import type { Forms, Pages, ProblemPage, SignedInPages, UnknownPage } from '../../../http/pages/page.ts'
 import type { PageAsset } from '../../../http/pages/page-assets.ts'
-import { productVersion } from '../../../kernel/product-version.ts'
 import type { IdentityDeps } from '../deps.ts'
-import type { IdentityRules } from '../rules.ts'
 import { createCookie } from '../sessions/cookie.ts'
 import { consolePages } from './console-page.ts'
 import { factorPages } from './factor-pages.ts'
+import type { Login } from './login.ts'
 import { codeForms } from './login-pages.ts'
 import type { Me } from './me.ts'
 import { withNext } from './next-path.ts'
 import { assets } from './page-style.ts'
 import { homePage, loginPages, problemPage } from './pages.ts'
 import { passwordPage } from './password-page.ts'
+import type { Passwords } from './passwords.ts'
+import type { Totp } from './totp.ts'
 import { unknownPage } from './unknown-page.ts'
 
 /** Pages of the sign-in and of required actions. No page needs a script. */
 export function createPages(
-  deps: Pick<IdentityDeps, 'tenancy' | 'waysIn' | 'publicUrl' | 'consoleBuild'> &
-    Pick<IdentityRules, 'login' | 'passwords' | 'totp'> & { me: Me },
+  deps: Pick<IdentityDeps, 'tenancy' | 'waysIn' | 'publicUrl' | 'consoleBuild'> & {
+    login: Login
+    passwords: Passwords
+    totp: Totp
+    me: Me
+  },
 ): {
   pages: Pages
   forms: Forms
@@ -44,3 +49,6 @@ export function createPages(
     signInPath: (next) => withNext('/admin/login', next),
   }
 }
+
+/** Version of this server, as in package.json. A test compares them. */
+export const productVersion = '0.1.0'

@@ -1,4 +1,5 @@
-import type { HtmlPageAnswer, Inside, SignedInPage, SignedInPages } from '../../../http/pages/page.ts'
+import type { HtmlPageAnswer } from '../../../http/answer/html-page.ts'
+import type { Inside, SignedInPage, SignedInPages } from '../../../http/pages/page.ts'
 import { assetPath } from '../../../http/pages/page-assets.ts'
 import type { ConsolePage } from '../deps.ts'
 import type { Me } from './me.ts'

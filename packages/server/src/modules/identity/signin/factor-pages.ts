@@ -1,4 +1,5 @@
-import type { HtmlPageAnswer, Inside, SignedInPage, SignedInPages } from '../../../http/pages/page.ts'
+import type { HtmlPageAnswer } from '../../../http/answer/html-page.ts'
+import type { Inside, SignedInPage, SignedInPages } from '../../../http/pages/page.ts'
 import { type AppError, fail } from '../../../kernel/app-error.ts'
 import type { Cookie } from '../sessions/cookie.ts'
 import { nextOf, withNext } from './next-path.ts'

@@ -1,6 +1,6 @@
 import { isAway } from '../../../db/unavailable.ts'
-import type { Forms, HtmlPageAnswer } from '../../../http/pages/page.ts'
-import type { HtmlPage } from '../../../http/pages/page-html.ts'
+import type { HtmlPage, HtmlPageAnswer } from '../../../http/answer/html-page.ts'
+import type { Forms } from '../../../http/pages/page.ts'
 import type { Caller } from '../../../kernel/actor.ts'
 import { AppError } from '../../../kernel/app-error.ts'
 import type { IdentityDeps } from '../deps.ts'

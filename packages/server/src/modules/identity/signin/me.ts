@@ -1,8 +1,8 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Database } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
-import { freshUntil } from '../../../kernel/fresh.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { presentUntil } from '../../../kernel/presence.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { present } from '../people/subject.ts'
 import { findUser } from '../people/users.queries.ts'
@@ -32,7 +32,7 @@ export function createMe({
       idleExpiresAt: await sessions.idleExpiresAt(tx, principal),
       user: present(await findUser(tx, home, userId)),
       recoveryCodes: mfa ? await countRecoveryCodes(tx, home, userId) : 0,
-      steppedUpUntil: steppedUpAt && freshUntil(steppedUpAt),
+      steppedUpUntil: steppedUpAt && presentUntil(steppedUpAt),
     }))
   }
   return {

@@ -2,11 +2,11 @@ import type { PasswordHasher } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
-import { freshMs } from '../../../kernel/fresh.ts'
+import { presenceMs } from '../../../kernel/presence.ts'
 import type { IdentityDeps } from '../deps.ts'
+import { findPassword } from '../people/passwords.queries.ts'
 import type { Subject } from '../people/subject.ts'
 import type { SignInAttempts } from './attempts.ts'
-import { findPassword } from './passwords.queries.ts'
 
 /**
  * Asks for the password again before a change of a user's way to sign in, since a session alone may be stolen. A wrong
@@ -46,7 +46,7 @@ export function createOwnPassword(deps: {
 
     /** 403 for a session that is older than 5 minutes. */
     requireFresh: ({ own }: Subject): void => {
-      if (own && now().getTime() - own.startedAt.getTime() > freshMs)
+      if (own && now().getTime() - own.startedAt.getTime() > presenceMs)
         fail('forbidden', 'this needs a sign-in not older than 5 minutes: sign in again, then repeat it')
     },
   }

@@ -1,5 +1,4 @@
-import type { HtmlPageAnswer } from '../../../http/pages/page.ts'
-import { HtmlPage } from '../../../http/pages/page-html.ts'
+import { HtmlPage, type HtmlPageAnswer } from '../../../http/answer/html-page.ts'
 import type { AppError } from '../../../kernel/app-error.ts'
 import { iconLink, shield, styleLink } from './page-style.ts'
 

@@ -1,6 +1,6 @@
 import { isAway } from '../../../db/unavailable.ts'
-import type { HtmlPageAnswer, Pages, ProblemPage, SignedInPage, Visit } from '../../../http/pages/page.ts'
-import type { HtmlPage } from '../../../http/pages/page-html.ts'
+import type { HtmlPage, HtmlPageAnswer } from '../../../http/answer/html-page.ts'
+import type { Pages, ProblemPage, SignedInPage, Visit } from '../../../http/pages/page.ts'
 import { storable } from '../../../kernel/text.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { requiredActionPage } from './console-page.ts'

@@ -11,12 +11,12 @@ import type { IdentityDeps } from '../deps.ts'
 import { holdAdministrators, type Warning } from '../people/administrators.ts'
 import type { BreakGlass } from '../people/break-glass.ts'
 import { noteSetting } from '../people/credential-setters.ts'
+import { passwordProblem, serviceName } from '../people/password-rules.ts'
+import { storePassword } from '../people/passwords.queries.ts'
 import { present, refuseStronger, requirePerson, type Subject, subjectOf } from '../people/subject.ts'
 import { findUser, lockUser, type UserRow } from '../people/users.queries.ts'
 import type { AdminSessions, Renewed } from '../sessions/sessions.ts'
 import type { OwnPassword } from './own-password.ts'
-import { passwordProblem, serviceName } from './password-rules.ts'
-import { storePassword } from './passwords.queries.ts'
 
 /** `user` is a UUID. Without it, the own password is meant. */
 type PasswordRequest = {

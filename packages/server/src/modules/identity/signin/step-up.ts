@@ -1,8 +1,8 @@
 import type { Database } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
-import { freshUntil } from '../../../kernel/fresh.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { presentUntil } from '../../../kernel/presence.ts'
 import type { Changes } from '../../../replication/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
@@ -39,7 +39,7 @@ export function createStepUp(deps: {
           'forbidden',
           'this change needs a fresh one-time code, and your account has no authenticator app: enroll one with POST /v1/admin/users/totp/enroll and /verify, then repeat it',
         )
-      if (!principal.steppedUpAt || freshUntil(principal.steppedUpAt) <= now())
+      if (!principal.steppedUpAt || presentUntil(principal.steppedUpAt) <= now())
         fail(
           'forbidden',
           'this change needs a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it',
@@ -67,7 +67,7 @@ export function createStepUp(deps: {
         const user_id = encodeId('user', userId)
         await audit.record(tx, source, 'session.stepped_up', { session_id, user_id }, { target })
         await changes.record(tx, tenantId, [{ kind: 'user', subject: userId }, ...renewed.changes])
-        return { renewed, until: freshUntil(at) }
+        return { renewed, until: presentUntil(at) }
       })
     },
   }

@@ -1,7 +1,7 @@
 import type { Database } from '../../../db/database.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { tenantOf } from '../tenants/tenant-id.ts'
+import { tenantOf } from '../tenant-id.ts'
 import { type Alerts, detailOf } from './alerts.ts'
 import type { Entitlements } from './entitlements.ts'
 import { readStatus } from './status.ts'

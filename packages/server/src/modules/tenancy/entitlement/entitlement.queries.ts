@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { databaseLocks } from '../../../db/advisory-locks.ts'
 import type { Tx } from '../../../db/database.ts'
 import type { StoredClaims } from '../../../db/tables/tenancy.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -151,5 +152,12 @@ export const carriedSince = async (tx: Tx, tenant: TenantId, since: Date): Promi
   const { rows } = await sql<{ n: number }>`
     select coalesce(sum(rx_bytes::numeric + tx_bytes), 0) as n from usage_traffic
     where tenant_id = ${tenant} and hour >= ${since}`.execute(tx)
+  return rows[0]?.n ?? 0
+}
+
+/** Serializes callers that count tenants, until commit. Returns the count. */
+export async function holdTenantCount(tx: Tx): Promise<number> {
+  await sql`select pg_advisory_xact_lock(${sql.lit(databaseLocks.newTenants)})`.execute(tx)
+  const { rows } = await sql<{ n: number }>`select tenant_count() as n`.execute(tx)
   return rows[0]?.n ?? 0
 }

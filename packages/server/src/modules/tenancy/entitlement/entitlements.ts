@@ -6,10 +6,9 @@ import { fail } from '../../../kernel/app-error.ts'
 import { TenantGone } from '../../../kernel/each-tenant.ts'
 import { findLicense } from '../license/license.queries.ts'
 import { licenseAt } from '../license/standing.ts'
-import { holdTenantCount } from '../tenants/tenants.queries.ts'
+import { type Resolved, resolve } from '../plans/limits.ts'
 import * as queries from './entitlement.queries.ts'
 import type { TellExceeded } from './exceeded.ts'
-import { type Resolved, resolve } from './limits.ts'
 
 const nouns: Record<CountedMetric, string> = {
   users: 'users',
@@ -93,7 +92,7 @@ export function createEntitlements({ now, tellExceeded }: { now: () => Date; tel
       if (state === 'expired' || state === 'required') fail('entitlement_exceeded', closed[state])
       const limit = row.claims?.limits.tenants ?? null
       if (limit === null) return
-      const used = await holdTenantCount(tx)
+      const used = await queries.holdTenantCount(tx)
       if (used >= limit)
         fail(
           'entitlement_exceeded',

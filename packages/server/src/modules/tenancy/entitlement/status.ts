@@ -6,9 +6,9 @@ import {
 } from '@holdfast/contract/vocabulary'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { isAtLimit, type LimitState, type Resolved, stateOf } from '../plans/limits.ts'
 import { carriedSince, usedOf } from './entitlement.queries.ts'
 import type { Entitlements } from './entitlements.ts'
-import { isAtLimit, type LimitState, type Resolved, stateOf } from './limits.ts'
 
 const gigabyte = 1e9
 export type MetricStatus = {

@@ -1,7 +1,7 @@
 import type { Database, Tx } from '../../../db/database.ts'
 import { type Actor, jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
-import type { Expiry } from '../../../kernel/expiry.ts'
+import type { ExpiringObject } from '../../../kernel/expiring-object.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { Notice, RaiseNotification } from '../../notifications/index.ts'
 import * as queries from './license.queries.ts'
@@ -88,7 +88,7 @@ export function createLicense(deps: {
     },
 
     /** Returns the end of the license and that of its grace period. */
-    expiries: async (tenant: TenantId): Promise<Expiry[]> => {
+    expiries: async (tenant: TenantId): Promise<ExpiringObject[]> => {
       const claims = (await db.inTenant(tenant, queries.findLicense))?.claims
       if (!claims) return []
       const of = { type: 'license', id: claims.jti, since: dateOf(claims.iat), renewal: 'by_hand' } as const

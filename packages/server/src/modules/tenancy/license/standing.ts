@@ -1,6 +1,6 @@
 import type { StoredClaims } from '../../../db/tables/tenancy.ts'
 import { day, second } from '../../../kernel/time.ts'
-import type { License } from '../entitlement/limits.ts'
+import type { License } from '../plans/limits.ts'
 
 export const dateOf = (numericDate: number): Date => new Date(numericDate * second)
 /** Returns the end of the grace period. Until then everything works as before. */

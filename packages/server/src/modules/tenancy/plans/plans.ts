@@ -6,7 +6,7 @@ import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { Audit } from '../../audit/index.ts'
-import { withoutNulls } from '../entitlement/limits.ts'
+import { withoutNulls } from './limits.ts'
 import type { PlanFields, PlanRow } from './plans.queries.ts'
 import * as queries from './plans.queries.ts'
 

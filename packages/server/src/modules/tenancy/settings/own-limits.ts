@@ -1,7 +1,7 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import { type Actor, personsBehind } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
-import { requirePresence } from '../../../kernel/own-limit.ts'
+import { requirePresence } from '../../../kernel/presence.ts'
 import type { Sections } from './settings.queries.ts'
 
 /**

@@ -3,7 +3,7 @@ import type { Database } from '../../../db/database.ts'
 import { jobSource, type TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Audit } from '../../audit/index.ts'
-import { newTenantId } from './tenant-id.ts'
+import { newTenantId } from '../tenant-id.ts'
 import { findTenantByName, insertTenant } from './tenants.queries.ts'
 
 /**

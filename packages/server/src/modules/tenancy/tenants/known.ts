@@ -1,9 +1,9 @@
 import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
-import { thenSync } from '../../../kernel/then-sync.ts'
+import { mapMaybePromise } from '../../../kernel/maybe-promise.ts'
 import { tenantCache } from '../../../replication/tenant-cache.ts'
 import type { TenancyDeps } from '../deps.ts'
-import { readTenantId } from './tenant-id.ts'
+import { readTenantId } from '../tenant-id.ts'
 import { findTenant, findTenantByName, listTenants, type TenantRow } from './tenants.queries.ts'
 
 type Known = { name: string | undefined; status: TenantRow['status'] }
@@ -35,7 +35,7 @@ export function createKnown({ db, changes, feed }: Pick<TenancyDeps, 'db' | 'cha
     nameOf: async (tenant: TenantId): Promise<string | undefined> => (await get(tenant)).name,
     /** Synchronous if it is cached. Also `deleted` for a tenant that never existed. */
     statusOf: (tenant: TenantId): Known['status'] | Promise<Known['status']> =>
-      thenSync(get(tenant), ({ status }) => status),
+      mapMaybePromise(get(tenant), ({ status }) => status),
     /**
      * Returns the tenant of an id that may be invented. It costs no statement. A new tenant is known within a second.
      */

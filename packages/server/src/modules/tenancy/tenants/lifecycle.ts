@@ -11,27 +11,15 @@ import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { Change, Changes } from '../../../replication/changes.ts'
 import type { Audit, FieldChanges } from '../../audit/index.ts'
 import type { RaiseNotification } from '../../notifications/index.ts'
+import type { Administrator, PrepareAdministrator } from '../deps.ts'
 import type { Entitlements } from '../entitlement/entitlements.ts'
-import { withoutNulls } from '../entitlement/limits.ts'
+import { withoutNulls } from '../plans/limits.ts'
 import { holdPlan } from '../plans/plans.queries.ts'
+import { newTenantId } from '../tenant-id.ts'
 import { defaultTenant } from './default-tenant.ts'
-import { newTenantId } from './tenant-id.ts'
 import * as queries from './tenants.queries.ts'
 
 type Fields = { name?: string; display_name?: string; plan_id?: string | null; limits?: StoredLimits }
-type Administrator = { username: string; email?: string; display_name?: string; password?: string }
-/**
- * Prepares the first administrator; the identity module provides it. The password is hashed before the transaction that
- * makes the tenant, and written in it.
- */
-export type PrepareAdministrator = (
-  tenantName: string,
-  given: Administrator,
-) => Promise<{
-  /** The generated temporary password, if there is one, and the time when it expires. */
-  temporary: { password: string; expiresAt: Date } | null
-  write: (tx: Tx, by: Actor) => Promise<{ userId: string; username: string }>
-}>
 type Move = 'suspend' | 'reactivate' | 'delete' | 'cancel_deletion'
 type With = { reason: string | undefined; expected: ExpectedVersion }
 type Made = { userId: string; username: string; temporary: { password: string; expiresAt: Date } | null }

@@ -4,8 +4,8 @@ import type { Handlers } from '../../../http/handlers.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { decodeId, encodeId, idOf, missing } from '../../../kernel/ids.ts'
 import { versioned } from '../../../kernel/version.ts'
+import { onlyOwn, tenantOf } from '../tenant-id.ts'
 import { type TenantLifecycle, tenantVersion } from './lifecycle.ts'
-import { onlyOwn, tenantOf } from './tenant-id.ts'
 import { findTenant, readInOrder, selectTenants, type TenantRow } from './tenants.queries.ts'
 
 const orders = {

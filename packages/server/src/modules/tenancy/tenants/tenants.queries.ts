@@ -1,5 +1,4 @@
 import { type Insertable, sql } from 'kysely'
-import { databaseLocks } from '../../../db/advisory-locks.ts'
 import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
 import { hasPrefix } from '../../../db/page.ts'
@@ -79,13 +78,6 @@ export const selectTenants = (tx: Tx, only: TenantId | undefined, { status, plan
   if (plan_id !== undefined) q = q.where('plan_id', '=', plan_id)
   if (prefix !== undefined) q = q.where(hasPrefix('name_key', prefix))
   return q
-}
-
-/** Serializes callers that count tenants, until commit. Returns the count. */
-export async function holdTenantCount(tx: Tx): Promise<number> {
-  await sql`select pg_advisory_xact_lock(${sql.lit(databaseLocks.newTenants)})`.execute(tx)
-  const { rows } = await sql<{ n: number }>`select tenant_count() as n`.execute(tx)
-  return rows[0]?.n ?? 0
 }
 
 export type TenantFields = { name: string; display_name: string; plan_id: string | null; limits: object }

@@ -1,6 +1,6 @@
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { tenantOf } from '../tenants/tenant-id.ts'
+import { tenantOf } from '../tenant-id.ts'
 import type { Usage } from './usage.ts'
 
 export const usageHandlers = ({ usage }: { usage: Usage }) =>

@@ -4,12 +4,12 @@ import { encodeId } from '../../../kernel/ids.ts'
 import { minute } from '../../../kernel/time.ts'
 import { everything } from '../../../replication/changes.ts'
 import type { TrustDeps } from '../deps.ts'
+import { crossCertify, makeHierarchy, makeIssuing } from '../keys/hierarchy.ts'
 import type { Authority } from '../keys/keyring.ts'
 import { insertKeys, type SigningKeyRow } from '../keys/keys.queries.ts'
 import { overlapOf } from '../signers/overlap.ts'
 import * as signers from '../signers/signers.queries.ts'
 import type { Trusted } from '../trust.ts'
-import { crossCertify, makeHierarchy, makeIssuing } from './hierarchy.ts'
 import { insertCross } from './rotation.queries.ts'
 
 type Rotate = {

@@ -1,7 +1,7 @@
 import type { TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
-import { thenSync } from '../../../kernel/then-sync.ts'
+import { mapMaybePromise } from '../../../kernel/maybe-promise.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import type { Asker } from './offer.ts'
 
@@ -12,11 +12,12 @@ import type { Asker } from './offer.ts'
 export const createAskers =
   ({ fleet, policy }: Pick<UpdatesDeps, 'fleet' | 'policy'>) =>
   (tenant: TenantId, deviceId: string, channel?: Asker['channel']): Asker | Promise<Asker> =>
-    thenSync(fleet.device(tenant, deviceId), (device) => {
+    mapMaybePromise(fleet.device(tenant, deviceId), (device) => {
       if (!device) return missing('device')
       const given = device.channel
-      const own = given === 'auto' ? thenSync(policy.policyOf(tenant, deviceId), (p) => p?.channel ?? 'stable') : given
-      return thenSync(own, (entitled) => {
+      const own =
+        given === 'auto' ? mapMaybePromise(policy.policyOf(tenant, deviceId), (p) => p?.channel ?? 'stable') : given
+      return mapMaybePromise(own, (entitled) => {
         if (channel === 'canary' && entitled !== 'canary') fail('forbidden', 'the device is not on the channel canary')
         return {
           tenantId: encodeId('tenant', tenant),

@@ -3,7 +3,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { tenantCache } from '../../../replication/tenant-cache.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { pathOfTarget } from '../packages/package.ts'
-import * as queries from './live.queries.ts'
+import * as queries from '../releases/live.queries.ts'
 import type { LivePackage, LiveRelease } from './offer.ts'
 
 type Found = { release: LiveRelease; package: LivePackage }

@@ -4,8 +4,8 @@ import { type Signer, sha256Hex, signJws } from '@holdfast/crypto'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { Representation } from '../../../kernel/representation.ts'
-import { thenSync } from '../../../kernel/then-sync.ts'
+import { mapMaybePromise } from '../../../kernel/maybe-promise.ts'
+import { Representation } from '../../../kernel/results.ts'
 import { hour, second } from '../../../kernel/time.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { pathOfTarget } from '../packages/package.ts'
@@ -79,9 +79,9 @@ export function createManifests({
     deviceId: string,
     { channel, ...question }: UpdateQuestion & { channel?: Asker['channel'] },
   ) =>
-    thenSync(askers(tenant, deviceId, channel), (asker) =>
-      thenSync(live(tenant), ({ releases }) =>
-        thenSync(repository(tenant), (tuf) => {
+    mapMaybePromise(askers(tenant, deviceId, channel), (asker) =>
+      mapMaybePromise(live(tenant), ({ releases }) =>
+        mapMaybePromise(repository(tenant), (tuf) => {
           const wanted = wantedOf(question, asker.known, releases)
           return manifestOf(tenant, wanted, contentOf(offerOf(releases, asker, wanted), asker, wanted, tuf))
         }),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { compareVersions } from '@holdfast/contract/semver'
 import type { DeviceArchitecture } from '@holdfast/contract/vocabulary'
-import type { liveReleases, packagesOf } from './live.queries.ts'
+import type { liveReleases, packagesOf } from '../releases/live.queries.ts'
 
 export type LivePackage = Awaited<ReturnType<typeof packagesOf>>[number]
 export type LiveRelease = Awaited<ReturnType<typeof liveReleases>>[number] & { packages: readonly LivePackage[] }

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { ByteRange } from '../../../kernel/download.ts'
 import { missing } from '../../../kernel/ids.ts'
+import type { ByteRange } from '../../../kernel/results.ts'
 import { type BlobName, type PackageStore, pathOf } from './store.ts'
 
 /** A store with a folder for each tenant. With several replicas all of them must share the folder. */

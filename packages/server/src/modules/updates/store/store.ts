@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { ByteRange } from '../../../kernel/download.ts'
+import type { ByteRange } from '../../../kernel/results.ts'
 
 /** Name of a content in the store. This server made both ids; no name chosen by a caller is part of a path or a key. */
 export type BlobName = { tenant: string; blobId: string }

@@ -53,20 +53,20 @@ export const namesOnline = ({ roles }: Root['signed'], keys: RoleKeys): boolean 
 /**
  * Makes the next versions, in the order of the roles, so that the metadata match the offer, are signed by the current
  * keys and are not about to expire. Nothing but a root is made while the root does not name these keys, because no
- * client would accept it. New versions are above `fence`, below which unknown ones may have been served. Each root
+ * client would accept it. New versions are above `floor`, below which unknown ones may have been served. Each root
  * follows the one before.
  */
 export async function nextMetadata(
   state: RepositoryState,
   targets: Record<string, TufTarget>,
-  { keys, fence }: { keys: RoleKeys; fence: number },
+  { keys, floor }: { keys: RoleKeys; floor: number },
   now: Date,
 ): Promise<SignedMetadata[]> {
   const made: SignedMetadata[] = []
   const common = <R extends Role>(role: R, before: IssuedMetadata | undefined) => ({
     _type: role,
     spec_version: tufSpecVersion,
-    version: Math.max(before?.version ?? 0, role === 'root' ? 0 : fence) + 1,
+    version: Math.max(before?.version ?? 0, role === 'root' ? 0 : floor) + 1,
     expires: `${new Date(now.getTime() + lifetimes[role]).toISOString().slice(0, 19)}Z`,
   })
   const issue = async <S extends Common>(signed: S): Promise<IssuedMetadata<S>> => {
@@ -86,7 +86,7 @@ export async function nextMetadata(
 
   const mustSign = (role: Role, before: IssuedMetadata | undefined) =>
     !before ||
-    before.version <= fence ||
+    before.version <= floor ||
     isDue(before, role, now) ||
     before.document.signatures[0]?.keyid !== keyIdOf(keys[role])
   let current = state.targets

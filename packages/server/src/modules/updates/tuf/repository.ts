@@ -3,16 +3,16 @@ import { sha256Hex } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
-import { smallFenceAt } from '../../../kernel/fence.ts'
-import { Representation } from '../../../kernel/representation.ts'
+import { tufRestoreFloorAt } from '../../../kernel/restore-floor.ts'
+import { Representation } from '../../../kernel/results.ts'
 import { hour, minute } from '../../../kernel/time.ts'
 import { everything } from '../../../replication/changes.ts'
 import { fencedAt } from '../../../replication/fenced.ts'
 import { tenantCache } from '../../../replication/tenant-cache.ts'
 import { KeyAwayError } from '../../trust/index.ts'
-import { liveReleases, packagesOf } from '../delivery/live.queries.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { pathOfTarget } from '../packages/package.ts'
+import { liveReleases, packagesOf } from '../releases/live.queries.ts'
 import {
   type IssuedMetadata,
   isOnline,
@@ -74,8 +74,8 @@ export function createRepository({
   const read = (tenant: TenantId) =>
     db.inTenant(tenant, async (tx) => {
       const state = stateOf(await queries.newestMetadata(tx, tenant))
-      const fence = smallFenceAt(await fencedAt(tx, tenant))
-      return { state, targets: await targetsOf(tx, tenant), fence }
+      const floor = tufRestoreFloorAt(await fencedAt(tx, tenant))
+      return { state, targets: await targetsOf(tx, tenant), floor }
     })
 
   /** Writes all of them, or none if one of these versions already exists. */
@@ -94,10 +94,10 @@ export function createRepository({
 
   /** Undefined while the signing keys are unavailable and the previous metadata are still valid: clients get those. */
   const next = (
-    { state, targets, fence }: Awaited<ReturnType<typeof read>>,
+    { state, targets, floor }: Awaited<ReturnType<typeof read>>,
     keys: RoleKeys,
   ): Promise<SignedMetadata[] | undefined> =>
-    nextMetadata(state, targets, { keys, fence }, now()).catch((e: unknown) => {
+    nextMetadata(state, targets, { keys, floor }, now()).catch((e: unknown) => {
       if (!(e instanceof KeyAwayError) || !roles.every((role) => state[role] && now() < state[role].expiresAt)) throw e
       onError(e.cause)
       return undefined

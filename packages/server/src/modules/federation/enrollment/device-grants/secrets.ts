@@ -1,6 +1,6 @@
 import { type Kek, seal, unseal } from '@holdfast/crypto'
+import type { ProvenIdentity } from '../../protocols/proven-identity.ts'
 import type { ProviderRow } from '../../providers/providers.queries.ts'
-import type { ProvenIdentity } from '../proven.ts'
 import type { GrantRow } from './grants.queries.ts'
 
 /** The device code and the client that can redeem it. A provider whose issuer or client changed since is not asked. */

@@ -1,6 +1,6 @@
 import type { IdentityProviderKind } from '@holdfast/contract/vocabulary'
 import { storable } from '../../../../kernel/text.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { entraTenantOf, type OidcProvider } from './presets.ts'
 
 /** Claim that Entra ID puts into an assertion instead of the groups. */

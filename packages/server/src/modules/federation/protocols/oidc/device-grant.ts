@@ -1,6 +1,6 @@
 import type { Configuration, CustomFetch } from 'openid-client'
 import { day, second } from '../../../../kernel/time.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { safeWord, toFederationError, tokensIn, type VerifiedTokens } from './exchange.ts'
 import { loadClient, outboundErrorIn } from './library.ts'
 

@@ -1,5 +1,5 @@
 import type { Configuration, CustomFetch } from 'openid-client'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { loadClient, outboundErrorIn } from './library.ts'
 import type { Metadata } from './metadata.ts'
 

@@ -5,7 +5,7 @@ import { hasReason } from '../../../../../test/support/providers/federation-erro
 import { makeKey, sign, startHostileProvider } from '../../../../../test/support/providers/hostile-oidc-provider.ts'
 import { hour, minute, second } from '../../../../kernel/time.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
-import type { FederationError } from '../../enrollment/proven.ts'
+import type { FederationError } from '../proven-identity.ts'
 import { createOidc } from './oidc.ts'
 
 const guard = createOutbound({ allowedPrivateCidrs: ['127.0.0.0/8'] })

@@ -10,7 +10,7 @@ import {
   startHostileProvider,
 } from '../../../../../test/support/providers/hostile-oidc-provider.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { createOidc } from './oidc.ts'
 import type { OidcProvider } from './presets.ts'
 

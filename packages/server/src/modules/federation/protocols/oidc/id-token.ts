@@ -1,6 +1,6 @@
 import { CryptoError, decodeCompact } from '@holdfast/crypto'
 import type { errors, JWTPayload, JWTVerifyOptions, JWTVerifyResult } from 'jose'
-import { FederationError, type ProvenIdentity } from '../../enrollment/proven.ts'
+import { FederationError, type ProvenIdentity } from '../proven-identity.ts'
 import { subjectClaimOf } from './claims.ts'
 import type { ProviderKeys } from './keys.ts'
 import { loadJose } from './library.ts'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { readRecorded } from '../../../../../test/recorded/keycloak.ts'
 import { hasReason } from '../../../../../test/support/providers/federation-errors.ts'
 import { minute } from '../../../../kernel/time.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { createOidc } from './oidc.ts'
 import type { OidcProvider } from './presets.ts'
 

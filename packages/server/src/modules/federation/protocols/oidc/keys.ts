@@ -1,6 +1,6 @@
 import type { JWK, JWTVerifyGetKey } from 'jose'
 import type { Outbound } from '../../../../outbound/outbound.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { loadJose, outboundErrorIn } from './library.ts'
 
 export type ProviderKeys = { find: JWTVerifyGetKey; count: number }

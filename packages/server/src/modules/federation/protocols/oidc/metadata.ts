@@ -1,5 +1,5 @@
 import type { Outbound } from '../../../../outbound/outbound.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { fetchThrough, loadClient, outboundErrorIn } from './library.ts'
 import { issuerProblem, type OidcProvider } from './presets.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startRealProvider } from '../../../../../test/support/providers/real-oidc-provider.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { createOidc } from './oidc.ts'
 import type { OidcProvider } from './presets.ts'
 

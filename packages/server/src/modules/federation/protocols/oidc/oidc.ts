@@ -1,7 +1,7 @@
 import type { Configuration } from 'openid-client'
 import { minute, second } from '../../../../kernel/time.ts'
 import type { Outbound } from '../../../../outbound/outbound.ts'
-import { FederationError, type ProvenIdentity } from '../../enrollment/proven.ts'
+import { FederationError, type ProvenIdentity } from '../proven-identity.ts'
 import { authorizeDevice, type DeviceAuthorization, type NotYet, redeemDeviceCode } from './device-grant.ts'
 import { exchange, type KnownClient, type VerifiedTokens } from './exchange.ts'
 import { createFetched } from './fetched.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { hasReason } from '../../../../../test/support/providers/federation-errors.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { groupsClaimOf, subjectClaimOf } from './claims.ts'
 import { defaultScopes, issuerProblem, type OidcProvider } from './presets.ts'
 

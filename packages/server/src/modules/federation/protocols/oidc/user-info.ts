@@ -1,6 +1,6 @@
 import type { Outbound } from '../../../../outbound/outbound.ts'
 import { OutboundError } from '../../../../outbound/outbound-error.ts'
-import { FederationError, type ProvenIdentity } from '../../enrollment/proven.ts'
+import { FederationError, type ProvenIdentity } from '../proven-identity.ts'
 import { refused, type TokenSource, verifySignature } from './id-token.ts'
 import { type Metadata, userInfoEndpoint } from './metadata.ts'
 import type { OidcProvider } from './presets.ts'

@@ -1,5 +1,5 @@
 import { storable } from '../../../../kernel/text.ts'
-import { FederationError, type ProvenIdentity } from '../../enrollment/proven.ts'
+import { FederationError, type ProvenIdentity } from '../proven-identity.ts'
 import { samlClaimsOf } from './attributes.ts'
 import { childrenOf, elementText, instantOf, onlyChild } from './elements.ts'
 import { bearer, entityFormat, nameIdFormats, ns } from './names.ts'

@@ -1,5 +1,5 @@
 import { storable } from '../../../../kernel/text.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { childrenOf, elementText } from './elements.ts'
 import { ns } from './names.ts'
 import type { XmlElement } from './xml.ts'

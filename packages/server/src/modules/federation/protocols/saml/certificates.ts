@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
 import { openCertificate } from '@holdfast/crypto'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 
 const maxCertificates = 10
 const maxLength = 16 * 1024
@@ -28,4 +28,10 @@ export function signingCertificates(certificates: readonly string[]): string[] {
   if (!read.every(isUsable))
     throw new FederationError('keys', `Signatures are verified with RSA keys of ${minBits} bits or more only.`)
   return [...new Set(read.map(String))]
+}
+
+/** Parses the date in a certificate's text; undefined for an invalid date or time ("Bad time value"). */
+export function certificateDate(text: string): Date | undefined {
+  const date = new Date(text)
+  return Number.isFinite(date.getTime()) ? date : undefined
 }

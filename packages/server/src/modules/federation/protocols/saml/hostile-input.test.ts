@@ -10,7 +10,7 @@ import {
   rsaKey,
   signed,
 } from '../../../../../test/support/providers/saml-responses.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { createSaml } from './saml.ts'
 
 const saml = createSaml({ now: () => now })

@@ -1,5 +1,5 @@
 import type { SamlConfig } from '@node-saml/node-saml'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { type ExpectedAssertion, judgeAssertion, type VerifiedAssertion } from './assertion.ts'
 import { nameIdFormats } from './names.ts'
 import { maxAgeMs, type SamlProvider, skewMs } from './provider.ts'

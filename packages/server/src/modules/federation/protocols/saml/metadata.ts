@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { isUsable, readCertificate } from './certificates.ts'
 import { childrenOf, elementText, instantOf } from './elements.ts'
 import { nameIdFormats, ns, samlBindings } from './names.ts'

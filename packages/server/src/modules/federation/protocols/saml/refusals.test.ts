@@ -12,7 +12,7 @@ import {
   rsaKey,
   signed,
 } from '../../../../../test/support/providers/saml-responses.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import type { SamlProvider } from './provider.ts'
 import { createSaml } from './saml.ts'
 

@@ -1,4 +1,4 @@
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { elementText, everyElement, instantOf, onlyChild } from './elements.ts'
 import { ns, statusSuccess } from './names.ts'
 import { maxAgeMs, maxResponseLength, type SamlProvider, skewMs } from './provider.ts'

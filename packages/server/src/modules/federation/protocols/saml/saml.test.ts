@@ -14,7 +14,7 @@ import {
   rsaKey,
   signed,
 } from '../../../../../test/support/providers/saml-responses.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { elementText, onlyChild } from './elements.ts'
 import { ns } from './names.ts'
 import { createSaml } from './saml.ts'

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { day } from '../../../../kernel/time.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import type { VerifiedAssertion } from './assertion.ts'
 import { signingCertificates } from './certificates.ts'
 import { requestUrl, verifyResponse } from './library.ts'
 import { type IdpMetadata, readIdpMetadata, spMetadata } from './metadata.ts'
 import { isSsoUrl, type SamlProvider } from './provider.ts'
 import { decodeResponse, judgeResponse } from './response.ts'
-import { signersOf } from './signers.ts'
+import { signersOf } from './signatures.ts'
 
 /** Service provider of SAML 2.0: sign-ins begin here by redirect and are answered by a post. */
 export function createSaml({ now }: { now: () => Date }) {

@@ -9,7 +9,7 @@ import {
   requestId,
   signed,
 } from '../../../../../test/support/providers/saml-responses.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { verifyResponse } from './library.ts'
 import { createSaml } from './saml.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 import { readXml, type XmlElement } from './xml.ts'
 
 const isRefused = (e: unknown) => e instanceof FederationError && e.reason === 'token'

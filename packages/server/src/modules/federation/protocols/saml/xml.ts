@@ -1,4 +1,4 @@
-import { FederationError } from '../../enrollment/proven.ts'
+import { FederationError } from '../proven-identity.ts'
 
 /** An element. Attributes without a namespace are under their name, others under `{namespace}name`. */
 export type XmlElement = {

@@ -1,5 +1,0 @@
-// All that is loaded while PostgreSQL starts, which is most of the code.
-
-export { bootstrap } from '../bootstrap.ts'
-export { startJobs } from '../jobs/runner.ts'
-export { createApp } from './create-app.ts'

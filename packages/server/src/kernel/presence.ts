@@ -1,0 +1,27 @@
+import type { Actor } from './actor.ts'
+import { fail } from './app-error.ts'
+import { minute } from './time.ts'
+
+/** Time in ms for which a one-time code or a sign-in proves that the person is present. */
+export const presenceMs = 5 * minute
+/** Returns the time until which such a proof is valid. */
+export const presentUntil = (shown: Date): Date => new Date(shown.getTime() + presenceMs)
+
+/**
+ * For a change that lifts a limit on a person behind the caller. A stolen credential alone must not suffice, so a
+ * session must prove that its person is present: by a one-time code if they have an authenticator app, else by a recent
+ * sign-in. A key can't prove it.
+ *
+ * @param lifted the limit that the change lifts, as the beginning of a sentence
+ * @throws AppError `forbidden`, with the next step
+ */
+export function requirePresence({ principal }: Pick<Actor, 'principal'>, lifted: string, at: Date): void {
+  if (principal.kind !== 'session')
+    fail('forbidden', `${lifted}, and this key stands for a person whom that binds: a session must do that`)
+  const shown = principal.mfa ? principal.steppedUpAt : principal.startedAt
+  if (shown && presentUntil(shown) > at) return
+  const proof = principal.mfa
+    ? 'a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it'
+    : 'a sign-in not older than 5 minutes: sign in again, then repeat it'
+  fail('forbidden', `${lifted}, which binds you too; it needs ${proof}`)
+}
