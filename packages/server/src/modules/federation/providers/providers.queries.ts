@@ -164,18 +164,19 @@ export async function updateMeasured(tx: Tx, tenant: TenantId, providerId: strin
     .execute()
 }
 
-/** Selects the enabled SAML providers. */
-export const selectSaml = (tx: Tx, tenant: TenantId) =>
-  tx
+/** Selects the enabled SAML providers by id: the first `limit` after a provider. */
+export const selectSaml = (tx: Tx, tenant: TenantId, after: string | undefined, limit: number) => {
+  const q = tx
     .selectFrom('identity_providers')
     .select(['provider_id', 'name', 'saml', ...measured])
     .where('tenant_id', '=', tenant)
     .where('kind', '=', 'saml')
     .where('enabled', '=', true)
     .where('deleted_at', 'is', null)
-    .orderBy('created_at')
-    .limit(1000)
-    .execute()
+    .orderBy('provider_id')
+    .limit(limit)
+  return (after === undefined ? q : q.where('provider_id', '>', after)).execute()
+}
 export type SamlRow = Awaited<ReturnType<typeof selectSaml>>[number]
 
 /** Selects the enabled SAML providers whose metadata have not been read since then. */
