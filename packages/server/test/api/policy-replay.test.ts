@@ -41,6 +41,7 @@ test('sessions that were recorded are replayed against a draft', async (t: TestC
     const { blocked, ...found } = await replay(without)
     assert.deepEqual(found, {
       sessions_examined: 5,
+      sessions_skipped: 0,
       complete: true,
       sessions_blocked: 3,
       devices_blocked: 3,
@@ -74,7 +75,10 @@ test('sessions that were recorded are replayed against a draft', async (t: TestC
   )
   await t.test('what is denied already, and devices that may do nothing now, are not its doing', async () => {
     await admin.changeDevice({ body: { operation: 'suspend', device_id: devices[3]!.id } })
-    assert.equal((await replay(without)).sessions_blocked, 2)
+    const { sessions_blocked, sessions_examined, sessions_skipped } = await replay(without)
+    assert.deepEqual([sessions_blocked, sessions_examined, sessions_skipped], [2, 4, 1])
+    const [event] = await audited(kit, 'policy.replayed')
+    assert.deepEqual([event?.sessions, event?.blocked], [4, 2])
     await admin.publishPolicy({ body: { channel: 'stable', policy: without } })
     assert.equal((await replay(without)).sessions_blocked, 0)
   })
