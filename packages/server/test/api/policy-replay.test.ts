@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { eventsOf } from '../events.ts'
 import { audited, enroll, newSession, refused, report, withGateway } from '../gateways.ts'
 import { startKit, times } from '../kit.ts'
 import { makeUser } from '../people.ts'
@@ -77,7 +78,7 @@ test('sessions that were recorded are replayed against a draft', async (t: TestC
     await admin.changeDevice({ body: { operation: 'suspend', device_id: devices[3]!.id } })
     const { sessions_blocked, sessions_examined, sessions_skipped } = await replay(without)
     assert.deepEqual([sessions_blocked, sessions_examined, sessions_skipped], [2, 4, 1])
-    const [event] = await audited(kit, 'policy.replayed')
+    const [event] = await eventsOf(kit, 'policy.replayed')
     assert.deepEqual([event?.sessions, event?.blocked], [4, 2])
     await admin.publishPolicy({ body: { channel: 'stable', policy: without } })
     assert.equal((await replay(without)).sessions_blocked, 0)

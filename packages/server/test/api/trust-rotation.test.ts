@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { certificateInfo, verifyChain } from '@holdfast/crypto'
 import { openTrust, pinTrust, type SignedTrustSet } from '@holdfast/sdk'
+import { inBatches } from '../../src/kernel/batches.ts'
+import { activeIssuing, type DueSigner, dueToRetire } from '../../src/modules/trust/signers/signers.queries.ts'
 import { newCsr } from '../certificates.ts'
 import { audited, enroll, publish, refused, rule, withGateway } from '../gateways.ts'
 import { createClock, runJob, startKit, times } from '../kit.ts'
@@ -10,6 +12,12 @@ import { until } from '../promptly.ts'
 import { tokenOfRun } from '../token.ts'
 
 const day = 86_400
+/** Asserts that signers read one by one are the same as those read at once, and several. */
+async function sameInBatches(read: (after: DueSigner | undefined, limit: number) => Promise<DueSigner[]>) {
+  const all = await read(undefined, 1000)
+  assert.ok(all.length > 1)
+  assert.deepEqual((await Array.fromAsync(inBatches(1, read))).flat(), all)
+}
 const subjects = (certificates: readonly string[]) => certificates.map((c) => certificateInfo(c).subject)
 const accepts = (
   { certificate, chain }: { certificate: string; chain: string[] },
@@ -244,10 +252,12 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
     assert.deepEqual(await issuing(), ['active'])
     clock.advance(250 * day)
     await runJob(kit.app, 'ensure_partitions')
+    await sameInBatches((after, limit) => kit.db.acrossTenants((tx) => activeIssuing(tx, clock.now(), after, limit)))
     await Promise.all(kit.replicas.map(({ app }) => runJob(app, 'renew_issuing_cas')))
     assert.deepEqual(await issuing(), ['active', 'retiring'])
     assert.equal((await audited(kit, 'issuing_ca.renewed')).length, 1)
     clock.advance(9 * day)
+    await sameInBatches((after, limit) => kit.db.acrossTenants((tx) => dueToRetire(tx, clock.now(), after, limit)))
     await runJob(kit.app, 'retire_signers')
     assert.deepEqual(await issuing(), ['active', 'retired'])
   })

@@ -19,8 +19,8 @@ type Placed = Expiry & { tie: string }
 export const endedKeysFor = 30 * day
 
 /**
- * Collects everything that expires. A page reads its own API keys, and all items of the other sources, of which it keeps
- * its own.
+ * Collects everything that expires. A page reads its own API keys, and all items of the other sources, of which it
+ * keeps its own.
  */
 export function createExpiries({
   pager,

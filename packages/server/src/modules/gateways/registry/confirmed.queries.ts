@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { ChangeKind } from '../../../replication/changes.ts'
 
-export type LoggedChange = { kind: ChangeKind; subject: string; seq: number }
+export type ChangeBefore = { kind: ChangeKind; subject: string; seq: number }
 /**
  * Returns the changes of these kinds after a sequence number, newest first: the first `limit`, or those that were made
  * before one of them.
@@ -12,10 +12,10 @@ export const changesSince = async (
   tx: Tx,
   tenant: TenantId,
   { kinds, since }: { kinds: readonly ChangeKind[]; since: number },
-  before: LoggedChange | undefined,
+  before: ChangeBefore | undefined,
   limit: number,
 ) => {
-  const { rows } = await sql<LoggedChange>`
+  const { rows } = await sql<ChangeBefore>`
     select kind, subject, seq from changes
     where tenant_id = ${tenant} and seq > ${since} and kind = any(${kinds}::text[])
       and ${before ? sql`(seq, kind, subject) < (${before.seq}, ${before.kind}, ${before.subject}::uuid)` : sql`true`}

@@ -51,7 +51,7 @@ export function createConfirmations({ db, fleet, now }: Pick<GatewaysDeps, 'db' 
 
     /** Returns the newest change after a sequence number that gateways receive; null if there is none. */
     newestTold: async (tenant: TenantId, since: number): Promise<number | null> => {
-      const batches = inBatches<queries.LoggedChange>(batch, (before, limit) =>
+      const batches = inBatches<queries.ChangeBefore>(batch, (before, limit) =>
         db.inTenant(tenant, (tx) => queries.changesSince(tx, tenant, { kinds: toldToAll, since }, before, limit)),
       )
       // A directory may change thousands of users without a device after the change that gateways receive.
