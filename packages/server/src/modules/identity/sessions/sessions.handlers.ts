@@ -21,9 +21,9 @@ export function adminSessionHandlers(deps: {
     listAdminSessions: async ({ actor, query }) => {
       const { tenantId, user } = whoseSessions(actor, query.user_id)
       const asking = actor.principal.kind === 'session' ? actor.principal.id : undefined
-      const settings = await tenancy.settings(tenantId)
+      const { sessions: limits, login } = await tenancy.settings(tenantId)
       return db.inTenant(tenantId, async (tx) => {
-        const found = await pager.list(selectRunning(tx, tenantId, { user, settings, at: now() }), {
+        const found = await pager.list(selectRunning(tx, tenantId, { user, sessions: limits, login, at: now() }), {
           operation: 'listAdminSessions',
           tenant: tenantId,
           query: { ...query, user_id: user },

@@ -1,4 +1,3 @@
-import type { SecuritySettings } from '@holdfast/contract/settings'
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { isNotHeld } from '../../../db/kept.ts'
@@ -89,7 +88,7 @@ const endWhere = async (
   return rows
 }
 
-type Limits = SecuritySettings['sessions']
+type Limits = { idle_seconds: number; absolute_seconds: number }
 /** True for a session that exceeds its own limits or those of the settings. `isSessionOver` decides the same. */
 const isOverdue = ({ idle_seconds, absolute_seconds }: Limits, at: Date) => sql<boolean>`(
   admin_sessions.expires_at <= ${at}
@@ -204,13 +203,13 @@ export const replaceSession = async (
   return { expires_at: old.expires_at }
 }
 
+type Login = { enforce_sso: boolean }
 /** Selects the sessions that authentication admits under these settings. */
 export const selectRunning = (
   tx: Tx,
   tenant: TenantId,
-  { user, settings, at }: { user: string | undefined; settings: SecuritySettings; at: Date },
+  { user, sessions: limits, login, at }: { user: string | undefined; sessions: Limits; login: Login; at: Date },
 ) => {
-  const { sessions: limits, login } = settings
   let q = selectAdmitted(tx, tenant)
     .select(['session_id', 'admin_sessions.user_id', 'users.username', 'auth_method', 'source_ip', 'user_agent'])
     .select([
