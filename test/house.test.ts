@@ -170,3 +170,22 @@ test('each advisory lock has its own number, in one file', () => {
   )
   assert.deepEqual(elsewhere, [])
 })
+
+/** Limits that stand in a query, and why nothing is lost beyond them. */
+const ownLimits: Record<string, string> = {
+  'certificates/spc/spcs.queries.ts limit 366': 'days of a chart; a certificate lives a day',
+  'directory/pull/pulls.queries.ts limit 200': 'a part of the pages; the caller reads on after its last one',
+  'policy/policy.queries.ts limit(20)': 'impacts to compute again; the others come with the next run of the job',
+  'trust/keys/unneeded.queries.ts limit(1000)': 'keys to destroy; the others come with the next run of the job',
+}
+test('a query has no limit of its own: its caller sets it, and knows of the rest', () => {
+  const modules = 'packages/server/src/modules/'
+  const found = sources
+    .filter((file) => file.startsWith(modules) && file.endsWith('.queries.ts'))
+    .flatMap((file) =>
+      Array.from(read(file).matchAll(/\blimit(?: (\d[\d_]*)|\((\d[\d_]*)\))/g))
+        .filter(([, n, m]) => Number((n ?? m)?.replaceAll('_', '')) > 2)
+        .map(([text]) => `${file.slice(modules.length)} ${text.trim()}`),
+    )
+  assert.deepEqual([...new Set(found)].sort(), Object.keys(ownLimits).sort())
+})

@@ -110,7 +110,11 @@ export const replayPolicy = endpoint({
   }),
   response: Closed({
     sessions_examined: Count,
-    complete: Type.Boolean({ description: 'Whether these are all; else they are the newest' }),
+    sessions_skipped: Type.Integer({
+      minimum: 0,
+      description: 'Not examined: the device is revoked, suspended or locked now',
+    }),
+    complete: Type.Boolean({ description: 'Whether examined and skipped ones are all; else they are the newest' }),
     sessions_blocked: Count,
     devices_blocked: Count,
     users_blocked: Count,

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { startHelper } from '../benchmarks/rig/calls.ts'
+import { loadCore } from '../benchmarks/rig/cores.ts'
+import type { LoadCalls } from '../benchmarks/rig/load-process.ts'
+import { openPoller } from '../benchmarks/rig/poller.ts'
+import { pack, rawRequest } from '../benchmarks/rig/requests.ts'
 import { connectionsAtMost } from '../deployment/open-files.ts'
 import { readOptions, UsageError } from './options.ts'
 import { createRandom } from './random.ts'
@@ -51,4 +58,40 @@ test('the default number of replicas and processes suffices for one connection o
   assert.deepEqual([replicas, processes], [needed, Math.max(2, needed)])
   assert.equal(readOptions(['--replicas', '3'], undefined)?.replicas, 3)
   assert.throws(() => readOptions(['--replicas', '2', '--kill', '1'], undefined), UsageError)
+})
+
+test('a load generator reports a connection that breaks, and neither waits for it nor counts it twice', async (t) => {
+  let asked = 0
+  /** Breaks every third connection at its request, and answers the others once all have asked. */
+  const waiting: (() => void)[] = []
+  const server = createServer((request, response) => {
+    if (++asked % 3 === 0) return void request.socket.destroy()
+    if (request.url === '/held') waiting.push(() => response.end('1'))
+    else response.end('1')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const load = startHelper<LoadCalls>('load-process.ts', loadCore)
+  t.after(async () => {
+    server.closeAllConnections()
+    server.close()
+    await load.stop()
+  })
+  const requests = (path: string) => pack([rawRequest('GET', path, {})])
+  const held = { port, connections: 3, requests: requests('/held') }
+
+  await load.call('connect', held)
+  await load.call('ask', held)
+  await assert.rejects(load.call('released', null), /the server closed the connection/)
+  await assert.rejects(load.call('ask', held), /the server closed the connection/)
+  await load.call('disconnect', null)
+  for (const answer of waiting) answer()
+
+  const paced = await load.call('pace', { port, connections: 8, requests: requests('/'), seconds: 0.2, perSecond: 60 })
+  assert.deepEqual([paced.answered, paced.broken], [8, 4])
+
+  const poller = await openPoller(port, rawRequest('GET', '/', {}))
+  for (let i = 0; i < 2; i++) assert.equal((await poller.ask()).status, 200)
+  for (let i = 0; i < 2; i++) await assert.rejects(poller.ask(), /the server closed the connection/)
+  poller.end()
 })

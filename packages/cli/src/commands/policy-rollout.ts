@@ -85,12 +85,14 @@ async function replay(cli: Cli, file: string, days: number): Promise<void> {
   const policy = await readDocument(cli, file)
   const found = await (await cli.client()).replayPolicy({ body: { policy, days }, query: cli.scope })
   if (cli.json) return printItem(cli, found)
-  const { sessions_examined, complete, sessions_blocked, users_blocked, devices_blocked } = found
+  const { sessions_examined, sessions_skipped, complete, sessions_blocked, users_blocked, devices_blocked } = found
   cli.say(
     cli.strong(
       `Would have blocked ${sessions_blocked} sessions of ${users_blocked} users (${devices_blocked} devices), of ${complete ? '' : 'the newest '}${sessions_examined} sessions.`,
     ),
   )
+  if (sessions_skipped > 0)
+    cli.say(`Not examined: ${sessions_skipped} sessions of devices that are revoked, suspended or locked now.`)
   for (const { resource, sessions, users } of found.resources)
     cli.say(plain(`${resource}: ${sessions} sessions of ${users} users`))
 }

@@ -1,20 +1,29 @@
 import { readBoot } from './boot.ts'
+import { readStored, writeStored } from './browser-storage.ts'
 
 const key = 'holdfast.drafts'
-type Kept = { user: string | null; values: Readonly<Record<string, unknown>> }
+type Kept = { version: string; user: string | null; values: Readonly<Record<string, unknown>> }
 
-const userId = readBoot().me.user?.user_id ?? null
+const { me, version } = readBoot()
+const userId = me.user?.user_id ?? null
 /** Functions that return the current values of open forms, by the key of the form. Undefined values are not stored. */
 const holders = new Map<string, () => unknown>()
 const kept = takeStored()
 
-/** Reads and removes the values that the page stored before the sign-in. Drops the drafts of another user. */
+/**
+ * Reads and removes the values that the page stored before the sign-in. Drops the drafts of another user, those of
+ * another version, whose forms may differ, and a text that is no draft.
+ */
 function takeStored(): Map<string, unknown> {
-  const text = sessionStorage.getItem(key)
-  sessionStorage.removeItem(key)
-  if (text === null) return new Map()
-  const { user, values } = JSON.parse(text) as Kept
-  return new Map(user === userId ? Object.entries(values) : [])
+  const text = readStored('sessionStorage', key)
+  writeStored('sessionStorage', key, null)
+  try {
+    const stored = JSON.parse(text ?? 'null') as Kept | null
+    if (stored?.user !== userId || stored.version !== version) return new Map()
+    return new Map(Object.entries(stored.values))
+  } catch {
+    return new Map()
+  }
 }
 
 /**
@@ -40,5 +49,5 @@ export function storeDrafts(): void {
     Array.from(holders, ([name, read]) => [name, read()] as const).filter(([, value]) => value !== undefined),
   )
   if (Object.keys(values).length > 0)
-    sessionStorage.setItem(key, JSON.stringify({ user: userId, values } satisfies Kept))
+    writeStored('sessionStorage', key, JSON.stringify({ version, user: userId, values } satisfies Kept))
 }

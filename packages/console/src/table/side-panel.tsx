@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react'
+import { closestOf } from '../ui/closest.ts'
 import { Icon, type IconName } from '../ui/icon.tsx'
 import { IconButton } from '../ui/icon-button.tsx'
 import { isTyping } from '../ui/is-typing.ts'
@@ -115,7 +116,7 @@ const walkKey =
   ({ id, ids, onMove }: Walk) =>
   (event: KeyboardEvent): void => {
     const step = { ArrowUp: -1, k: -1, ArrowDown: 1, j: 1 }[event.key]
-    const isElsewhere = isTyping(event.nativeEvent) || (event.target as HTMLElement).closest('[role="menu"], dialog')
+    const isElsewhere = isTyping(event.nativeEvent) || closestOf(event.target, '[role="menu"], dialog')
     if (step === undefined || event.altKey || event.ctrlKey || event.metaKey || isElsewhere) return
     event.preventDefault()
     const at = ids.indexOf(id)

@@ -1,4 +1,5 @@
 import { type RefObject, useEffect } from 'react'
+import { closestOf } from '../ui/closest.ts'
 import { isTyping } from '../ui/is-typing.ts'
 import type { Selection } from './selection.ts'
 
@@ -32,7 +33,7 @@ function take(event: KeyboardEvent, list: HTMLElement | null, keys: Keys): boole
   const links = Array.from(list?.querySelectorAll<HTMLElement>('[data-row-link]') ?? [])
   const at = links.findIndex((link) => link.closest('tr')?.contains(document.activeElement))
   const id = links[at]?.closest('tr')?.dataset.id
-  const isInMenu = document.activeElement?.closest('[role="menu"], [role="listbox"], [role="tablist"]') !== null
+  const isInMenu = closestOf(document.activeElement, '[role="menu"], [role="listbox"], [role="tablist"]') !== null
   if (event.ctrlKey || event.metaKey) {
     if (event.key !== 'a' || !selection || at < 0) return false
     selection.togglePage()

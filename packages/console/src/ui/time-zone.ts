@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { readStored, writeStored } from '../api/browser-storage.ts'
 import { useSearch } from '../navigation.ts'
 import type { TimeZone } from './format-time.ts'
 
@@ -9,12 +10,11 @@ const subscribe = (listener: () => void) => {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
-const stored = (): TimeZone => (window.localStorage.getItem(key) === 'local' ? 'local' : 'utc')
+const stored = (): TimeZone => (readStored('localStorage', key) === 'local' ? 'local' : 'utc')
 
 /** Stores the zone for pages without one in their address. */
 export function chooseTimeZone(zone: TimeZone): void {
-  if (zone === 'local') window.localStorage.setItem(key, zone)
-  else window.localStorage.removeItem(key)
+  writeStored('localStorage', key, zone === 'local' ? zone : null)
   for (const listener of listeners) listener()
 }
 

@@ -4,7 +4,6 @@ import { encodeId } from '../kernel/ids.ts'
 import { second } from '../kernel/time.ts'
 import type { Tx } from './database.ts'
 import { findNames } from './names.ts'
-import { countFitting } from './page.ts'
 import { createReadCache } from './read-cache.ts'
 
 /** Time for which a count is served from the cache. */
@@ -69,7 +68,7 @@ const mostExamined = 5_000
 export type Chosen = { ids: RawBuilder<unknown>; each: number }
 
 /**
- * Chooses the first set of candidates with at most `countedExactly` rows, counted in its index. Each set includes all
+ * Chooses the first set of candidates with at most `countedExactly` rows, read once in its index. Each set includes all
  * matches of a filter. `thin` leaves out rows of a large set at even distances, for facets. Undefined if no set is
  * small.
  */
@@ -79,15 +78,25 @@ export async function chooseCandidates(
   thin: boolean,
 ): Promise<Chosen | undefined> {
   for (const set of sets) {
-    const n = await countFitting(tx, set)
+    const { n, found } = await readSet(tx, set)
     if (n > countedExactly) continue
     const each = thin ? Math.max(1, Math.ceil(n / mostExamined)) : 1
-    if (each === 1) return { ids: set, each }
-    const ids = sql`select found from (select found, row_number() over () as n from (${set}) as numbered) as numbered
+    const ids = sql`select id::uuid as found from unnest(string_to_array(${found}, ',')) with ordinality as listed (id, n)
       where n % ${each} = 0`
     return { ids, each }
   }
   return undefined
+}
+
+/**
+ * Counts a set, and returns its IDs as one text if there are not too many. A set that needs a look-up for each of its
+ * rows costs as much as the examination of them, so it is not evaluated again.
+ */
+async function readSet(tx: Tx, set: RawBuilder<unknown>): Promise<{ n: number; found: string | null }> {
+  const { rows } = await sql<{ n: number; found: string | null }>`
+    select count(*) as n, case when count(*) <= ${countedExactly} then string_agg(found::text, ',') end as found
+    from (${set}) as fitting`.execute(tx)
+  return rows[0] ?? { n: 0, found: null }
 }
 
 /** Number of pages in a sample of a table, each with some 20 rows. */

@@ -165,7 +165,7 @@ export const few = 4_000
 export const fits = (column: string, from: RawBuilder<unknown>, inIndexOrder: readonly string[], most = few) =>
   sql`(select ${sql.ref(column)} as found from ${from} order by ${sql.join(inIndexOrder.map((c) => sql.ref(c)))} limit ${most + 1})`
 /** Number of rows that fit a filter, from its index; one more than the most that `fitting` selects if there are more. */
-export const countFitting = async (tx: Tx, fitting: RawBuilder<unknown>): Promise<number> => {
+const countFitting = async (tx: Tx, fitting: RawBuilder<unknown>): Promise<number> => {
   const { rows } = await sql<{ n: number }>`select count(*) as n from (${fitting}) as fitting`.execute(tx)
   return rows[0]?.n ?? 0
 }

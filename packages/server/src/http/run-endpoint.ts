@@ -60,8 +60,8 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   const validateParams = endpoint.params && createValidator(endpoint.params)
   const validateBody = endpoint.body && createValidator(endpoint.body)
   const validateLongBody = endpoint.body && createLongValidator(endpoint.body)
-  // Ignored SCIM attributes may contain any text, and items of a long list are refused one by one.
-  const judgesTexts = endpoint.protocol !== 'scim' && !endpoint.judgesTexts
+  // Ignored SCIM attributes may contain any text. A handler that judges texts refuses the items of its list one by one.
+  const refusesControls = endpoint.protocol !== 'scim' && !endpoint.judgesTexts
   const chosen = (body: unknown) => (endpoint.foreignTexts ? ownTexts(body) : body)
   // Entra ID appends its own flag (aadOptscim062020) to every request.
   const readQuery = createQueryReader(endpoint.query, { ignoresUnknown: endpoint.protocol === 'scim' })
@@ -85,7 +85,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
     if (!request.longBody) {
       validateBody?.(body)
-      if (judgesTexts) atOnce(refuseControls(chosen(body)))
+      if (refusesControls) atOnce(refuseControls(chosen(body)))
     }
     return body
   }
@@ -107,7 +107,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     if (rule) requirePermission(admission.actor, rule.permission)
     if (request.longBody) {
       await validateLongBody?.(request.body)
-      if (judgesTexts) await inSlices(refuseControls(chosen(request.body)), createSlices())
+      if (refusesControls) await inSlices(refuseControls(chosen(request.body)), createSlices())
     }
     const call = callOf(request, reply, admission)
     for (const { field, permission } of neededByFields(endpoint, call.body))

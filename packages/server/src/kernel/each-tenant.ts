@@ -23,3 +23,21 @@ export async function eachTenant(
     })
   if (failures.length > 0) throw failures[0]
 }
+
+/**
+ * Runs work for the rows of batches of all tenants, by tenant. A failure for one stops neither the others nor the later
+ * batches.
+ */
+export async function eachTenantOf<Row extends { tenant_id: TenantId }>(
+  batches: AsyncIterable<readonly Row[]>,
+  work: (tenant: TenantId, rows: readonly Row[]) => Promise<unknown>,
+): Promise<void> {
+  const failures: unknown[] = []
+  for await (const rows of batches) {
+    const byTenant = Map.groupBy(rows, (row) => row.tenant_id)
+    await eachTenant(byTenant.keys(), (tenant) => work(tenant, byTenant.get(tenant) ?? [])).catch((e: unknown) => {
+      failures.push(e)
+    })
+  }
+  if (failures.length > 0) throw failures[0]
+}

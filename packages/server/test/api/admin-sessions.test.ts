@@ -60,13 +60,38 @@ test('admin sessions on two replicas', async (t) => {
     assert.equal((await expirations()).length - before.length, 2)
   })
 
-  await t.test('a lower limit applies to existing sessions', async () => {
-    await limit({ idle_seconds: 60, absolute_seconds: 3600 })
-    const browser = createCookieClient(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
-    assert.equal((await browser.get('/v1/admin/me')).status, 200)
-    await limit({ idle_seconds: 30, absolute_seconds: 3600 })
-    clock.advance(31)
-    assert.equal((await browser.get('/v1/admin/me')).status, 401)
+  await t.test('a lower limit applies to existing sessions and to the list of them', async () => {
+    const listed = async () => {
+      const { items } = await kit.admin.listAdminSessions()
+      return new Map(items.map((s) => [s.session_id, s.expires_at]))
+    }
+    const open = async () => {
+      const browser = createCookieClient(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
+      return { browser, ...(await browser.get('/v1/admin/me')).json.session }
+    }
+    for (const lowered of [
+      { idle_seconds: 30, absolute_seconds: 3600 },
+      { idle_seconds: 25, absolute_seconds: 30 },
+    ]) {
+      await limit({ idle_seconds: 60, absolute_seconds: 3600 })
+      const abandoned = await open()
+      clock.advance(11)
+      await limit(lowered)
+      const used = await open()
+      const before = await listed()
+      const shorter = (3600 - lowered.absolute_seconds) * 1000
+      const end = new Date(Date.parse(abandoned.expires_at) - shorter).toISOString()
+      assert.equal(before.get(abandoned.session_id), end, 'the end under the limits of now')
+      assert.ok(before.has(used.session_id))
+      clock.advance(20)
+      const after = await listed()
+      assert.ok(!after.has(abandoned.session_id), `${JSON.stringify(lowered)} has ended it, without any sweep`)
+      assert.ok(after.has(used.session_id))
+      assert.equal((await abandoned.browser.get('/v1/admin/me')).status, 401)
+      assert.equal((await used.browser.get('/v1/admin/me')).status, 200)
+      clock.advance(31)
+      assert.equal((await used.browser.get('/v1/admin/me')).status, 401)
+    }
   })
 
   await t.test('a user lists their sessions and ends one from another', async () => {

@@ -102,34 +102,65 @@ test('expiries that pass a threshold together are one notification, closed with 
   assert.equal((await inbox(kit)).length, 1)
 })
 
-test('thousands of keys that expire together are all reported, and none is closed early', async (t) => {
+test('thousands of things that expire together are all reported, and none is closed early', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   await key(kit, 'late', 40)
+  const idp = { entity_id: 'https://idp.example', sso_url: 'https://idp.example/sso', certificates: [rsaKey().pem] }
+  await kit.admin.createIdentityProvider({ body: { name: 'Login', kind: 'saml', saml: { idp } } })
   clock.advance(12 * day)
   await warn(kit)
+  const many = { api_key: 5100, gateway_secret: 5005, identity_provider_metadata: 1005 }
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()
   await client.query('set session_replication_role = replica')
+  const given = [kit.tenant, clock.now()]
   await client.query(
     `insert into api_keys (tenant_id, key_id, lookup, secret_digest, hint, name, role, created_at, expires_at)
      select $1, gen_random_uuid(), 'l' || i, '', '', 'key' || i, 'viewer', $2::timestamptz - interval '1 year',
-       $2::timestamptz + interval '20 days' from generate_series(1, 5100) as i`,
-    [kit.tenant, clock.now()],
+       $2::timestamptz + interval '20 days' from generate_series(1, ${many.api_key}) as i`,
+    given,
+  )
+  await client.query(
+    `with made as (
+       insert into gateways (tenant_id, gateway_id, pool_id, name)
+       select $1, gen_random_uuid(), gen_random_uuid(), 'gw' || i from generate_series(1, ${many.gateway_secret}) as i
+       returning gateway_id)
+     insert into gateway_secrets (tenant_id, gateway_id, secret_id, lookup, secret_digest, created_at, valid_until)
+     select $1, gateway_id, gen_random_uuid(), gateway_id || coalesce(e::text, ''), '',
+       $2::timestamptz - interval '40 days', e
+     from made, (values (null::timestamptz), ($2::timestamptz + interval '20 days')) as ends (e)`,
+    given,
+  )
+  // Metadata that could not be read again since an hour ago.
+  await client.query(
+    `insert into identity_providers (tenant_id, provider_id, kind, name, enabled, sign_in, enrollment, provisioning,
+       claims, role_mappings, created_at, updated_at, saml, saml_found, saml_checked_at, saml_problem)
+     select $1, gen_random_uuid(), kind, 'idp' || i, enabled, sign_in, enrollment, provisioning, claims, role_mappings,
+       created_at, updated_at, (saml - 'idp') || '{"metadata_url": "https://idp.example/metadata"}',
+       jsonb_build_object('certificates', '[]'::jsonb, 'read_at', $2::timestamptz - interval '40 days',
+         'valid_until', $2::timestamptz + interval '20 days'),
+       $2::timestamptz - interval '1 hour', 'no answer'
+     from identity_providers, generate_series(1, ${many.identity_provider_metadata}) as i where tenant_id = $1`,
+    given,
   )
   await client.end()
   await warn(kit)
   const { rows } = await kit.db.inTenant(kit.tenant, (tx) =>
-    sql<{ n: number }>`select count(*) as n from expiry_warnings where tenant_id = ${kit.tenant}`.execute(tx),
+    sql<{ type: string; n: number }>`select type, count(distinct id) as n from expiry_warnings
+      where tenant_id = ${kit.tenant} group by type`.execute(tx),
   )
-  assert.equal(rows[0]?.n, 5_101)
+  const warned = Object.fromEntries(rows.map(({ type, n }) => [type, n]))
+  assert.deepEqual(warned, { ...many, api_key: many.api_key + 1 })
   const titles = (await inbox(kit)).map((n) => n.title)
   assert.ok(titles.includes('The API key late expires in 30 days or less'), titles.join('\n'))
-  const counts = titles.map((title) => Number(/^(\d+) API keys expire/.exec(title)?.[1] ?? 0))
-  assert.equal(
-    counts.reduce((sum, n) => sum + n),
-    5_100,
-  )
+  const countOf = (noun: string) =>
+    titles.map((title) => Number(new RegExp(`^(\\d+) ${noun}`).exec(title)?.[1] ?? 0)).reduce((sum, n) => sum + n)
+  assert.equal(countOf('API keys expire'), many.api_key)
+  assert.equal(countOf('gateway secrets expire'), many.gateway_secret)
+  const { items, summary } = await kit.admin.listExpiries({ query: { type: 'gateway_secret', limit: 2 } })
+  assert.equal(items.length, 2)
+  assert.ok(summary && summary.warning >= Object.values(many).reduce((sum, n) => sum + n), JSON.stringify(summary))
 })
 
 test('a self-renewing thing is not reported until its renewal is overdue', async (t) => {

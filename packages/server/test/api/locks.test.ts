@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
+import { inBatches } from '../../src/kernel/batches.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
+import { type DueLock, dueLocks } from '../../src/modules/locks/locks.queries.ts'
 import { newCsr } from '../support/actors/certificate-requests.ts'
 import { enroll } from '../support/actors/devices.ts'
 import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
@@ -152,6 +154,10 @@ test('a lock ends when its target is deleted', async (t) => {
   await kit.admin.deleteGateway({ params: { gateway_id: gateway.gateway_id } })
   await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
   await kit.admin.changeGroup({ body: { operation: 'delete', group_id: group.group_id } })
+  const one = async (after: DueLock | undefined) => kit.db.acrossTenants((tx) => dueLocks(tx, after, 1))
+  const due = await Array.fromAsync(inBatches<DueLock>(1, one))
+  assert.equal(new Set(due.flat().map((l) => l.lock_id)).size, 4, 'read one by one, each is found once')
+  assert.equal(due.length, 4)
   const ended = await Promise.all([runJob(kit.app, 'end_locks'), runJob(kit.app, 'end_locks')])
   assert.equal(ended[0]! + ended[1]!, 4)
   const left = (await kit.admin.listLocks()).items.map((l) => l.target.name)

@@ -44,6 +44,7 @@ test('recorded sessions are replayed against a draft policy', async (t: TestCont
     const { blocked, ...found } = await replay(without)
     assert.deepEqual(found, {
       sessions_examined: 5,
+      sessions_skipped: 0,
       complete: true,
       sessions_blocked: 3,
       devices_blocked: 3,
@@ -71,7 +72,10 @@ test('recorded sessions are replayed against a draft policy', async (t: TestCont
   })
   await t.test('sessions denied by the current policy, or of suspended devices, are not counted', async () => {
     await admin.changeDevice({ body: { operation: 'suspend', device_id: devices[3]!.id } })
-    assert.equal((await replay(without)).sessions_blocked, 2)
+    const { sessions_blocked, sessions_examined, sessions_skipped } = await replay(without)
+    assert.deepEqual([sessions_blocked, sessions_examined, sessions_skipped], [2, 4, 1])
+    const [event] = await eventsOf(kit, 'policy.replayed')
+    assert.deepEqual([event?.sessions, event?.blocked], [4, 2])
     await admin.publishPolicy({ body: { channel: 'stable', policy: without } })
     assert.equal((await replay(without)).sessions_blocked, 0)
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { enroll } from '../support/actors/devices.ts'
 import { refused } from '../support/clients/answers.ts'
@@ -180,6 +181,19 @@ test('all views of a verdict agree after a report, a publish, an expiry and a re
     items.map((d) => d.name),
     ['of-false'],
   )
+  // In the seconds after a publish the stored verdict, by which devices are found, is still the one of before.
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    sql`update device_postures set verdict = 'compliant' where tenant_id = ${kit.tenant}`.execute(tx),
+  )
+  const compliant = { operation: 'suspend', filter: { posture: 'compliant' } } as const
+  const listed = async () => (await kit.admin.listDevices({ query: compliant.filter })).items.map((d) => d.device_id)
+  const acted = await kit.admin.changeDevices({ body: { ...compliant, dry_run: true } })
+  assert.deepEqual(
+    acted.results.map((r) => r.device_id),
+    await listed(),
+    'a batch acts on the verdicts that the list shows',
+  )
+  assert.equal(acted.matched, 1)
   await publishChecks(kit, {})
   await expect({ unknown: 3 }, 'without checks again')
   await publishChecks(kit)

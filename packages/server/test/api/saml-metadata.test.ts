@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Tx } from '../../src/db/database.ts'
+import { type ProviderRow, selectUnread } from '../../src/modules/federation/providers/providers.queries.ts'
 import { openBrowser } from '../support/clients/browser.ts'
 import { runJob } from '../support/deployment/deployment.ts'
 import { metadataOf, startSaml, startSamlIdp } from '../support/providers/saml-idp.ts'
@@ -106,6 +107,10 @@ test('a slow fetch of one tenant does not delay another', async (t) => {
       response.writeHead(200).end(metadataOf(one.entityId, one.ssoUrl, one.keys))
     }
   clock.advance(3600)
+  const unread = (after: ProviderRow | undefined, limit: number) =>
+    kit.db.inTenant(kit.tenant, (tx) => selectUnread(tx, kit.tenant, clock.now(), after, limit))
+  const rows = await unread(undefined, 9)
+  assert.deepEqual([rows.length, await unread(rows.at(-1), 9)], [1, []])
   assert.equal(await runJob(kit.app, 'refresh_saml_metadata'), 2)
   const shown = [
     await kit.admin.getIdentityProvider({ params }),

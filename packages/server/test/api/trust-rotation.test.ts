@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { certificateInfo, verifyChain } from '@holdfast/crypto'
 import { openTrust, pinTrust, type SignedTrustSet } from '@holdfast/sdk'
+import { inBatches } from '../../src/kernel/batches.ts'
+import { activeIssuing, type DueSigner, dueToRetire } from '../../src/modules/trust/signers/signers.queries.ts'
 import { newCsr } from '../support/actors/certificate-requests.ts'
 import { enroll } from '../support/actors/devices.ts'
 import { makeGateway } from '../support/actors/gateways.ts'
@@ -14,6 +16,12 @@ import { eventsOf } from '../support/domain/audit-events.ts'
 import { publish, rule } from '../support/domain/policy.ts'
 
 const day = 86_400
+/** Asserts that signers read one by one are the same as those read at once, and several. */
+async function sameInBatches(read: (after: DueSigner | undefined, limit: number) => Promise<DueSigner[]>) {
+  const all = await read(undefined, 1000)
+  assert.ok(all.length > 1)
+  assert.deepEqual((await Array.fromAsync(inBatches(1, read))).flat(), all)
+}
 const subjects = (certificates: readonly string[]) => certificates.map((c) => certificateInfo(c).subject)
 const accepts = (
   { certificate, chain }: { certificate: string; chain: string[] },
@@ -252,10 +260,12 @@ test('rotations over time, on two replicas', async (t) => {
     assert.deepEqual(await issuing(), ['active'])
     clock.advance(250 * day)
     await runJob(kit.app, 'ensure_partitions')
+    await sameInBatches((after, limit) => kit.db.acrossTenants((tx) => activeIssuing(tx, clock.now(), after, limit)))
     await Promise.all(kit.replicas.map(({ app }) => runJob(app, 'renew_issuing_cas')))
     assert.deepEqual(await issuing(), ['active', 'retiring'])
     assert.equal((await eventsOf(kit, 'issuing_ca.renewed')).length, 1)
     clock.advance(9 * day)
+    await sameInBatches((after, limit) => kit.db.acrossTenants((tx) => dueToRetire(tx, clock.now(), after, limit)))
     await runJob(kit.app, 'retire_signers')
     assert.deepEqual(await issuing(), ['active', 'retired'])
   })

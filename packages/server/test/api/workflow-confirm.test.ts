@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { enroll } from '../support/actors/devices.ts'
@@ -68,4 +69,17 @@ test('a waiting run shows which gateways have confirmed', async (t) => {
   const { run } = await running
   assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
   assert.ok(run.steps.every((s) => s.confirmations === null))
+})
+
+test('a change of thousands of users without a device hides no change that gateways receive', async (t) => {
+  const kit = await startKit(t)
+  const lost = await enroll(kit, 'lost')
+  const since = await kit.app.feed.seqOf(kit.tenant)
+  await kit.admin.changeDevice({ body: { operation: 'suspend', device_id: lost.id } })
+  const suspended = await kit.app.feed.seqOf(kit.tenant)
+  const users = Array.from({ length: 2500 }, () => ({ kind: 'user', subject: randomUUID() }) as const)
+  await kit.db.inTenant(kit.tenant, (tx) => kit.app.changes.record(tx, kit.tenant, users))
+  const { newestTold } = kit.app.gateways.confirmations
+  assert.equal(await newestTold(kit.tenant, since), suspended)
+  assert.equal(await newestTold(kit.tenant, suspended), null)
 })

@@ -66,7 +66,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'identity/sessions/sessions.queries.ts#tenantsWithSessions': 'whose sessions a sweep must look at',
   'devices/trust-coverage.queries.ts#markTrust': 'write-behind: devices that fetched trust sets lately',
   'trust/signers/signers.queries.ts#dueToRetire': 'keys that a sweep may retire',
-  'trust/anchors/rotation.queries.ts#activeIssuing': 'whose issuing CA a sweep must renew',
+  'trust/signers/signers.queries.ts#activeIssuing': 'whose issuing CA a sweep must renew',
   'certificates/spc/spcs.queries.ts#tenantsWithSuperseded': 'whose certificates a sweep must end',
   'certificates/crl/crls.queries.ts#tenantsWithDueCrls': 'whose revocation lists a sweep must issue',
   'siem/delivery/streams.queries.ts#dueStreams': 'whose events are to be forwarded now, who waited longest first',

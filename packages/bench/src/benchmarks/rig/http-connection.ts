@@ -9,7 +9,7 @@ const endOfHead = '\r\n\r\n'
 /**
  * A keep-alive HTTP/1.1 connection that sends prepared bytes and finds the end of each answer. It does nothing else,
  * since it must be cheaper than the server that it measures. One request at a time; answers carry a Content-Length or
- * no body.
+ * no body. `onBroken` is called when the connection breaks, and for each request that is sent afterwards.
  */
 export function openConnection(
   at: { port: number; localAddress?: string },
@@ -18,6 +18,7 @@ export function openConnection(
 ): Promise<Connection> {
   let held: Buffer | undefined
   let ended = false
+  let cause: Error | undefined
   const take = (chunk: Buffer) => {
     const data = held ? Buffer.concat([held, chunk]) : chunk
     const head = data.indexOf(endOfHead)
@@ -30,8 +31,8 @@ export function openConnection(
     onReply(statusOf(data), data)
   }
   const broken = (e: Error) => {
-    if (ended) return
-    ended = true
+    if (ended || cause) return
+    cause = e
     onBroken(e)
   }
   return new Promise((resolve, reject) => {
@@ -43,7 +44,7 @@ export function openConnection(
       socket.on('close', () => broken(new Error('the server closed the connection')))
       socket.on('data', take)
       resolve({
-        send: (request) => void socket.write(request),
+        send: (request) => void (cause ? setImmediate(onBroken, cause) : socket.write(request)),
         end: () => {
           ended = true
           socket.destroy()

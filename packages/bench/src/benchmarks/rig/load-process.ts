@@ -89,7 +89,7 @@ async function pace({ seconds, perSecond, ...target }: Target & { seconds: numbe
   let next = 0
   let pending = 0
   const openOne = async () => {
-    let due = 0
+    let due: number | undefined
     const ask = (dueAt: number) => {
       due = dueAt
       connection.send(requests[next++ % requests.length]!)
@@ -102,11 +102,17 @@ async function pace({ seconds, perSecond, ...target }: Target & { seconds: numbe
     const connection = await openConnection(
       target,
       (status) => {
-        tally.answered(status, due)
+        tally.answered(status, due ?? clock())
+        due = undefined
         pending--
         free()
       },
-      tally.broken,
+      () => {
+        tally.broken()
+        const place = idle.indexOf(ask)
+        if (due !== undefined) pending--
+        else if (place >= 0) idle.splice(place, 1)
+      },
     )
     open.push(connection)
     free()
@@ -182,7 +188,9 @@ type Held = {
   lastAt: number
   left: number
   statuses: Record<number, number>
+  broken: Error | undefined
   over: () => void
+  fail: (e: Error) => void
   done: Promise<void>
 }
 let held: Held | undefined
@@ -224,10 +232,15 @@ const calls = {
     )
     return found
   },
-  /** Opens `connections` connections and keeps them for `ask`. */
+  /** Opens `connections` connections and keeps them for `ask`. If one breaks, `ask` and `released` throw. */
   connect: async (target: Target): Promise<void> => {
-    const state: Held = { connections: [], lastAt: 0, left: 0, statuses: {}, over: () => {}, done: Promise.resolve() }
+    const nothing = { over: () => {}, fail: () => {}, done: Promise.resolve() }
+    const state: Held = { connections: [], lastAt: 0, left: 0, statuses: {}, broken: undefined, ...nothing }
     held = state
+    const broken = (e: Error) => {
+      state.broken ??= e
+      state.fail(e)
+    }
     const answered = (status: number) => {
       state.lastAt = clock()
       state.statuses[status] = (state.statuses[status] ?? 0) + 1
@@ -235,7 +248,7 @@ const calls = {
     }
     for (let i = 0; i < target.connections; i += 200) {
       const some = Array.from({ length: Math.min(200, target.connections - i) }, () =>
-        openConnection(target, answered, (e) => state.over === undefined && Promise.reject(e)),
+        openConnection(target, answered, broken),
       )
       state.connections.push(...(await Promise.all(some)))
     }
@@ -245,11 +258,15 @@ const calls = {
     const requests = unpack(packed)
     const state = held
     if (!state) throw new Error('connect first')
+    if (state.broken) throw state.broken
     state.left = state.connections.length
     state.statuses = {}
-    state.done = new Promise((resolve) => {
+    state.done = new Promise((resolve, reject) => {
       state.over = resolve
+      state.fail = reject
     })
+    // A connection may break before `released` waits.
+    state.done.catch(() => {})
     for (const [i, connection] of state.connections.entries()) {
       connection.send(requests[i % requests.length]!)
       if (i % 100 === 99) await delay(10)

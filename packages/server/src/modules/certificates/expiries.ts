@@ -1,5 +1,5 @@
 import type { TenantId } from '../../kernel/actor.ts'
-import type { ExpiringObject } from '../../kernel/expiring-object.ts'
+import { type ExpiringObject, oneBatch } from '../../kernel/expiring-object.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { hour } from '../../kernel/time.ts'
 import { endsOfCrls } from './crl/crls.queries.ts'
@@ -8,7 +8,7 @@ import { endsByDay } from './spc/spcs.queries.ts'
 
 export const createCertificateExpiries = ({ db, now }: Pick<CertificatesDeps, 'db' | 'now'>) => ({
   /** The newest CRL of each authority that still issues them. The next one is issued after half of the validity. */
-  ofCrls: async (tenant: TenantId): Promise<ExpiringObject[]> => {
+  ofCrls: oneBatch(async (tenant: TenantId): Promise<ExpiringObject[]> => {
     const rows = await db.inTenant(tenant, (tx) => endsOfCrls(tx, tenant))
     return rows.flatMap(({ issuer_id, number, this_update: since, next_update: expiresAt }) => {
       if (!since || !expiresAt) return []
@@ -16,7 +16,7 @@ export const createCertificateExpiries = ({ db, now }: Pick<CertificatesDeps, 'd
       const id = encodeId('signer', issuer_id)
       return [{ type: 'crl' as const, id, name: `number ${number}`, since, expiresAt, renewal }]
     })
-  },
+  }),
   /** Number of active SPCs that expire on each day (UTC). */
   ofSpcs: async (tenant: TenantId): Promise<{ day: string; count: number }[]> => {
     const rows = await db.inTenant(tenant, (tx) => endsByDay(tx, tenant, now()))

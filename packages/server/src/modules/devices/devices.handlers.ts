@@ -7,6 +7,7 @@ import { failField } from '../../kernel/app-error.ts'
 import { decodeId, idOf, missing } from '../../kernel/ids.ts'
 import { mapMaybePromise } from '../../kernel/maybe-promise.ts'
 import { versioned } from '../../kernel/version.ts'
+import type { VerdictsOf } from './counts.ts'
 import type { DevicePatch } from './devices.queries.ts'
 import { createDeviceFacets } from './facets.ts'
 import {
@@ -17,7 +18,8 @@ import {
   type Sort,
 } from './filter.queries.ts'
 import * as queries from './find.queries.ts'
-import { type DeviceLifecycle, deviceVersion } from './lifecycle.ts'
+import type { Fleet } from './fleet.ts'
+import { type DeviceLifecycle, deviceVersion, type MatchingDevices } from './lifecycle.ts'
 import { onlineSince } from './presence.ts'
 import { type GivenFilter, readDeviceFilter } from './read-filter.ts'
 import { namesInDevices, type PolicyOf, viewDevice } from './view.ts'
@@ -36,8 +38,12 @@ export function deviceHandlers({
   shownPolicyOf,
   canaryOf,
   now,
+  fleet,
+  verdicts,
 }: {
   db: Database
+  fleet: Pick<Fleet, 'all'>
+  verdicts: VerdictsOf
   pager: Pager
   lifecycle: DeviceLifecycle
   now: () => Date
@@ -55,6 +61,21 @@ export function deviceHandlers({
   const judge = async (tenant: TenantId, given: GivenFilter): Promise<DeviceFilterQuery> => {
     const at = now()
     return { filter: readDeviceFilter(given, at), at, canary: await canaryOf(tenant), onlineSince: onlineSince(at) }
+  }
+  /** Devices are found by the stored verdict, which follows a publish within seconds; the verdict of now decides. */
+  const matching = async (tenant: TenantId, given: GivenFilter): Promise<MatchingDevices> => {
+    const judged = await judge(tenant, given)
+    const { posture } = given
+    if (posture === undefined) return { judged, isMatch: () => true }
+    const verdictOf = await verdicts(tenant)
+    const devices = await fleet.all(tenant)
+    const atMs = judged.at.getTime()
+    const isMatch = (deviceId: string) => {
+      const device = devices.get(deviceId)
+      // A revoked device is not in memory.
+      return (device ? verdictOf(device, atMs) : 'unknown') === posture
+    }
+    return { judged, isMatch }
   }
 
   const counts = createDeviceFacets({ db, now, judge })
@@ -113,7 +134,7 @@ export function deviceHandlers({
       const { operation, device_ids, filter, reason } = body
       if ((device_ids === undefined) === (filter === undefined))
         failField('device_ids', 'name the devices by device_ids or by filter, one of the two')
-      const which = device_ids ? { ids: device_ids } : { judged: await judge(actor.tenantId, filter ?? {}) }
+      const which = device_ids ? { ids: device_ids } : await matching(actor.tenantId, filter ?? {})
       const results = await lifecycle.changeMany(actor, which, operation, { reason, dryRun: body.dry_run ?? false })
       const count = (outcome: string) => results.filter((r) => r.outcome === outcome).length
       return {

@@ -23,7 +23,7 @@ export class FleetUser {
   isStale = false
   deviceIds: string[] = []
 
-  read(row: FleetUserRow, groupIds: readonly string[]): void {
+  read(row: Pick<FleetUserRow, 'state' | 'mfa_at' | 'seq'>, groupIds: readonly string[]): void {
     this.state = row.state
     this.mfaAt = row.mfa_at?.getTime() ?? null
     this.groupIds = groupIds

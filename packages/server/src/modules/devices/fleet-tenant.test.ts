@@ -88,6 +88,21 @@ test('a device that is not found again is removed, and its user is no longer hel
   assert.equal(t.touch([{ kind: 'user', subject: 'anna' }]) && t.isTrue, true)
 })
 
+test('a user that is not found again is deleted: its devices are out, and keep nothing of its groups', () => {
+  const t = fleet()
+  t.putUser(user('anna', false, 1, ['g']))
+  t.putDevice(device())
+  const held = t.devices.get('d')!
+  held.selected = { by: {}, slot: { variant: null, used: false }, from: 0, until: 1 }
+  t.touch([{ kind: 'user', subject: 'anna' }])
+  t.settle(t.stale, [], [])
+  assert.deepEqual([t.isTrue, held.usable, held.groupIds, held.selected], [true, false, [], null])
+  assert.equal(held.effectiveStatusAt(-1), 'user_deleted')
+  t.touch([{ kind: 'user', subject: 'anna' }])
+  t.settle(t.stale, [user('anna', false, 3)], [])
+  assert.equal(held.usable, true, 'until it is found')
+})
+
 test('a change of all users reloads each user in batches, and no device', () => {
   const t = fleet()
   const ids = Array.from({ length: 5001 }, (_, n) => `user-${n}`)

@@ -87,7 +87,10 @@ export class FleetTenant {
   get stale(): Stale {
     return { devices: someOf(this.#staleDevices), users: someOf(this.#staleUsers) }
   }
-  /** Applies the result of a read of these stale entries. Devices that were not found are removed. */
+  /**
+   * Applies the result of a read of these stale entries. Devices that were not found are removed, and users that were
+   * not found count as deleted.
+   */
   settle(stale: Stale, users: readonly FleetUserRow[], devices: readonly FleetRow[]): void {
     for (const row of users) this.putUser(row)
     for (const row of devices) this.putDevice(row)
@@ -96,7 +99,9 @@ export class FleetTenant {
       if (!found.has(id)) this.#removeDevice(id)
       if (this.#staleDevices.get(id) === touch) this.#staleDevices.delete(id)
     }
+    const foundUsers = new Set(users.map((row) => row.user_id))
     for (const [id, touch] of stale.users) {
+      if (!foundUsers.has(id)) this.#deleteUser(id)
       if (this.#staleUsers.get(id) !== touch) continue
       this.#staleUsers.delete(id)
       const user = this.#users.get(id)
@@ -108,8 +113,17 @@ export class FleetTenant {
     const user = this.#users.get(row.user_id) ?? new FleetUser()
     this.#users.set(row.user_id, user)
     user.read(row, this.#list(row.group_ids))
-    // Variants and verdicts of its devices were those of the user's previous state.
-    for (const id of user.deviceIds) {
+    this.#forgetSelected(user)
+  }
+  #deleteUser(userId: string): void {
+    const user = this.#users.get(userId)
+    if (!user) return
+    user.read({ state: 'deleted', mfa_at: null, seq: user.seq }, none)
+    this.#forgetSelected(user)
+  }
+  /** Variants and verdicts of a user's devices were those of the user's previous state. */
+  #forgetSelected({ deviceIds }: FleetUser): void {
+    for (const id of deviceIds) {
       const device = this.devices.get(id)
       if (!device) continue
       device.selected = null

@@ -14,6 +14,8 @@ import { type DeviceFilterQuery, denseDeviceFilters } from './filter.queries.ts'
 import { selectDevices } from './find.queries.ts'
 import type { Waiting } from './waiting.ts'
 
+/** Devices of a filter. `isMatch` decides of each device that was found, by values that are in memory only. */
+export type MatchingDevices = { judged: DeviceFilterQuery; isMatch: (deviceId: string) => boolean }
 type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed'; error?: string }
 
 /** Reason of the change, and the version that the caller has seen. */
@@ -141,14 +143,14 @@ export function createDeviceLifecycle({
     /** One transaction: changes all named devices that can change, and returns an outcome for each. */
     changeMany: (
       actor: Actor,
-      which: { ids: string[] } | { judged: DeviceFilterQuery },
+      which: { ids: string[] } | MatchingDevices,
       operation: DeviceTransition,
       { reason, dryRun }: { reason: string | undefined; dryRun: boolean },
     ): Promise<Outcome[]> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const tenant = actor.tenantId
         const places = dryRun ? undefined : await placesFor(tx, tenant, operation)
-        const named = 'ids' in which ? which.ids : await matching(tx, tenant, which.judged)
+        const named = 'ids' in which ? which.ids : await matching(tx, tenant, which)
         const uuids = named.flatMap((id) => decodeId('device', id) ?? [])
         const before = new Map((await queries.statusesOf(tx, tenant, uuids)).map((d) => [d.device_id, d.status]))
         const moved = dryRun
@@ -210,7 +212,7 @@ export function createDeviceLifecycle({
 }
 export type DeviceLifecycle = ReturnType<typeof createDeviceLifecycle>
 
-async function matching(tx: Tx, tenant: TenantId, judged: DeviceFilterQuery): Promise<string[]> {
+async function matching(tx: Tx, tenant: TenantId, { judged, isMatch }: MatchingDevices): Promise<string[]> {
   const rows = await selectDevices(tx, tenant, judged, await denseDeviceFilters(tx, tenant, judged, 'enrolled_at'))
     .limit(batchLimit + 1)
     .execute()
@@ -219,7 +221,7 @@ async function matching(tx: Tx, tenant: TenantId, judged: DeviceFilterQuery): Pr
     const message = `matches more than ${limit} devices, and one request changes at most ${limit}; narrow it`
     throw new AppError('validation_error', `filter: ${message}`, { errors: [{ field: 'filter', message }] })
   }
-  return rows.map((r) => encodeId('device', r.device_id))
+  return rows.filter((r) => isMatch(r.device_id)).map((r) => encodeId('device', r.device_id))
 }
 
 /** Version of a device: the properties that are set, not those that the device reports. */

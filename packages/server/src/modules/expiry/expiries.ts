@@ -1,24 +1,27 @@
 import { hash } from 'node:crypto'
-import type { Contract, Output } from '@holdfast/contract'
+import type { Contract } from '@holdfast/contract'
 import { type ExpiryStatus, expiryStatuses } from '@holdfast/contract/vocabulary'
 import type { Static } from 'typebox'
 import type { ListPlace, Page } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { ExpiringObject } from '../../kernel/expiring-object.ts'
+import { type ExpiringObject, type ExpirySource, oneBatch } from '../../kernel/expiring-object.ts'
 import { day } from '../../kernel/time.ts'
 import type { ExpiryDeps } from './deps.ts'
 import { endsWhile, expiryStatusOf, firstWarning, renewsItself } from './standing.ts'
 import { certificatesIn } from './tls.ts'
 
 type Query = Static<Contract['listExpiries']['query']>
-type Summary = NonNullable<Output<Contract['listExpiries']>['summary']>
+type Counts = Record<ExpiryStatus, number>
 /** `tie`: a UUID that orders items with the same end. An API key has its own id. */
 type Placed = ExpiringObject & { tie: string }
 
 /** Time for which an expired API key stays listed, in ms. Everything else stays listed as long as it is in use. */
 export const endedKeysFor = 30 * day
 
-/** Collects everything that expires. API keys are read page by page; the other sources are short and are read whole. */
+/**
+ * Collects everything that expires. A page reads its own API keys, and all items of the other sources, of which it
+ * keeps its own.
+ */
 export function createExpiries({
   pager,
   now,
@@ -29,37 +32,47 @@ export function createExpiries({
 }: Pick<ExpiryDeps, 'pager' | 'now' | 'keys' | 'sources' | 'spcsByDay' | 'deployment'>) {
   const { isHome, license, tlsCertificate } = deployment
   const shown = certificatesIn(tlsCertificate?.toString() ?? '')
-  const sourcesOf = async (tenant: TenantId) =>
-    (await isHome(tenant)) ? [...sources, license, async () => shown] : sources
+  const sourcesOf = async (tenant: TenantId): Promise<readonly ExpirySource[]> =>
+    (await isHome(tenant)) ? [...sources, oneBatch(license), oneBatch(async () => shown)] : sources
 
-  /** Returns everything but API keys, soonest first. */
-  async function others(tenant: TenantId, at: Date): Promise<Placed[]> {
-    const found: ExpiringObject[] = []
-    for (const source of await sourcesOf(tenant)) found.push(...(await source(tenant)))
-    const placed = found.filter((e) => isOfInterest(e, at)).map((e) => [tieOf(e), e] as const)
-    return [...new Map(placed)].map(([tie, e]) => ({ ...e, tie })).sort(inOrder)
+  /** Reads everything but API keys. Counts it by status, and returns the `most` soonest that are on the page. */
+  async function surveyOthers(tenant: TenantId, at: Date, isOnPage: (e: Placed) => boolean, most: number) {
+    const counts: Counts = { expired: 0, critical: 0, warning: 0, ok: 0 }
+    let soonest: Placed[] = []
+    for (const source of await sourcesOf(tenant))
+      for await (const batch of source(tenant)) {
+        // An item that appears twice, as a certificate that a provider names twice, is in one batch.
+        const byTie = new Map(batch.filter((e) => isOfInterest(e, at)).map((e) => [tieOf(e), e]))
+        const found = [...byTie].map(([tie, e]) => ({ ...e, tie }))
+        for (const e of found) counts[expiryStatusOf(e, at)]++
+        soonest = [...soonest, ...found.filter(isOnPage)].sort(inOrder).slice(0, most)
+      }
+    return { counts, soonest }
   }
 
-  async function list(tenant: TenantId, query: Query, few: readonly Placed[], at: Date): Promise<Page<ExpiringObject>> {
-    const fitting = few.filter((e) => fits(e, query, at))
+  /** Reads a page. `counts` leave out the API keys. */
+  async function list(tenant: TenantId, query: Query, at: Date): Promise<Page<ExpiringObject> & { counts: Counts }> {
     const within = keysWithin(query, at)
+    let counts: Counts = { expired: 0, critical: 0, warning: 0, ok: 0 }
     const read = async (after: ListPlace | undefined, most: number) => {
       const place = after && { expiresAt: new Date(Number(after[0])), tie: after[1] }
       const behind = place && { expiresAt: place.expiresAt, keyId: place.tie }
       const page = within ? await keys.endingKeys(tenant, within, { most, ...(behind && { behind }) }) : []
-      const beside = fitting.filter((e) => !place || inOrder(place, e) < 0)
-      const found = [...beside, ...page.map((key) => ({ ...key, tie: key.keyId }))].sort(inOrder).slice(0, most)
-      return { found }
+      const isOnPage = (e: Placed) => fits(e, query, at) && (!place || inOrder(place, e) < 0)
+      const others = await surveyOthers(tenant, at, isOnPage, most)
+      counts = others.counts
+      const ofKeys = page.map((key) => ({ ...key, tie: key.keyId }))
+      return { found: [...others.soonest, ...ofKeys].sort(inOrder).slice(0, most) }
     }
     const placeOf = ({ expiresAt, tie }: Placed): ListPlace => [String(expiresAt.getTime()), tie]
-    return pager.gather({ operation: 'listExpiries', tenant, query }, read, placeOf)
+    const page = await pager.gather({ operation: 'listExpiries', tenant, query }, read, placeOf)
+    return { ...page, counts }
   }
 
-  async function count(tenant: TenantId, few: readonly Placed[], at: Date): Promise<Omit<Summary, 'spcs'>> {
+  async function withKeys(tenant: TenantId, others: Counts, at: Date): Promise<Counts> {
     const spans = expiryStatuses.map((status) => keysWhile(status, at))
     const ofKeys = await keys.countEndingKeys(tenant, spans)
-    const of = (status: ExpiryStatus) =>
-      (ofKeys[expiryStatuses.indexOf(status)] ?? 0) + few.filter((e) => expiryStatusOf(e, at) === status).length
+    const of = (status: ExpiryStatus) => (ofKeys[expiryStatuses.indexOf(status)] ?? 0) + others[status]
     return { expired: of('expired'), critical: of('critical'), warning: of('warning'), ok: of('ok') }
   }
 
@@ -72,19 +85,17 @@ export function createExpiries({
      */
     soonest: async (tenant: TenantId, most: number) => {
       const at = now()
-      const few = await others(tenant, at)
       const query = { renews_itself: false, within_days: firstWarning / day, limit: most }
-      const { items } = await list(tenant, query, few, at)
-      return { ...(await count(tenant, few, at)), soonest: items, at }
+      const { items, counts } = await list(tenant, query, at)
+      return { ...(await withKeys(tenant, counts, at)), soonest: items, at }
     },
 
     /** Reads a page. The first page comes with a summary, which ignores the filters. */
     read: async (tenant: TenantId, query: Query) => {
       const at = now()
-      const few = await others(tenant, at)
-      const page = await list(tenant, query, few, at)
+      const { counts, ...page } = await list(tenant, query, at)
       const summary =
-        query.cursor === undefined ? { ...(await count(tenant, few, at)), spcs: await spcsByDay(tenant) } : null
+        query.cursor === undefined ? { ...(await withKeys(tenant, counts, at)), spcs: await spcsByDay(tenant) } : null
       return { ...page, summary, at }
     },
   }

@@ -1,5 +1,6 @@
 import { background } from '../../db/database.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
+import { inBatches } from '../../kernel/batches.ts'
 import { eachTenant, TenantGone } from '../../kernel/each-tenant.ts'
 import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 import { newUuid } from '../../kernel/ids.ts'
@@ -33,22 +34,17 @@ export function createWarnings({
 }) {
   /** Yields batches of what ends soon or has ended. Yields undefined for a source that failed. */
   async function* look(tenant: TenantId, at: Date): AsyncGenerator<readonly ExpiringObject[] | undefined, void> {
-    const given = <E>(asked: Promise<E>): Promise<E | undefined> =>
-      asked.catch((e: unknown) => {
+    const within = { after: new Date(at.getTime() - endedKeysFor), until: new Date(at.getTime() + firstWarning) }
+    const ofKeys = () =>
+      inBatches<Key>(portion, (behind, most) => keys.endingKeys(tenant, within, { most, ...(behind && { behind }) }))
+    for (const source of [...(await expiries.sourcesOf(tenant)), ofKeys])
+      try {
+        yield* source(tenant)
+      } catch (e) {
         if (e instanceof TenantGone) throw e
         onError(e)
-        return undefined
-      })
-    for (const source of await expiries.sourcesOf(tenant)) yield await given(source(tenant))
-    const within = { after: new Date(at.getTime() - endedKeysFor), until: new Date(at.getTime() + firstWarning) }
-    for (let behind: Key | undefined; ; ) {
-      const found: readonly Key[] | undefined = await given(
-        keys.endingKeys(tenant, within, { most: portion, ...(behind && { behind }) }),
-      )
-      yield found
-      if (!found || found.length < portion) return
-      behind = found.at(-1)
-    }
+        yield undefined
+      }
   }
 
   /**

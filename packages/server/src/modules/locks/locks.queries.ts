@@ -78,14 +78,18 @@ export const releaseLock = (
   return (isDue ? q.where('expires_at', '<=', dbNow) : q).returningAll().executeTakeFirst()
 }
 
+/** `ends` is exact, unlike a `Date`, so that the next read continues after this lock. */
+export type DueLock = { tenant_id: TenantId; lock_id: string; is_over: boolean; ends: string }
+const ends = sql`coalesce(expires_at, 'infinity')`
 /**
  * Across tenants: locks that have expired, the oldest first, and locks whose target is deleted or revoked, both of
- * which are final. Deleting a tenant removes its locks.
+ * which are final; the first `limit` after one of them. Deleting a tenant removes its locks.
  */
-export const dueLocks = async (tx: Tx, limit: number) => {
-  const { rows } = await sql<{ tenant_id: TenantId; lock_id: string; is_over: boolean }>`
-    select tenant_id, lock_id, coalesce(expires_at <= now(), false) as is_over from locks l
+export const dueLocks = async (tx: Tx, after: DueLock | undefined, limit: number) => {
+  const { rows } = await sql<DueLock>`
+    select tenant_id, lock_id, coalesce(expires_at <= now(), false) as is_over, ${ends}::text as ends from locks l
     where released_at is null
+      and ${after ? sql`(${ends}, lock_id) > (${after.ends}::timestamptz, ${after.lock_id}::uuid)` : sql`true`}
       and exists (select from tenants t where t.tenant_id = l.tenant_id and t.deleted_at is null)
       and (expires_at <= now() or not case target_type
         when 'device' then exists (select from devices d
@@ -96,7 +100,7 @@ export const dueLocks = async (tx: Tx, limit: number) => {
         when 'user' then exists (select from users u
           where u.tenant_id = l.tenant_id and u.user_id = l.target_id and u.deleted_at is null)
         else true end)
-    order by expires_at limit ${limit}`.execute(tx)
+    order by ${ends}, lock_id limit ${limit}`.execute(tx)
   return rows
 }
 

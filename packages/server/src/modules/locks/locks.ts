@@ -1,6 +1,7 @@
 import { background, type Database, type Tx } from '../../db/database.ts'
 import { type Actor, jobSource, type Source, type TenantId } from '../../kernel/actor.ts'
-import { eachTenant } from '../../kernel/each-tenant.ts'
+import { inBatches } from '../../kernel/batches.ts'
+import { eachTenantOf } from '../../kernel/each-tenant.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { type Change, type Changes, everything } from '../../replication/changes.ts'
 import type { Audit } from '../audit/index.ts'
@@ -21,7 +22,7 @@ export type LocksDeps = {
 
 /** Above this number of users or devices, one change covers the whole tenant. */
 const mostTold = 5000
-/** Number of locks that one run of the job ends. */
+/** Number of due locks read at once. */
 const perRound = 500
 const job = 'end_locks'
 
@@ -131,10 +132,12 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
 
     /** Releases locks that have expired or whose target is gone. Returns their number. */
     endDue: async (): Promise<number> => {
-      const due = await db.acrossTenants((tx) => queries.dueLocks(tx, perRound), background)
+      const due = inBatches<queries.DueLock>(perRound, (after, limit) =>
+        db.acrossTenants((tx) => queries.dueLocks(tx, after, limit), background),
+      )
       let ended = 0
-      await eachTenant([...new Set(due.map((d) => d.tenant_id))], async (tenant) => {
-        for (const { lock_id, is_over } of due.filter((d) => d.tenant_id === tenant)) {
+      await eachTenantOf(due, async (tenant, locks) => {
+        for (const { lock_id, is_over } of locks) {
           const why = is_over ? 'expired' : 'its target is gone'
           if (await db.inTenant(tenant, (tx) => release(tx, jobSource(tenant, job), lock_id, why, is_over))) ended++
         }

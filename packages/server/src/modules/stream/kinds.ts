@@ -97,7 +97,7 @@ export const listsOfAudit: Readonly<Record<AuditKind, Lists>> = {
   'gateway.metered': none,
   'telemetry.ingested': none,
   'vpn_session.terminated': ['sessions'],
-  'security_settings.updated': ['settings'],
+  'security_settings.updated': ['settings', 'admin_sessions'],
   'identity_provider.created': ['providers'],
   'identity_provider.updated': ['providers'],
   'identity_provider.deleted': ['providers'],

@@ -1,3 +1,4 @@
+import { oneBatch } from '../../kernel/expiring-object.ts'
 import { anchorHandlers } from './anchors/anchors.handlers.ts'
 import { createRotation } from './anchors/rotation.ts'
 import type { TrustDeps } from './deps.ts'
@@ -24,7 +25,7 @@ export function createTrust(deps: TrustDeps) {
     keyFor: trusted.keyFor,
     publishedKey: trusted.publishedKey,
     versionOf: trusted.versionOf,
-    expiries: createTrustExpiries({ ...deps, trusted }),
+    expiries: oneBatch(createTrustExpiries({ ...deps, trusted })),
     jobs: trustJobs({ ...deps, signers, rotation }),
     prunes: [pruneSets],
     stop: async () => void (await Promise.all(deps.providers.map((p) => p.stop?.()))),

@@ -18,6 +18,9 @@ import { pageSize, revokeDevicesOf, walk } from './steps.ts'
 
 /** Limit of a single operation. */
 const most = 10_000
+/** Part of a summary: whether a run does all of it. */
+const rest = (found: readonly unknown[]) =>
+  found.length < most ? '' : `; the first ${most}, so run it again for the rest`
 const tooMany = (what: string) => failField('params', `${what}: more than one run takes; do the oldest first`)
 
 const publishing = (body: Parameters<typeof callOf<'publishPolicy'>>[1]['body'], summary: string): WorkflowStep => ({
@@ -74,7 +77,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
         : [
             {
               call: callOf('changeDevices', { body }),
-              summary: `${revoke ? 'Revoke' : 'Suspend'} devices unseen for ${unseen_days} days`,
+              summary: `${revoke ? 'Revoke' : 'Suspend'} devices unseen for ${unseen_days} days${rest(stale)}`,
               affects: stale,
               onError: 'stop',
             },
@@ -147,7 +150,14 @@ export const workflows = (now: () => Date): readonly Definition[] => [
       const call = callOf('terminateSessions', { body })
       return silent.length === 0
         ? []
-        : [{ call, summary: `End sessions silent for ${silent_minutes} minutes`, affects: silent, onError: 'stop' }]
+        : [
+            {
+              call,
+              summary: `End sessions silent for ${silent_minutes} minutes${rest(silent)}`,
+              affects: silent,
+              onError: 'stop',
+            },
+          ]
     },
   }),
   rotateGatewaySecrets,

@@ -164,30 +164,46 @@ export async function updateMeasured(tx: Tx, tenant: TenantId, providerId: strin
     .execute()
 }
 
-/** Selects the enabled SAML providers. */
-export const selectSaml = (tx: Tx, tenant: TenantId) =>
-  tx
+/** Selects the enabled SAML providers by id: the first `limit` after a provider. */
+export const selectSaml = (tx: Tx, tenant: TenantId, after: string | undefined, limit: number) => {
+  const q = tx
     .selectFrom('identity_providers')
     .select(['provider_id', 'name', 'saml', ...measured])
     .where('tenant_id', '=', tenant)
     .where('kind', '=', 'saml')
     .where('enabled', '=', true)
     .where('deleted_at', 'is', null)
-    .orderBy('created_at')
-    .limit(1000)
-    .execute()
+    .orderBy('provider_id')
+    .limit(limit)
+  return (after === undefined ? q : q.where('provider_id', '>', after)).execute()
+}
 export type SamlRow = Awaited<ReturnType<typeof selectSaml>>[number]
 
-/** Selects the enabled SAML providers whose metadata have not been read since then. */
-export const selectUnread = (tx: Tx, tenant: TenantId, since: Date, most: number): Promise<ProviderRow[]> =>
-  selectProviders(tx, tenant)
+/** As exact as a `Date`, so that the next read continues after a row. */
+const checkedAt = sql`coalesce(date_trunc('milliseconds', saml_checked_at), '-infinity')`
+/**
+ * Selects the enabled SAML providers whose metadata have not been read since a time, the longest ago first: the first
+ * `limit` after a provider.
+ */
+export const selectUnread = (
+  tx: Tx,
+  tenant: TenantId,
+  since: Date,
+  after: Pick<ProviderRow, 'saml_checked_at' | 'provider_id'> | undefined,
+  limit: number,
+): Promise<ProviderRow[]> => {
+  const q = selectProviders(tx, tenant)
     .where('kind', '=', 'saml')
     .where('enabled', '=', true)
     .where(sql<boolean>`saml ->> 'metadata_url' is not null`)
     .where((where) => where.or([where('saml_checked_at', 'is', null), where('saml_checked_at', '<', since)]))
-    .orderBy('saml_checked_at', (order) => order.asc().nullsFirst())
-    .limit(most)
-    .execute()
+    .orderBy(checkedAt)
+    .orderBy('provider_id')
+    .limit(limit)
+  if (!after) return q.execute()
+  const last = sql`(${after.saml_checked_at ?? '-infinity'}::timestamptz, ${after.provider_id}::uuid)`
+  return q.where(sql<boolean>`(${checkedAt}, provider_id) > ${last}`).execute()
+}
 
 async function writeMappings(tx: Tx, tenant: TenantId, providerId: string, list: readonly GroupMapping[]) {
   await tx

@@ -1,18 +1,22 @@
 import { X509Certificate } from 'node:crypto'
-import type { TenantId } from '../../../kernel/actor.ts'
-import type { ExpiringObject } from '../../../kernel/expiring-object.ts'
+import { inBatches } from '../../../kernel/batches.ts'
+import type { ExpiringObject, ExpirySource } from '../../../kernel/expiring-object.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { FederationDeps } from '../deps.ts'
 import { certificateDate } from '../protocols/saml/certificates.ts'
 import { idpOf } from './kinds.ts'
 import { type SamlRow, selectSaml } from './providers.queries.ts'
 
+/** Providers of a batch. Each may have several certificates, which are parsed. */
+const batch = 500
+
 /** Expiries of the certificates that SAML identity providers sign with, and of their metadata. */
-export const createSamlExpiries =
-  ({ db }: Pick<FederationDeps, 'db'>) =>
-  async (tenant: TenantId): Promise<ExpiringObject[]> => {
-    const rows = await db.inTenant(tenant, (tx) => selectSaml(tx, tenant))
-    return rows.flatMap((row) => [...ofCertificates(row), ...ofMetadata(row)])
+export const createSamlExpiries = ({ db }: Pick<FederationDeps, 'db'>): ExpirySource =>
+  async function* (tenant) {
+    const batches = inBatches<SamlRow>(batch, (after, size) =>
+      db.inTenant(tenant, (tx) => selectSaml(tx, tenant, after?.provider_id, size)),
+    )
+    for await (const rows of batches) yield rows.flatMap((row) => [...ofCertificates(row), ...ofMetadata(row)])
   }
 
 /** Renewal of an expiry. Metadata with an address are read once an hour; a failed read renews nothing. */

@@ -1,5 +1,6 @@
 import { background } from '../../../db/database.ts'
 import { jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
+import { inBatches } from '../../../kernel/batches.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { minute } from '../../../kernel/time.ts'
 import type { FederationDeps } from '../deps.ts'
@@ -10,7 +11,8 @@ import { factsOfIdp, type SamlFound, type SamlSettings } from './saml-settings.t
 
 /** Shorter than the job's interval of an hour. */
 const readAgainAfter = 50 * minute
-const mostOfTenant = 100
+/** Providers of a tenant that are read from the database at once. */
+const batch = 100
 /** A slow provider takes seconds and delays only the providers of its own tenant. */
 const tenantsAtOnce = 8
 
@@ -82,9 +84,13 @@ export function createSamlRefresh({
       const tenants = (await tenancy.listTenantIds()).values()
       const takeTenants = async () => {
         for (const tenant of tenants) {
-          const due = await db.inTenant(tenant, (tx) => selectUnread(tx, tenant, since, mostOfTenant), background)
-          for (const row of due) await refresh(jobOf(tenant), row).catch(onError)
-          done += due.length
+          const due = inBatches<ProviderRow>(batch, (after, limit) =>
+            db.inTenant(tenant, (tx) => selectUnread(tx, tenant, since, after, limit), background),
+          )
+          for await (const rows of due) {
+            for (const row of rows) await refresh(jobOf(tenant), row).catch(onError)
+            done += rows.length
+          }
         }
       }
       const ended = await Promise.allSettled(Array.from({ length: tenantsAtOnce }, takeTenants))

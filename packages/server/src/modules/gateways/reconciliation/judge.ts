@@ -15,9 +15,9 @@ import * as queries from './questions.queries.ts'
 
 /** Interval of new assessments while a connection stays in question. */
 const againMs = minute
-/** Batch size of a sweep. It repeats until nothing is left. */
+/** Batch sizes of a sweep. It repeats until nothing is left. */
 const batch = 500
-const mostSilent = 5000
+const silentBatch = 5000
 const kinds = ['stale', 'conflict', 'unauthorized'] as const satisfies readonly Doubtful[]
 
 /**
@@ -39,9 +39,14 @@ export function createConnectionJudge({
 }) {
   /** A silent gateway sends no report that could put its connections in question, so they are put in question here. */
   async function questionSilent(tenant: TenantId, at: Date, since: Date): Promise<void> {
-    const silent = await db.inTenant(tenant, (tx) => queries.silentSessions(tx, tenant, since, mostSilent), background)
-    const asked = silent.map((s) => ({ tenantId: tenant, deviceId: s.device_id, gatewayId: s.gateway_id, judgeAt: at }))
-    if (asked.length > 0) await db.inTenant(tenant, (tx) => queries.question(tx, asked), background)
+    const read = () => db.inTenant(tenant, (tx) => queries.silentSessions(tx, tenant, since, silentBatch), background)
+    for (let found = silentBatch; found === silentBatch; ) {
+      const silent = await read()
+      const of = (s: (typeof silent)[number]) => ({ tenantId: tenant, deviceId: s.device_id, gatewayId: s.gateway_id })
+      const asked = silent.map((s) => ({ ...of(s), judgeAt: at }))
+      if (asked.length > 0) await db.inTenant(tenant, (tx) => queries.question(tx, asked), background)
+      found = silent.length
+    }
   }
 
   /** Returns the number of assessed connections. */

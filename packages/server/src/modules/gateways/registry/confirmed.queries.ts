@@ -3,12 +3,23 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { ChangeKind } from '../../../replication/changes.ts'
 
-/** Returns the subjects of these kinds that were changed after a sequence number, newest first. */
-export const touchedSince = async (tx: Tx, tenant: TenantId, kinds: readonly ChangeKind[], since: number) => {
-  const { rows } = await sql<{ kind: ChangeKind; subject: string; seq: number }>`
-    select kind, subject, max(seq) as seq from changes
+export type ChangeBefore = { kind: ChangeKind; subject: string; seq: number }
+/**
+ * Returns the changes of these kinds after a sequence number, newest first: the first `limit`, or those that were made
+ * before one of them.
+ */
+export const changesSince = async (
+  tx: Tx,
+  tenant: TenantId,
+  { kinds, since }: { kinds: readonly ChangeKind[]; since: number },
+  before: ChangeBefore | undefined,
+  limit: number,
+) => {
+  const { rows } = await sql<ChangeBefore>`
+    select kind, subject, seq from changes
     where tenant_id = ${tenant} and seq > ${since} and kind = any(${kinds}::text[])
-    group by kind, subject order by seq desc limit 1000`.execute(tx)
+      and ${before ? sql`(seq, kind, subject) < (${before.seq}, ${before.kind}, ${before.subject}::uuid)` : sql`true`}
+    order by seq desc, kind desc, subject desc limit ${limit}`.execute(tx)
   return rows
 }
 

@@ -1,4 +1,5 @@
 import type { TenantId } from '../../../kernel/actor.ts'
+import { inBatches } from '../../../kernel/batches.ts'
 import { type Change, type ChangeKind, everything } from '../../../replication/changes.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { gatewayStatusOf } from '../reports/status.ts'
@@ -17,6 +18,8 @@ type Confirmation = {
 type Confirming = { id: string; name: string; isReachable: boolean; confirmedAt: Date | null; isConfirmed: boolean }
 /** Kinds of changes that every gateway of the tenant receives. Changes of a pool or a session concern only some. */
 const toldToAll: readonly ChangeKind[] = ['device', 'user', 'group', 'policy', 'trust']
+/** Changes that are read at once. */
+const batch = 1000
 const anyGateway = { draining: false, drain_reason: null, public_key: null, proposed_key: null }
 
 /** Confirmations of gateways that they enforce a change. */
@@ -48,8 +51,12 @@ export function createConfirmations({ db, fleet, now }: Pick<GatewaysDeps, 'db' 
 
     /** Returns the newest change after a sequence number that gateways receive; null if there is none. */
     newestTold: async (tenant: TenantId, since: number): Promise<number | null> => {
-      const touched = await db.inTenant(tenant, (tx) => queries.touchedSince(tx, tenant, toldToAll, since))
-      for (const change of touched) if (await isTold(tenant, change)) return change.seq
+      const batches = inBatches<queries.ChangeBefore>(batch, (before, limit) =>
+        db.inTenant(tenant, (tx) => queries.changesSince(tx, tenant, { kinds: toldToAll, since }, before, limit)),
+      )
+      // A directory may change thousands of users without a device after the change that gateways receive.
+      for await (const changes of batches)
+        for (const change of changes) if (await isTold(tenant, change)) return change.seq
       return null
     },
 

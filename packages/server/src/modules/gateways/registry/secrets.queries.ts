@@ -72,15 +72,20 @@ export const findReplaced = (tx: Tx, tenant: TenantId, gatewayId: string) =>
     .where('valid_until', 'is not', null)
     .executeTakeFirst()
 
-/** Returns for gateways with two secrets the end of the first, and the creation time of the second. */
-export const endingSecrets = async (tx: Tx, tenant: TenantId, at: Date) => {
-  const { rows } = await sql<{ gateway_id: string; name: string; replaced_at: Date; valid_until: Date }>`
+type EndingSecret = { gateway_id: string; name: string; replaced_at: Date; valid_until: Date }
+/**
+ * Returns for gateways with two secrets the end of the first, and the creation time of the second: the first `limit`
+ * after a gateway.
+ */
+export const endingSecrets = async (tx: Tx, tenant: TenantId, at: Date, after: string | undefined, limit: number) => {
+  const { rows } = await sql<EndingSecret>`
     select g.gateway_id, g.name, n.created_at as replaced_at, s.valid_until
       from gateway_secrets s
       join gateway_secrets n on n.tenant_id = ${tenant} and n.gateway_id = s.gateway_id and n.valid_until is null
       join gateways g on g.tenant_id = ${tenant} and g.gateway_id = s.gateway_id
      where s.tenant_id = ${tenant} and s.valid_until > ${at} and g.deleted_at is null
-     order by s.valid_until, s.gateway_id limit 10000`.execute(tx)
+       and ${after === undefined ? sql`true` : sql`s.gateway_id > ${after}`}
+     order by s.gateway_id limit ${limit}`.execute(tx)
   return rows
 }
 

@@ -64,6 +64,7 @@ export const cutSessions = (tx: Tx, tenant: TenantId, ids: readonly string[], si
 
 /**
  * Returns sessions of a pool that the control plane ended: since `cutSince`, or earlier if the device is still blocked.
+ * Those of blocked devices come first, since no report of a gateway corrects a block that the gateway does not know.
  */
 export const cutInPool = (
   tx: Tx,
@@ -76,6 +77,6 @@ export const cutInPool = (
     select session_id, device_id, pool_id, block_until from vpn_sessions
     where tenant_id = ${tenant} and end_reason in ('admin', 'revoked', 'suspended', 'entitlement_exceeded')
       and ended_at >= ${blockedSince} and pool_id = ${poolId} and (ended_at >= ${cutSince} or block_until > ${at})
-    order by ended_at desc limit ${limit}`
+    order by coalesce(block_until > ${at}, false) desc, ended_at desc limit ${limit}`
     .execute(tx)
     .then((r) => r.rows)

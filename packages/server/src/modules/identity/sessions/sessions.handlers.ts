@@ -4,18 +4,26 @@ import type { Handlers } from '../../../http/handlers.ts'
 import { type Actor, permissionsOf, type TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
+import type { IdentityDeps } from '../deps.ts'
 import { type RunningRow, selectRunning } from './sessions.queries.ts'
 import type { AdminSessions } from './sessions.ts'
 
-export function adminSessionHandlers(deps: { db: Database; pager: Pager; now: () => Date; sessions: AdminSessions }) {
-  const { db, pager, now, sessions } = deps
+export function adminSessionHandlers(deps: {
+  db: Database
+  pager: Pager
+  now: () => Date
+  sessions: AdminSessions
+  tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
+}) {
+  const { db, pager, now, sessions, tenancy } = deps
 
   return {
     listAdminSessions: async ({ actor, query }) => {
       const { tenantId, user } = whoseSessions(actor, query.user_id)
       const asking = actor.principal.kind === 'session' ? actor.principal.id : undefined
+      const { sessions: limits, login } = await tenancy.settings(tenantId)
       return db.inTenant(tenantId, async (tx) => {
-        const found = await pager.list(selectRunning(tx, tenantId, user, now()), {
+        const found = await pager.list(selectRunning(tx, tenantId, { user, sessions: limits, login, at: now() }), {
           operation: 'listAdminSessions',
           tenant: tenantId,
           query: { ...query, user_id: user },

@@ -8,13 +8,21 @@ import type { TenantId } from '../../../kernel/actor.ts'
 export const insertSession = (tx: Tx, session: Omit<Selectable<Tables['admin_sessions']>, 'ended_at' | 'end_reason'>) =>
   tx.insertInto('admin_sessions').values(session).execute()
 
-/** Finds the session only if its user may still sign in and is not locked. */
-export const findByDigest = (tx: Tx, tenant: TenantId, digests: readonly Buffer[]) =>
+/** Selects the sessions that have not ended and whose user may still sign in and is not locked. */
+const selectAdmitted = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('admin_sessions')
     .innerJoin('users', (j) =>
       j.onRef('users.tenant_id', '=', 'admin_sessions.tenant_id').onRef('users.user_id', '=', 'admin_sessions.user_id'),
     )
+    .where('admin_sessions.tenant_id', '=', tenant)
+    .where('admin_sessions.ended_at', 'is', null)
+    .where('users.status', '=', 'active')
+    .where('users.deleted_at', 'is', null)
+    .where(sql<boolean>`users.user_id not in (select * from locked_targets(${tenant}, 'user'))`)
+
+export const findByDigest = (tx: Tx, tenant: TenantId, digests: readonly Buffer[]) =>
+  selectAdmitted(tx, tenant)
     .select([
       'admin_sessions.session_id',
       'admin_sessions.user_id',
@@ -33,12 +41,7 @@ export const findByDigest = (tx: Tx, tenant: TenantId, digests: readonly Buffer[
       sql<string[]>`array(select r.role from user_roles r
         where r.tenant_id = ${tenant} and r.user_id = users.user_id order by r.role)`.as('roles'),
     ])
-    .where('admin_sessions.tenant_id', '=', tenant)
     .where('admin_sessions.secret_digest', 'in', digests)
-    .where('admin_sessions.ended_at', 'is', null)
-    .where('users.status', '=', 'active')
-    .where('users.deleted_at', 'is', null)
-    .where(sql<boolean>`users.user_id not in (select * from locked_targets(${tenant}, 'user'))`)
     .executeTakeFirst()
 
 /** True if a lock prevents the user from opening sessions. */
@@ -85,6 +88,13 @@ const endWhere = async (
   return rows
 }
 
+type Limits = { idle_seconds: number; absolute_seconds: number }
+/** True for a session that exceeds its own limits or those of the settings. `isSessionOver` decides the same. */
+const isOverdue = ({ idle_seconds, absolute_seconds }: Limits, at: Date) => sql<boolean>`(
+  admin_sessions.expires_at <= ${at}
+  or admin_sessions.started_at + make_interval(secs => ${absolute_seconds}) <= ${at}
+  or admin_sessions.last_seen_at + make_interval(secs => least(admin_sessions.idle_seconds, ${idle_seconds})) <= ${at})`
+
 /**
  * Ends sessions of this tenant (or one of them) that exceed their idle or absolute time. Each is returned to one
  * caller.
@@ -92,17 +102,14 @@ const endWhere = async (
 export const endOverdue = (
   tx: Tx,
   tenant: TenantId,
-  limits: { idle_seconds: number; absolute_seconds: number },
+  limits: Limits,
   at: Date,
   only: string | null,
 ): Promise<EndedAdminSession[]> =>
   endWhere(
     tx,
     tenant,
-    sql`(${only}::uuid is null or session_id = ${only}::uuid)
-      and (expires_at <= ${at}
-        or started_at + make_interval(secs => ${limits.absolute_seconds}) <= ${at}
-        or last_seen_at + make_interval(secs => least(idle_seconds, ${limits.idle_seconds})) <= ${at})`,
+    sql`(${only}::uuid is null or session_id = ${only}::uuid) and ${isOverdue(limits, at)}`,
     'timeout',
     at,
   )
@@ -196,32 +203,23 @@ export const replaceSession = async (
   return { expires_at: old.expires_at }
 }
 
-/**
- * Selects running sessions by their own time limits. Limits that were lowered in the settings since are not applied.
- */
-export const selectRunning = (tx: Tx, tenant: TenantId, user: string | undefined, at: Date) => {
-  let q = tx
-    .selectFrom('admin_sessions')
+type Login = { enforce_sso: boolean }
+/** Selects the sessions that authentication admits under these settings. */
+export const selectRunning = (
+  tx: Tx,
+  tenant: TenantId,
+  { user, sessions: limits, login, at }: { user: string | undefined; sessions: Limits; login: Login; at: Date },
+) => {
+  let q = selectAdmitted(tx, tenant)
+    .select(['session_id', 'admin_sessions.user_id', 'users.username', 'auth_method', 'source_ip', 'user_agent'])
     .select([
-      'session_id',
-      'user_id',
-      'auth_method',
-      'source_ip',
-      'user_agent',
       'started_at',
       'last_seen_at',
-      'idle_seconds',
-      'expires_at',
+      sql<Date>`least(expires_at, started_at + make_interval(secs => ${limits.absolute_seconds}))`.as('expires_at'),
     ])
-    .select(
-      sql<string>`(select u.username from users u
-        where u.tenant_id = admin_sessions.tenant_id and u.user_id = admin_sessions.user_id)`.as('username'),
-    )
-    .where('tenant_id', '=', tenant)
-    .where('ended_at', 'is', null)
-    .where('expires_at', '>', at)
-    .where(sql<boolean>`last_seen_at + make_interval(secs => idle_seconds) > ${at}`)
-  if (user !== undefined) q = q.where('user_id', '=', user)
+    .where(sql<boolean>`not ${isOverdue(limits, at)}`)
+  if (login.enforce_sso) q = q.where(sql<boolean>`(provider_id is not null or users.break_glass)`)
+  if (user !== undefined) q = q.where('admin_sessions.user_id', '=', user)
   return q
 }
 export type RunningRow = Awaited<ReturnType<ReturnType<typeof selectRunning>['execute']>>[number]

@@ -8,7 +8,7 @@ import type { PolicyDeps } from '../deps.ts'
 import type { PolicyStore } from '../store.ts'
 import { checksOf, deviceFactsOf } from '../tenant-policy.ts'
 
-/** Most sessions that are examined, the newest first, and most blocked sessions that are listed. */
+/** Most sessions that are read, the newest first, and most blocked sessions that are listed. */
 const mostSessions = 5000
 const mostShown = 100
 /** A replay yields to other work after this time, in ms. */
@@ -17,8 +17,11 @@ const sliceMs = 5
 type Blocked = RecordedSession & { resource: string; reason: string }
 type Touched = { sessions: number; devices: Set<string>; users: Set<string> }
 export type Replayed = {
+  /** Sessions that both policies have judged. */
   examined: number
-  /** True if these were all sessions of the period. */
+  /** Sessions of devices that are revoked, suspended, locked or deleted now. A policy decides nothing about these. */
+  skipped: number
+  /** True if examined and skipped sessions are all of the period. */
   complete: boolean
   blocked: Touched
   byResource: Map<string, Touched>
@@ -51,7 +54,8 @@ export function createSessionReplay({
     const devices = await fleet.all(tenant, checksOf([after]))
     const policy = await store.at(tenant)
     const result: Replayed = {
-      examined: sessions.length,
+      examined: 0,
+      skipped: 0,
       complete: found.length <= mostSessions,
       blocked: nobody(),
       byResource: new Map(),
@@ -64,7 +68,11 @@ export function createSessionReplay({
         until = performance.now() + sliceMs
       }
       const device = devices.get(session.device_id)
-      if (!device?.usable) continue
+      if (!device?.usable) {
+        result.skipped++
+        continue
+      }
+      result.examined++
       const before = policy.compiledFor(device)
       const lost = session.resources.flatMap((resource) => {
         const reason = denies(after, device, session, resource)

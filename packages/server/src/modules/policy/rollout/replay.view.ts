@@ -7,12 +7,14 @@ const mostResources = 100
 
 export const viewReplay = ({
   examined,
+  skipped,
   complete,
   blocked,
   byResource,
   shown,
 }: Replayed): Output<Contract['replayPolicy']> => ({
   sessions_examined: examined,
+  sessions_skipped: skipped,
   complete,
   sessions_blocked: blocked.sessions,
   devices_blocked: blocked.devices.size,

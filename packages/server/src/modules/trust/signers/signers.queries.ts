@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
+import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { NewSigningKey, SigningKeyRow } from '../keys/keys.queries.ts'
 
@@ -100,13 +101,32 @@ export const end = (
     .returningAll()
     .executeTakeFirst()
 
-/** Across tenants: keys that are due to retire. */
-export const dueToRetire = (tx: Tx, at: Date): Promise<{ tenant_id: TenantId; signer_id: string }[]> =>
-  tx
+export type DueSigner = { tenant_id: TenantId; signer_id: string }
+/** Across tenants: keys that are due to retire, the first `limit` after one of them. */
+export const dueToRetire = (tx: Tx, at: Date, after: DueSigner | undefined, limit: number): Promise<DueSigner[]> => {
+  const q = tx
     .selectFrom('signing_keys')
     .select(['tenant_id', 'signer_id'])
     .where('state', '=', 'retiring')
     .where('retire_after', '<=', at)
-    .orderBy('retire_after')
-    .limit(10_000)
-    .execute()
+  return afterSigner(q, after).orderBy('tenant_id').orderBy('signer_id').limit(limit).execute()
+}
+
+/** Across tenants: active issuing CAs that were made before a time, the first `limit` after one of them. */
+export const activeIssuing = (
+  tx: Tx,
+  madeBefore: Date,
+  after: DueSigner | undefined,
+  limit: number,
+): Promise<DueSigner[]> => {
+  const q = tx
+    .selectFrom('signing_keys')
+    .select(['tenant_id', 'signer_id'])
+    .where('purpose', '=', 'ca-issuing')
+    .where('state', '=', 'active')
+    .where('created_at', '<=', madeBefore)
+  return afterSigner(q, after).orderBy('tenant_id').orderBy('signer_id').limit(limit).execute()
+}
+
+const afterSigner = <O>(q: SelectQueryBuilder<Tables, 'signing_keys', O>, after: DueSigner | undefined) =>
+  after ? q.where(sql<boolean>`(tenant_id, signer_id) > (${after.tenant_id}::uuid, ${after.signer_id}::uuid)`) : q
