@@ -42,7 +42,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [
     /^server\/src\/modules\/(\w+)\//,
     new RegExp(
-      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(handlers|answer/(answer|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
+      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/(outbound/|jobs/leased-worker)|server/src/http/(handlers|answer/(answer|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
     ),
   ],
   [

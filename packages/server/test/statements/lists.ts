@@ -28,7 +28,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'audit/audit.queries.ts#insertArrivals': 'group commit: events of whoever asked in the same moment',
   'audit/proof/proof.queries.ts#tenantsToSign': 'whose record has grown since it was signed',
   'audit/audit.queries.ts#backlogOf': 'metrics: events of all tenants that wait for their places',
-  'siem/delivery/forwarding-state.queries.ts#forwardingState': 'metrics: how delivery stands for all tenants',
+  'siem/connectors.queries.ts#forwardingState': 'metrics: how delivery stands for all tenants',
   'tenancy/entitlement/entitlement.queries.ts#totalsOf': 'metrics: how many there are of all tenants',
   'audit/audit.queries.ts#tenantsWithArrivals': 'whose events a sweep must give their places',
   'access/api-keys.queries.ts#tenantsWithKeysOf': 'tenants in which a platform administrator made keys',
