@@ -17,7 +17,10 @@ type HeldBy<R, H extends keyof R> = { [C in H]: NonNullable<R[C]> }
  * Times are the database's. `at` is the time of the application, whose clock follows the database's
  * (`replication/clock.ts`); without it, the statement reads the clock. One table uses one of the two.
  *
- * @param open columns that every lease of the table requires, so that the row is not finished.
+ * The holder is a new id each time. It may also be a counter, which a statement of the module raises; `take` is not
+ * there for those.
+ *
+ * @param open values that the row has while it is not finished.
  */
 export function leaseOf<T extends keyof Tables, K extends ColumnOf<T>, H extends ColumnOf<T>, U extends ColumnOf<T>>(
   table: T,
@@ -43,7 +46,7 @@ export function leaseOf<T extends keyof Tables, K extends ColumnOf<T>, H extends
 
   return {
     /** Takes the lease if nobody has it. Of concurrent callers exactly one gets the row. */
-    take: (tx: Tx, row: Key, at?: Date) =>
+    take: (tx: Tx, row: string extends Row<T>[H] ? Key : never, at?: Date) =>
       rowOf(tx, row)
         .set({ [holder]: newUuid(), ...renewed(at) } as never)
         .where(sql<SqlBool>`(${sql.ref(until)} is null or ${sql.ref(until)} <= ${after(at, 0)})`),

@@ -68,9 +68,9 @@ export function createLeasedWorker<K, H extends object>(terms: Terms<K, H>) {
       await work(held, AbortSignal.any([stopping.signal, lost.signal]))
     } catch (e) {
       if (lost.signal.aborted || e instanceof LeaseLost) return
-      const settle = stopping.signal.aborted ? release : failed
-      if (!settle) throw e
-      await settle(held, e)
+      if (stopping.signal.aborted) await release?.(held)
+      else if (failed) await failed(held, e)
+      else throw e
     } finally {
       endRenewals()
       holding.delete(held)
