@@ -1,8 +1,8 @@
 import { encodeId } from '../../kernel/ids.ts'
-import type { Claimed } from './deliveries.queries.ts'
+import type { LeasedDelivery } from './deliveries.queries.ts'
 
 export type Message = Pick<
-  Claimed,
+  LeasedDelivery,
   'tenant_id' | 'kind' | 'severity' | 'title' | 'detail' | 'subject_type' | 'subject_id' | 'subject_name' | 'created_at'
 >
 
