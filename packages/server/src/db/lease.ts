@@ -6,8 +6,6 @@ import type { Tx } from './transaction.ts'
 
 type Row<T extends keyof Tables> = Selectable<Tables[T]>
 type ColumnOf<T extends keyof Tables> = keyof Row<T> & string
-/** A row without the null in the columns `H`. */
-type HeldBy<R, H extends keyof R> = { [C in H]: NonNullable<R[C]> }
 
 /**
  * The lease on a row: two columns, its holder and its end. A replica takes it for `ms`, works outside of any
@@ -27,7 +25,7 @@ export function leaseOf<T extends keyof Tables, K extends ColumnOf<T>, H extends
   { key, holder, until, ms, open }: { key: readonly K[]; holder: H; until: U; ms: number; open: Partial<Row<T>> },
 ) {
   type Key = Pick<Row<T>, K>
-  type Held = Key & HeldBy<Row<T>, H>
+  type Held = Key & { [C in H]: NonNullable<Row<T>[C]> }
   const is = (column: string, value: unknown) => sql<SqlBool>`${sql.ref(column)} = ${value}`
   const rowOf = (tx: Tx, row: Key) => {
     let q = tx.updateTable(table as never) as unknown as UpdateQueryBuilder<Tables, T, T, UpdateResult>
@@ -44,6 +42,13 @@ export function leaseOf<T extends keyof Tables, K extends ColumnOf<T>, H extends
   const released = (at?: Date, wait = 0) =>
     ({ [holder]: null, ...renewed(at, wait) }) as ReturnType<typeof renewed> & { [C in H]: null }
 
+  const set = (tx: Tx, row: Held, columns: object): Promise<boolean> =>
+    affectedRow(
+      held(tx, row)
+        .set(columns as never)
+        .returning(sql`1`.as('held')),
+    )
+
   return {
     /** Takes the lease if nobody has it. Of concurrent callers exactly one gets the row. */
     take: (tx: Tx, row: string extends Row<T>[H] ? Key : never, at?: Date) =>
@@ -55,17 +60,7 @@ export function leaseOf<T extends keyof Tables, K extends ColumnOf<T>, H extends
     renewed,
     released,
     /** False if the row is finished, or somebody else has taken the lease. */
-    renew: (tx: Tx, row: Held, at?: Date, wait?: number): Promise<boolean> =>
-      affectedRow(
-        held(tx, row)
-          .set(renewed(at, wait) as never)
-          .returning(sql`1`.as('held')),
-      ),
-    release: (tx: Tx, row: Held, at?: Date, wait?: number): Promise<boolean> =>
-      affectedRow(
-        held(tx, row)
-          .set(released(at, wait) as never)
-          .returning(sql`1`.as('held')),
-      ),
+    renew: (tx: Tx, row: Held, at?: Date, wait?: number) => set(tx, row, renewed(at, wait)),
+    release: (tx: Tx, row: Held, at?: Date, wait?: number) => set(tx, row, released(at, wait)),
   }
 }

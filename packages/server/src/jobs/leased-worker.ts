@@ -34,10 +34,7 @@ export function createLeasedWorker<K, H extends object>(terms: Terms<K, H>) {
   const running = new Map<string, { key: K; work: Promise<void> }>()
   const holding = new Map<H, AbortController>()
 
-  /** Returns the end of the renewals. */
-  function renewing(held: H, lost: AbortController): () => void {
-    if (!renewal) return () => {}
-    const { leaseMs, renew } = renewal
+  function renewing(held: H, lost: AbortController, { leaseMs, renew }: NonNullable<typeof renewal>) {
     let renewedAt = performance.now()
     let isAsking = false
     const ask = async () => {
@@ -53,8 +50,7 @@ export function createLeasedWorker<K, H extends object>(terms: Terms<K, H>) {
       }
       isAsking = false
     }
-    const timer = setInterval(ask, leaseMs * renewalPart).unref()
-    return () => clearInterval(timer)
+    return setInterval(ask, leaseMs * renewalPart).unref()
   }
 
   async function serve(key: K): Promise<void> {
@@ -62,7 +58,7 @@ export function createLeasedWorker<K, H extends object>(terms: Terms<K, H>) {
     if (!held) return
     const lost = new AbortController()
     holding.set(held, lost)
-    const endRenewals = renewing(held, lost)
+    const renewals = renewal && renewing(held, lost, renewal)
     try {
       stopping.signal.throwIfAborted()
       await work(held, AbortSignal.any([stopping.signal, lost.signal]))
@@ -72,7 +68,7 @@ export function createLeasedWorker<K, H extends object>(terms: Terms<K, H>) {
       else if (failed) await failed(held, e)
       else throw e
     } finally {
-      endRenewals()
+      clearInterval(renewals)
       holding.delete(held)
     }
   }
@@ -99,8 +95,7 @@ export function createLeasedWorker<K, H extends object>(terms: Terms<K, H>) {
     },
     /** Aborted by a stop. */
     signal: stopping.signal,
-    /** Takes no further row, and aborts the work. `stop` also waits for its end. */
-    abort: (): void => stopping.abort(),
+    /** Takes no further row, aborts the work at once, and waits for its end. */
     stop: async (): Promise<void> => {
       stopping.abort()
       await Promise.allSettled([...running.values()].map(({ work }) => work))

@@ -16,7 +16,7 @@ export type LeasedDelivery = Pick<Delivery, 'tenant_id' | 'notification_id' | 'c
 
 /** Longer than any attempt takes. A delivery whose lease has run out belongs to a replica that has ended. */
 const leaseMs = 2 * minute
-const lease = leaseOf('notification_deliveries', {
+const { held } = leaseOf('notification_deliveries', {
   key: ['tenant_id', 'notification_id', 'channel', 'recipient'],
   holder: 'attempts',
   until: 'next_attempt_at',
@@ -57,10 +57,10 @@ export const takeDue = async (tx: Tx, tenant: TenantId, at: Date, most: number):
 
 type Ended = 'delivered' | 'failed'
 export const finishDelivery = (tx: Tx, c: LeasedDelivery, state: Ended, error: string | null, at: Date) =>
-  lease.held(tx, c).set({ state, finished_at: at, next_attempt_at: null, last_error: error }).execute()
+  held(tx, c).set({ state, finished_at: at, next_attempt_at: null, last_error: error }).execute()
 
 export const postponeDelivery = (tx: Tx, c: LeasedDelivery, error: string, until: Date) =>
-  lease.held(tx, c).set({ next_attempt_at: until, last_error: error }).execute()
+  held(tx, c).set({ next_attempt_at: until, last_error: error }).execute()
 
 export const failPendingWebhooks = (tx: Tx, tenant: TenantId, error: string, at: Date) =>
   tx

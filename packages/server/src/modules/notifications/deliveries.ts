@@ -35,17 +35,16 @@ export function createNotificationDeliveries(deps: {
   async function attempt(
     c: queries.LeasedDelivery,
     stored: StoredNotificationSettings,
-    signal: AbortSignal,
   ): Promise<DeliveryOutcome | undefined> {
     const { email, webhook } = stored
     const id = encodeId('notification', c.notification_id)
     if (c.channel === 'email') {
       if (!email.enabled || !email.recipients.includes(c.recipient)) return undefined
-      return channels.mail(id, c.recipient, c, signal)
+      return channels.mail(id, c.recipient, c, worker.signal)
     }
     const secret = await settings.openSecret(c.tenant_id, stored)
     if (!webhook.enabled || webhook.url === null || secret === undefined) return undefined
-    return channels.webhook(id, { url: webhook.url, secret }, c, signal)
+    return channels.webhook(id, { url: webhook.url, secret }, c, worker.signal)
   }
 
   const record = (c: queries.LeasedDelivery, outcome: DeliveryOutcome, wait: number | undefined) =>
@@ -78,14 +77,14 @@ export function createNotificationDeliveries(deps: {
       return true
     })
 
-  async function deliverOne(c: queries.LeasedDelivery, signal: AbortSignal): Promise<void> {
+  async function deliverOne(c: queries.LeasedDelivery): Promise<void> {
     const stored = await db.inTenant(c.tenant_id, (tx) => settings.read(tx, c.tenant_id))
-    const outcome = await attempt(c, stored, signal).catch((e: Error): DeliveryOutcome => {
+    const outcome = await attempt(c, stored).catch((e: Error): DeliveryOutcome => {
       onError(e)
       return { ok: false, error: 'A fault of this deployment kept it from being sent.' }
     })
     // The attempt was aborted: the lease runs out and another replica tries again.
-    if (signal.aborted) return
+    if (worker.signal.aborted) return
     if (!outcome) return record(c, { ok: false, error: 'The settings no longer send it there.' }, undefined)
     if (outcome.gone && stored.webhook.url !== null && (await giveUpWebhook(c, stored.webhook.url))) return
     const wait = waits[c.attempts]
@@ -153,9 +152,8 @@ export function createNotificationDeliveries(deps: {
     wake: () => wakeIn(0),
     /** Aborts running attempts. They are due again when their lease runs out. */
     stop: async (): Promise<void> => {
-      worker.abort()
       for (const timer of timers) clearTimeout(timer)
-      await running?.catch(() => {})
+      await Promise.all([worker.stop(), running?.catch(() => {})])
     },
   }
 }

@@ -8,7 +8,6 @@ import { connectorHandlers } from './connectors.handlers.ts'
 import { forwardingState, prunePrevious } from './connectors.queries.ts'
 import { createConnectors } from './connectors.ts'
 import { pruneDeadLetters, pruneExports } from './dead-letters.queries.ts'
-import { createDeadLetters } from './dead-letters.ts'
 import { createRecordDeliveries } from './delivery/deliveries.ts'
 import { createNotices } from './delivery/notices.ts'
 import { createSending } from './delivery/sending.ts'
@@ -42,12 +41,12 @@ export function createSiem(deps: SiemDeps) {
   const parts = { ...deps, notices, syslogOrigin }
   const connectors = createConnectors(parts)
   const shown = { ...parts, show: connectors.show }
-  const rooms = { connectors, deadLetters: createDeadLetters(deps), tryOut: createTryOut(parts) }
+  const rules = { ...deps, connectors, tryOut: createTryOut(parts) }
   /** `wake`: called when events of a tenant have got their sequence numbers. */
   const delivering = createRecordDeliveries({ ...parts, send: createSending(parts) })
   return {
     handlers: {
-      ...connectorHandlers({ ...rooms, replay: createEventReplay(shown), setAside: createSetAside(shown) }),
+      ...connectorHandlers({ ...rules, replay: createEventReplay(shown), setAside: createSetAside(shown) }),
       ...siemExportHandlers({ exports: createSiemExports(deps) }),
       getSiemSchema: async () => schemas(),
     },

@@ -81,8 +81,8 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
     }
   }
 
-  const release = (run: LeasedRun, wait: number) =>
-    db.inTenant(run.tenant_id, (tx) => queries.releaseRun(tx, run, wait)).catch(onError)
+  const release = (run: LeasedRun, wait?: number) =>
+    db.inTenant(run.tenant_id, (tx) => queries.releaseRun(tx, run, undefined, wait)).catch(onError)
   const worker = createLeasedWorker<WorkflowRunId, LeasedRun>({
     nameOf: (run) => run.workflow_run_id,
     limited: (run, work) => gate(run.tenant_id, work),
@@ -93,7 +93,7 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
     },
     work: carry,
     // The next holder of the lease continues: at once after a shutdown, a little later after a fault.
-    release: (run) => release(run, 0),
+    release: (run) => release(run),
     failed: async (run, e) => {
       await release(run, second)
       onError(e)
@@ -142,7 +142,7 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
     },
     /** Called at shutdown. A run is released after its current step, and another replica continues it. */
     letGo: (): void => {
-      worker.abort()
+      void worker.stop()
       for (const timer of watched.values()) clearTimeout(timer)
     },
     /** Called after `letGo`. Resolves when no run is active here. */

@@ -17,7 +17,7 @@ export type RunEnd = 'succeeded' | 'failed' | 'cancelled'
 
 /** Length of a lease, in ms. A running replica renews it in time. */
 export const runLeaseMs = 10 * second
-const lease = leaseOf('workflow_runs', {
+const { take, held, renewed, release, released } = leaseOf('workflow_runs', {
   key: ['tenant_id', 'workflow_run_id'],
   holder: 'claimed_by',
   until: 'claimed_until',
@@ -26,6 +26,7 @@ const lease = leaseOf('workflow_runs', {
 })
 /** Time in ms in which a run can be approved. A later one has to be planned again. */
 const approvalMs = day
+export const releaseRun = release
 // Deadlines are judged by the database's clock, because a replica's own may be wrong.
 const dbNow = sql<Date>`clock_timestamp()`
 const inMs = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`
@@ -188,7 +189,7 @@ export const endRun = (
 ): Promise<boolean> =>
   affectedRow(
     runOf(tx, tenant, id)
-      .set({ status, evidence, evidence_digest: digest, finished_at: at, ...lease.released() })
+      .set({ status, evidence, evidence_digest: digest, finished_at: at, ...released() })
       .where('status', 'in', ['awaiting_approval', 'running'])
       .returning('workflow_run_id'),
   )
@@ -198,15 +199,11 @@ export type WorkflowRunId = Pick<WorkflowRunRow, 'tenant_id' | 'workflow_run_id'
 export type LeasedRun = WorkflowRunRow & { claimed_by: string }
 /** Takes the lease. Of concurrent replicas exactly one gets it. */
 export const takeRun = (tx: Tx, id: WorkflowRunId): Promise<LeasedRun | undefined> =>
-  lease.take(tx, id).returning(columns).$narrowType<{ claimed_by: string }>().executeTakeFirst()
+  take(tx, id).returning(columns).$narrowType<{ claimed_by: string }>().executeTakeFirst()
 
 /** Renews the lease. Undefined if the run has ended or another replica has the lease. */
 export const renewRun = (tx: Tx, run: LeasedRun): Promise<WorkflowRunRow | undefined> =>
-  lease.held(tx, run).set(lease.renewed()).returning(columns).executeTakeFirst()
-
-/** Gives the run to another replica, after a time in ms. */
-export const releaseRun = (tx: Tx, run: LeasedRun, wait: number): Promise<boolean> =>
-  lease.release(tx, run, undefined, wait)
+  held(tx, run).set(renewed()).returning(columns).executeTakeFirst()
 
 const stepOf = (tx: Tx, { tenant_id, workflow_run_id }: WorkflowRunId, step: number) =>
   tx

@@ -15,15 +15,15 @@ export type LeasedPull = Pull & { claimed_by: string }
 
 /** Longer than a request with its retries, so a reader whose lease has run out has ended. */
 export const pullLeaseMs = 2 * minute
-const lease = leaseOf('directory_pulls', {
+const { take, held, renew, renewed, release } = leaseOf('directory_pulls', {
   key: ['tenant_id', 'source_id'],
   holder: 'claimed_by',
   until: 'claimed_until',
   ms: pullLeaseMs,
   open: {},
 })
-export const renewPull = lease.renew
-export const releasePull = lease.release
+export const renewPull = renew
+export const releasePull = release
 
 export const findPull = (tx: Tx, tenant: TenantId, source: string): Promise<Pull | undefined> =>
   tx
@@ -87,7 +87,7 @@ export async function insertPull(tx: Tx, tenant: TenantId, counts: object, p: Be
 
 /** Only one replica gets the pull. */
 export const takePull = (tx: Tx, id: PullId, at: Date): Promise<LeasedPull | undefined> =>
-  lease.take(tx, id, at).returningAll().$narrowType<{ claimed_by: string }>().executeTakeFirst()
+  take(tx, id, at).returningAll().$narrowType<{ claimed_by: string }>().executeTakeFirst()
 
 /** False if the pull has ended or another replica has it. */
 export const savePull = (
@@ -96,9 +96,8 @@ export const savePull = (
   { cursor, pages, at }: { cursor: object; pages: number; at: Date },
 ): Promise<boolean> =>
   affectedRow(
-    lease
-      .held(tx, pull)
-      .set({ cursor: JSON.stringify(cursor), pages, ...lease.renewed(at) })
+    held(tx, pull)
+      .set({ cursor: JSON.stringify(cursor), pages, ...renewed(at) })
       .returning('run_id'),
   )
 

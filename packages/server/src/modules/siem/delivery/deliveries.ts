@@ -86,7 +86,7 @@ export function createRecordDeliveries({ db, send, notices, onError }: Deliverie
       await settle(leased, ended, pace)
     },
     // The next holder of the lease sends unconfirmed batches again.
-    release: (leased) => free(leased),
+    release: free,
     failed: (leased, e) => {
       report(e)
       const problem = 'A fault of this deployment kept it from being sent.'
@@ -126,10 +126,8 @@ export function createRecordDeliveries({ db, send, notices, onError }: Deliverie
     wake: (tenant: TenantId): void => looks.wake(tenant),
     /** Aborts the sending, and releases the streams to other replicas. */
     stop: async (): Promise<void> => {
-      worker.abort()
       clearTimeout(timer)
-      await looking
-      await worker.stop()
+      await Promise.all([worker.stop(), looking])
     },
   }
 }

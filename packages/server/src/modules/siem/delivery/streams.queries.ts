@@ -12,14 +12,14 @@ export type StreamId = Pick<StreamRow, 'tenant_id' | 'stream_id'>
 export type Leased = StreamRow & { lease: string; replays_now: boolean }
 
 export const leaseMs = 10 * second
-const lease = leaseOf('siem_streams', {
+const { take, held, renew, renewed, released } = leaseOf('siem_streams', {
   key: ['tenant_id', 'stream_id'],
   holder: 'lease',
   until: 'leased_until',
   ms: leaseMs,
   open: { state: 'flowing' },
 })
-export const renewLease = lease.renew
+export const renewLease = renew
 
 /** `is_failing`: the last attempt failed or was slow, so this one may be slow too. */
 export type DueStream = StreamId & { is_failing: boolean }
@@ -62,8 +62,7 @@ export async function dueStreams(
 
 /** Undefined if another replica was faster, or if there is nothing to send any more. */
 export const takeLease = (tx: Tx, id: StreamId): Promise<Leased | undefined> =>
-  lease
-    .take(tx, id)
+  take(tx, id)
     .where(sql<SqlBool>`due_at <= clock_timestamp()`)
     .returningAll()
     .returning(sql<boolean>`replays and replay_due_at <= clock_timestamp()`.as('replays_now'))
@@ -81,9 +80,8 @@ const went = ({ batch_events, is_slow, attempts }: BatchSizing) => ({
 
 /** Releases the lease. The stream goes behind others that wait. */
 export const freeLease = (tx: Tx, leased: Leased, pace?: BatchSizing) =>
-  lease
-    .held(tx, leased)
-    .set({ ...lease.released(), due_at: sql`clock_timestamp()`, ...(pace && went(pace)) })
+  held(tx, leased)
+    .set({ ...released(), due_at: sql`clock_timestamp()`, ...(pace && went(pace)) })
     .execute()
 
 /** Result of a batch: the sequence number reached, and how many events were delivered or no longer exist. */
@@ -98,8 +96,7 @@ export const advance = (
   p: BatchProgress,
   pace: BatchSizing,
 ): Promise<{ dead: number } | undefined> =>
-  lease
-    .held(tx, leased)
+  held(tx, leased)
     .where('after_seq', '=', p.from)
     .set((e) => ({
       ...went(pace),
@@ -111,7 +108,7 @@ export const advance = (
       failures: 0,
       failing_since: null,
       problem: null,
-      ...lease.renewed(),
+      ...renewed(),
       ...(p.taken > 0 && { last_delivered_at: sql<Date>`clock_timestamp()` }),
     }))
     .returning('dead')
@@ -123,11 +120,10 @@ export const postponeStream = (
   leased: Leased,
   { problem, waitMs, pace }: { problem: string; waitMs: number; pace: BatchSizing },
 ): Promise<StreamRow | undefined> =>
-  lease
-    .held(tx, leased)
+  held(tx, leased)
     .set((e) => ({
       ...went(pace),
-      ...lease.released(),
+      ...released(),
       failures: e('failures', '+', 1),
       failing_since: sql<Date>`coalesce(failing_since, clock_timestamp())`,
       problem,
@@ -139,14 +135,13 @@ export const postponeStream = (
 /** Stops the stream until a person fixes the cause. An export fails for good. */
 export const park = (tx: Tx, leased: Leased, problem: string, pace: BatchSizing): Promise<boolean> =>
   affectedRow(
-    lease
-      .held(tx, leased)
+    held(tx, leased)
       .set({
         ...went(pace),
         ...(leased.from_at === null
           ? { state: 'parked' as const }
           : { state: 'failed' as const, finished_at: sql<Date>`clock_timestamp()` }),
-        ...lease.released(),
+        ...released(),
         failing_since: sql<Date>`coalesce(failing_since, clock_timestamp())`,
         problem,
       })
@@ -155,13 +150,12 @@ export const park = (tx: Tx, leased: Leased, problem: string, pace: BatchSizing)
 
 /** Ends an export that is complete. */
 export const finishExport = (tx: Tx, leased: Leased, pace: BatchSizing) =>
-  lease
-    .held(tx, leased)
+  held(tx, leased)
     .set({
       ...went(pace),
       state: 'finished',
       problem: null,
-      ...lease.released(),
+      ...released(),
       finished_at: sql`clock_timestamp()`,
     })
     .execute()
@@ -169,9 +163,8 @@ export const finishExport = (tx: Tx, leased: Leased, pace: BatchSizing) =>
 /** Stores the range of sequence numbers of an export, and its number of events. */
 export const setRange = (tx: Tx, leased: Leased, range: { after_seq: number; until_seq: number; events: number }) =>
   affectedRow(
-    lease
-      .held(tx, leased)
-      .set({ ...range, ...lease.renewed() })
+    held(tx, leased)
+      .set({ ...range, ...renewed() })
       .returning('stream_id'),
   )
 
@@ -185,7 +178,7 @@ export const setStream = (
     .updateTable('siem_streams')
     .set({
       ...state,
-      ...lease.released(),
+      ...released(),
       failures: 0,
       refused_in_a_row: 0,
       due_at: sql`clock_timestamp()`,
@@ -219,7 +212,7 @@ export const passOver = (
 export const endExportLeases = (tx: Tx, { tenant_id, connector_id }: Pick<StreamRow, 'tenant_id' | 'connector_id'>) =>
   tx
     .updateTable('siem_streams')
-    .set({ ...lease.released(), due_at: sql`clock_timestamp()` })
+    .set({ ...released(), due_at: sql`clock_timestamp()` })
     .where('tenant_id', '=', tenant_id)
     .where('connector_id', '=', connector_id)
     .where('from_at', 'is not', null)
@@ -261,8 +254,7 @@ export async function countDead(
 ): Promise<number> {
   const { tenant_id, connector_id, from_at } = leased
   if (from_at !== null)
-    await lease
-      .held(tx, leased)
+    await held(tx, leased)
       .set((e) => ({ dead: e('dead', '+', refused) }))
       .execute()
   const connector = await tx
@@ -278,8 +270,7 @@ export async function countDead(
 type Replayed = { deleted: number; taken: number; lost: number; isWell: boolean }
 export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost, isWell }: Replayed, pace: BatchSizing) =>
   affectedRow(
-    lease
-      .held(tx, leased)
+    held(tx, leased)
       .set((e) => ({
         ...went(pace),
         dead: sql<number>`greatest(0, dead - ${deleted})`,
@@ -291,11 +282,10 @@ export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost, is
   )
 /** Releases the stream for new events. The replay waits. */
 export const postponeReplay = (tx: Tx, leased: Leased, waitMs: number, pace: BatchSizing) =>
-  lease
-    .held(tx, leased)
+  held(tx, leased)
     .set((e) => ({
       ...went(pace),
-      ...lease.released(),
+      ...released(),
       due_at: sql<Date>`clock_timestamp()`,
       replay_failures: e('replay_failures', '+', 1),
       replay_due_at: sql<Date>`clock_timestamp() + ${waitMs} * interval '1 millisecond'`,
@@ -303,8 +293,26 @@ export const postponeReplay = (tx: Tx, leased: Leased, waitMs: number, pace: Bat
     .execute()
 export const endReplay = (tx: Tx, leased: Leased): Promise<boolean> =>
   affectedRow(
-    lease
-      .held(tx, leased)
-      .set({ replays: false, ...lease.renewed() })
+    held(tx, leased)
+      .set({ replays: false, ...renewed() })
       .returning('stream_id'),
   )
+
+/** Export of a period: a stream of its own. */
+export type ExportRow = StreamRow & { from_at: Date; to_at: Date }
+
+const selectExports = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('siem_streams')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('from_at', 'is not', null)
+    .where('to_at', 'is not', null)
+    .$narrowType<{ from_at: Date; to_at: Date }>()
+
+export const findExport = (tx: Tx, tenant: TenantId, id: string): Promise<ExportRow | undefined> =>
+  selectExports(tx, tenant).where('stream_id', '=', id).executeTakeFirst()
+
+/** Returns the running exports of a connector. */
+export const exportsOnTheirWay = (tx: Tx, tenant: TenantId, connectorId: string): Promise<ExportRow[]> =>
+  selectExports(tx, tenant).where('connector_id', '=', connectorId).where('finished_at', 'is', null).execute()

@@ -76,7 +76,7 @@ export const findDeviceGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: Grant
 export type LeasedGrant = GrantRow & { poller: string }
 /** Length of the lease: for one request to the provider and for storing the result. */
 export const pollLeaseMs = minute
-const lease = leaseOf('device_grants', {
+const { take, held, released } = leaseOf('device_grants', {
   key: ['tenant_id', 'ticket'],
   holder: 'poller',
   until: 'next_poll_at',
@@ -91,8 +91,7 @@ export const takePoll = (
   { ticket, jkt }: GrantKey,
   at: Date,
 ): Promise<LeasedGrant | undefined> =>
-  lease
-    .take(tx, { tenant_id, ticket }, at)
+  take(tx, { tenant_id, ticket }, at)
     .where('jkt', '=', jkt)
     .where('expires_at', '>', at)
     .returningAll()
@@ -103,9 +102,8 @@ type Outcome = Partial<Pick<GrantRow, 'state' | 'end_reason' | 'secret_jwe' | 'i
 /** Stores the result of a poll, if the caller still has the lease, and the time of the next poll. */
 export const settlePoll = (tx: Tx, grant: LeasedGrant, outcome: Outcome, at: Date, wait: number): Promise<boolean> =>
   affectedRow(
-    lease
-      .held(tx, grant)
-      .set({ ...outcome, ...lease.released(at, wait) })
+    held(tx, grant)
+      .set({ ...outcome, ...released(at, wait) })
       .returning('ticket'),
   )
 
