@@ -5,7 +5,7 @@ import { affectedRow } from '../../src/db/affected-row.ts'
 import type { Tx } from '../../src/db/database.ts'
 import { leaseOf } from '../../src/db/lease.ts'
 import { newUuid } from '../../src/kernel/ids.ts'
-import { startKit, times } from '../kit.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 const ms = 10_000
 const tenMinutes = 600_000
