@@ -22,7 +22,7 @@ const files =
  * Each of these files has its own process: it measures memory, inspects all that its process has started, sends
  * statements that are not to be checked, or moves the clock so far that timers no longer fire.
  */
-const alone = /^packages\/server\/(test\/(memory\/|faults\/jobs\.)|src\/(embedded\/|kernel\/ticks\.))/
+const alone = /^packages\/server\/(test\/(replication\/|support\/|faults\/jobs\.)|src\/(embedded\/|kernel\/ticks\.))/
 /** These cover all operations and take longest, so they start first and none is left at the end. */
 const longest = /^packages\/server\/test\/table\//
 /** Files of these folders wait more than they compute, so they are spread among the first half of the others. */

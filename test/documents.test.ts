@@ -22,7 +22,7 @@ test('ARCHITECTURE.md has at most 120 lines and links to the README of every mod
   for (const guide of guides) assert.ok(linesOf(guide) <= (guide.includes('how-to') ? 40 : 60), guide)
 })
 
-test('the README of a module or folder names the tables that it owns, and no others', () => {
+test('the README of a module or folder names exactly the tables that it owns', () => {
   const bad = readmes.flatMap((file) => {
     const owner = /^packages\/server\/src\/(?:modules\/)?(\w+)\/README\.md$/.exec(file)?.[1]
     const section = /^## Tables\n\n([\s\S]*?)\n\n/m.exec(read(file))?.[1] ?? ''
@@ -37,7 +37,7 @@ test('the README of a module or folder names the tables that it owns, and no oth
 const path = /^(?!\/)(?:[\w.@-]+\/)*(?:[\w.@-]+\.(?:tsx?|md|sql|json|mjs|css)|[\w.@-]+\/)$/
 const bases = ['', 'packages/server/src', modules, 'packages/server']
 
-test('every path in backticks in these documents is there', () => {
+test('every path in backticks in these documents exists', () => {
   const written = ['ARCHITECTURE.md', 'docs/adding-an-endpoint.md', ...readmes, ...guides].flatMap((file) =>
     Array.from(
       read(file)
@@ -62,7 +62,7 @@ const anchorsOf = (file: string) =>
       .replaceAll(' ', '-'),
   )
 
-test('every link between our documents leads to a file, and to a heading of it', () => {
+test('every link between documents leads to an existing file and heading', () => {
   const pages = [...globSync(['*.md', 'docs/**/*.md'], { cwd: root }), ...readmes]
   const broken = pages.flatMap((file) =>
     Array.from(read(file).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g)).flatMap(

@@ -20,14 +20,14 @@ const makers = [
   'packages/server/src/modules/gateways/registry/secrets.ts',
   'packages/server/src/modules/tenancy/tenants/tenant-id.ts',
 ]
-test('a text becomes the id of a tenant in few places, once in each', () => {
+test('a text is cast to TenantId in a few listed places', () => {
   const made = sources
     .filter((file) => file.startsWith('packages/server/src/') && !file.endsWith('.test.ts'))
     .flatMap((file) => Array.from(read(file).matchAll(/\bas (?:unknown as )?TenantId\b/g), () => file))
   assert.deepEqual(made.sort(), makers.toSorted())
 })
 
-test('whoever looks at the connections of a cluster looks at those of its own database', () => {
+test('every query on the connections of a cluster is limited to its own database', () => {
   const statements = sources
     .filter((file) => file.startsWith('packages/server/'))
     .flatMap((file) => Array.from(read(file).matchAll(/(['"`])(?:(?!\1)[\s\S])*?\1/g), ([text]) => ({ file, text })))
@@ -54,7 +54,7 @@ test('every version of a dependency is exact', () => {
   assert.deepEqual(loose, [])
 })
 
-test('the page about security names walls and tests that are there', () => {
+test('docs/security.md names existing files and tests', () => {
   const rows = read('docs/security.md')
     .split('\n')
     .filter((line) => line.startsWith('| ') && line.includes('test.ts`'))
@@ -75,7 +75,7 @@ test('no file of source or test is longer than 400 lines', () => {
   assert.deepEqual(long, [])
 })
 
-test('what a file exports another file imports', () => {
+test('every export is imported by another file', () => {
   const files = globSync(['packages/*/{src,test}/**/*.{ts,tsx}', 'test/**/*.ts', 'scripts/*.mjs'], { cwd: root })
   const texts = new Map(files.map((file) => [file, read(file)]))
   const wanted = new Set<string>()
@@ -111,7 +111,7 @@ const fileOf = (from: string, by: string): string => {
   return `packages/${name}/src/${path}.ts`
 }
 
-test('an exported name of the server stands in one file', () => {
+test('an exported name of the server is in one file', () => {
   const files = new Map<string, Set<string>>()
   for (const file of sources.filter((f) => f.startsWith('packages/server/src/') && !/\.test\.ts$/.test(f)))
     for (const [, name = ''] of read(file).matchAll(
@@ -122,7 +122,7 @@ test('an exported name of the server stands in one file', () => {
   assert.deepEqual(shared, [])
 })
 
-test('no line of a comment, nor of the prose of a page, is longer than 120 characters', () => {
+test('no line of a comment, or of the prose of a page, is longer than 120 characters', () => {
   const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).sort()
   const long = [...sources, ...pages].flatMap((file) => {
     let isCode = false
@@ -139,7 +139,7 @@ test('no line of a comment, nor of the prose of a page, is longer than 120 chara
   assert.deepEqual(long, [])
 })
 
-test('a validation error that begins with the name of a field has that field in its list too', () => {
+test('a validation error that begins with a field name lists the field too', () => {
   const textOnly = sources
     .filter((file) => file.startsWith('packages/server/src/') && !file.endsWith('.test.ts'))
     .flatMap((file) =>
@@ -153,7 +153,7 @@ test('a validation error that begins with the name of a field has that field in 
   assert.deepEqual(textOnly, [])
 })
 
-test('each advisory lock has a number of its own, in one file', () => {
+test('each advisory lock has its own number, in one file', () => {
   const list = 'packages/server/src/db/advisory-locks.ts'
   for (const [, name = '', body = ''] of read(list).matchAll(/export const (\w+) = \{([^}]*)\}/g)) {
     const numbers = Array.from(body.matchAll(/: ([\d_]+)/g), ([, number]) => Number(number?.replaceAll('_', '')))

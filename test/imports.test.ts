@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { circlesOf } from './circles.ts'
 
 const root = join(import.meta.dirname, '..')
-const door = 'server/src/modules/\\w+/index'
+const moduleIndex = 'server/src/modules/\\w+/index'
 const spine = 'server/src/(kernel|db|replication)/'
 
 /**
@@ -42,13 +42,13 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [
     /^server\/src\/modules\/(\w+)\//,
     new RegExp(
-      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/(outbound/|jobs/leased-worker)|server/src/http/(handlers|answer/(answer|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
+      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${moduleIndex}|server/src/(outbound/|jobs/leased-worker)|server/src/http/(handlers|answer/(answer|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
     ),
   ],
   [
     /^server\/src\/(app\/[\w-]+|bootstrap|main|terminal)\.ts$/,
     new RegExp(
-      `^(contract/|server/src/(app/|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|replication|metrics|outbound)/|${door})`,
+      `^(contract/|server/src/(app/|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|replication|metrics|outbound)/|${moduleIndex})`,
     ),
   ],
 ]
@@ -88,7 +88,7 @@ function importsOf(file: string): { target: string; typeOnly: boolean }[] {
   })
 }
 
-test('imports follow the map', () => {
+test('imports follow the import map', () => {
   const bad: string[] = []
   for (const path of files) {
     const file = path.replace(/^packages\//, '')
@@ -119,7 +119,7 @@ test('modules import each other in the order of their rows', () => {
   assert.deepEqual(bad, [])
 })
 
-test('no modules import each other in a circle, nor do files; types count', () => {
+test('neither modules nor files import each other in a circle, types included', () => {
   const ofFiles = new Map(
     globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root })
       .sort()
@@ -137,7 +137,7 @@ test('no modules import each other in a circle, nor do files; types count', () =
   assert.deepEqual(found, [], `circles of imports:\n${found.join('\n')}`)
 })
 
-test('the search for circles finds each, and nothing else', () => {
+test('the search for circles finds exactly the circles', () => {
   const graph = { a: ['b'], b: ['c', 'x'], c: ['b', 'd'], d: ['e'], e: ['f'], f: ['d'], g: ['g'], h: ['a', 'd'] }
   assert.deepEqual(circlesOf(new Map(Object.entries(graph))), [
     ['d', 'e', 'f', 'd'],
@@ -146,14 +146,14 @@ test('the search for circles finds each, and nothing else', () => {
   ])
 })
 
-test('the environment is read in one place of the server', () => {
+test('one file of the server reads the environment', () => {
   const readers = files.filter(
     (f) => f.startsWith('packages/server/') && /process\.env/.test(readFileSync(join(root, f), 'utf8')),
   )
   assert.deepEqual(readers, ['packages/server/src/config/env.ts'])
 })
 
-test('the console takes types of the contract, and no code', () => {
+test('the console imports only types of the contract', () => {
   const bad = files
     .filter((f) => f.startsWith('packages/console/'))
     .flatMap((f) =>
@@ -164,7 +164,7 @@ test('the console takes types of the contract, and no code', () => {
   assert.deepEqual(bad, [])
 })
 
-test('every import of ours names a file that is there', () => {
+test('every internal import names an existing file', () => {
   const known = new Set(
     globSync('packages/*/src/**/*.{ts,tsx,css}', { cwd: root }).map((f) => f.replace(/^packages\//, '')),
   )
@@ -202,7 +202,7 @@ test('code that only tests import lies in a test folder', () => {
   assert.deepEqual(files.filter((f) => !imported.has(f)).sort(), entries)
 })
 
-test('npm start gets by with the dependencies that are not for development', () => {
+test('npm start needs no development dependencies', () => {
   const dependenciesOf = (folder: string) =>
     Object.keys(JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')).dependencies)
   const own = new Map([...packageOf.values()].map((name) => [name, dependenciesOf(`packages/${name}`)]))
@@ -221,7 +221,7 @@ test('npm start gets by with the dependencies that are not for development', () 
   assert.deepEqual(missing, [])
 })
 
-test('the server imports types alone from node:http: an import loads the fetch of Node', () => {
+test('the server imports only types from node:http, since an import loads the fetch of Node', () => {
   const importing = files.filter(
     (f) =>
       /^packages\/(contract|crypto|policy|server)\//.test(f) &&
@@ -230,7 +230,7 @@ test('the server imports types alone from node:http: an import loads the fetch o
   assert.deepEqual(importing, [])
 })
 
-test('no number of a migration stands twice', () => {
+test('no migration number is used twice', () => {
   const numbers = globSync('packages/server/migrations/*.sql', { cwd: root }).map((f) =>
     f.replace(/^.*\/(\d+)_.*$/, '$1'),
   )

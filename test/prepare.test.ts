@@ -85,7 +85,7 @@ async function run(script: string, options: string[]): Promise<string> {
   return said
 }
 
-test('npm start installs no packages for development, and npm test adds them without a removal', async (t) => {
+test('npm start installs no development packages, and npm test adds them without removing others', async (t) => {
   const { at, has, stamp, prepare, isAsGiven } = await makeTree(t)
   assert.match(await prepare('--product'), /first run/)
   assert.deepEqual([has('kept'), has('tool')], [true, false])
@@ -129,7 +129,7 @@ test('npm start installs no packages for development, and npm test adds them wit
   assert.match(readFileSync(stamp, 'utf8'), / product$/)
 })
 
-test('npm start and npm test at once end with all packages', async (t) => {
+test('npm start and npm test at the same time end with all packages', async (t) => {
   const { has, prepare, isAsGiven } = await makeTree(t)
   await Promise.all([prepare('--product'), prepare(), prepare('--product')])
   assert.deepEqual([has('kept'), has('tool')], [true, true])

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createTestDatabase } from '../packages/server/test/support/database/test-database.ts'
-import { listening } from '../packages/server/test/support/deployment/server-output.ts'
+import { readServerOutput } from '../packages/server/test/support/deployment/server-output.ts'
 
 const root = join(import.meta.dirname, '..')
 
-test('npm start runs one file made of the sources, with everything that the server brings', async (t) => {
+test('npm start runs one built file with everything that the server needs', async (t) => {
   const database = await createTestDatabase()
   const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-start-'))
   const child = spawn(process.execPath, [join(root, 'scripts/start.mjs')], {
@@ -30,7 +30,7 @@ test('npm start runs one file made of the sources, with everything that the serv
     await database.drop()
     rmSync(dataDir, { recursive: true })
   })
-  const said = listening(child)
+  const said = readServerOutput(child)
   const port = await said.port
   if (process.platform === 'linux')
     assert.match(

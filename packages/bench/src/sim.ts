@@ -29,10 +29,10 @@ async function runOn<D extends Served>(
       interrupted,
       start(deployment, options).then((apiKey) => tell(deployment, apiKey)),
     ])
-    if (!isRight) process.stderr.write(`\nThe end of the server's log:\n${await deployment.lastWords()}\n`)
+    if (!isRight) process.stderr.write(`\nThe end of the server's log:\n${await deployment.lastOutput()}\n`)
     return isRight
   } catch (error) {
-    process.stderr.write(`${await deployment.lastWords()}\n`)
+    process.stderr.write(`${await deployment.lastOutput()}\n`)
     throw error
   } finally {
     await deployment.remove({ keep: options.keep })

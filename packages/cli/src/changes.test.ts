@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startServer, startShell } from '../test/support/shell.ts'
 
-test('what is changed about a user or a device is sent, and what is taken away as empty', async (t) => {
+test('user and device updates send the named fields, and null or an empty list for cleared ones', async (t) => {
   const { url, asked } = await startServer(t, () => ({
     body: { changed: true, user: { user_id: 'usr_2' }, device: { device_id: 'dev_1' } },
   }))
@@ -34,7 +34,7 @@ test('what is changed about a user or a device is sent, and what is taken away a
     assert.equal((await run(args)).code, 2, args.join(' '))
 })
 
-test('each move of a user goes its own way, a line for each user', async (t) => {
+test('each status change of a user has its own route, and prints one line for each user', async (t) => {
   const user = { user_id: 'usr_2', status: 'active', locked_until: null }
   const { url, asked } = await startServer(t, ({ line }) => ({
     body: { user, changed: true, ...(line.endsWith('/suspend') && { sessions_terminated: 1 }) },
@@ -52,7 +52,7 @@ test('each move of a user goes its own way, a line for each user', async (t) => 
   assert.deepEqual(asked.at(-1)?.body, { operation: 'delete', user_id: 'usr_2', reason: 'left' })
 })
 
-test('settings are shown as they are set', async (t) => {
+test('settings are shown in the form in which they are set', async (t) => {
   const settings = { sessions: { idle_seconds: 900 }, mfa: { required_roles: ['operator'], step_up: false } }
   const { url, asked } = await startServer(t, () => ({ body: settings }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
@@ -66,7 +66,7 @@ test('settings are shown as they are set', async (t) => {
   assert.equal((await run(['settings', 'security', 'set', 'mfa.nonsense=1'])).code, 2)
 })
 
-test('a test message that fails is an answer of no', async (t) => {
+test('a failed test message is exit code 1', async (t) => {
   const result = { channel: 'webhook', recipient: null, ok: true, error: null }
   const failed = { channel: 'email', recipient: 'a@example.com', ok: false, error: 'It was refused.' }
   const { url } = await startServer(t, () => ({ body: { results } }))
@@ -79,7 +79,7 @@ test('a test message that fails is an answer of no', async (t) => {
   assert.match(out, /a@example\.com +no +It was refused\./)
 })
 
-test('what a session has carried by resource is shown a line each', async (t) => {
+test('the bytes of a session are shown by resource, one line each', async (t) => {
   const session = {
     session_id: 'vse_1',
     rx_bytes: 9,

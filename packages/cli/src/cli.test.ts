@@ -42,7 +42,7 @@ test('a list is an aligned table with whole ids, paged up to the limit', async (
   assert.equal(asked[0]?.headers.authorization, 'Bearer hfk_x')
 })
 
-test('an audit event says what changed, why it was refused, and what only its kind has', async (t) => {
+test('an audit event shows its changes, the reason of a refusal, and the fields of its kind', async (t) => {
   const common = {
     timestamp: '2030-01-31T08:00:00Z',
     actor: { type: 'user', name: 'jane' },
@@ -68,7 +68,7 @@ test('an audit event says what changed, why it was refused, and what only its ki
   )
 })
 
-test('headings are bold on a terminal, unless NO_COLOR says otherwise', async (t) => {
+test('headings are bold on a terminal, unless NO_COLOR is set', async (t) => {
   const { url } = await startServer(t, fleet)
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   const args = ['device', 'list', '--limit', '1']
@@ -77,7 +77,7 @@ test('headings are bold on a terminal, unless NO_COLOR says otherwise', async (t
   assert.match((await run(args)).out, /^DEVICE/)
 })
 
-test('--json gives one object a line, wherever it stands', async (t) => {
+test('--json prints one object per line, before or after the command', async (t) => {
   const { url } = await startServer(t, fleet)
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   for (const args of [
@@ -93,14 +93,14 @@ test('--json gives one object a line, wherever it stands', async (t) => {
   }
 })
 
-test('an empty list says so on stderr and nothing on stdout', async (t) => {
+test('an empty list prints "None." to stderr and nothing to stdout', async (t) => {
   const { url } = await startServer(t, () => ({ body: { items: [], next_cursor: null } }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   assert.deepEqual(await run(['token', 'list']), { code: 0, out: '', err: 'None.\n' })
   assert.deepEqual(await run(['token', 'list', '--json']), { code: 0, out: '', err: '' })
 })
 
-test('a name can not steer the terminal', async (t) => {
+test('a name cannot send control characters to the terminal', async (t) => {
   const evil = '\u001b]0;owned\u0007\u009b2J\u202egpj\n'
   const { url } = await startServer(t, () => ({ body: { items: [device(1, evil)], next_cursor: null } }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
@@ -113,7 +113,7 @@ test('a name can not steer the terminal', async (t) => {
   }
 })
 
-test('a secret goes alone to stdout, the word about it to stderr', async (t) => {
+test('a secret is printed alone to stdout, the explanation to stderr', async (t) => {
   const body = { secret: 'hfe_secret', enrollment_token: { token_id: 'tok_1', expires_at: '2030-01-01T00:00:00Z' } }
   const { url, asked } = await startServer(t, () => ({ status: 201, body }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
@@ -136,7 +136,7 @@ test('a secret goes alone to stdout, the word about it to stderr', async (t) => 
   assert.deepEqual(asked[0]?.body, { name: 'n', max_uses: 0, expires_in_seconds: 604_800, tags: ['a', 'b'] })
 })
 
-test('a refusal is one sentence with the request id, a line per field, exit code 1', async (t) => {
+test('a refusal prints one sentence with the request id, one line per field, and exits with 1', async (t) => {
   const { url } = await startServer(t, () => ({
     status: 422,
     body: {
@@ -152,7 +152,7 @@ test('a refusal is one sentence with the request id, a line per field, exit code
   assert.equal(err, 'Error: the body is not in order (request r-1)\n  username: is taken\n')
 })
 
-test('exit codes: 2 for wrong use, 3 for no connection, 0 for help', async (t) => {
+test('exit codes are 2 for wrong use, 3 for no connection and 0 for help', async (t) => {
   const { run } = await startShell(t, { HOLDFAST_API_KEY: 'hfk_x' })
   for (const args of [
     ['device', 'list', '--status', 'lost'],
@@ -178,7 +178,7 @@ test('exit codes: 2 for wrong use, 3 for no connection, 0 for help', async (t) =
   }
 })
 
-test('login keeps the session in a file of mode 0600; logout ends and forgets it', async (t) => {
+test('login saves the session in a file of mode 0600; logout ends it and deletes the file', async (t) => {
   const { url, asked } = await startServer(t, ({ line }) =>
     line === 'POST /admin/login' ? login : { body: line === 'GET /v1/admin/me' ? person : { changed: true } },
   )
@@ -210,7 +210,7 @@ test('a saved session is sent to its own server only', async (t) => {
   )
 })
 
-test('the environment goes before the file, a flag before both', async (t) => {
+test('a flag overrides the environment, and the environment the file', async (t) => {
   const { url, asked } = await startServer(t, ({ line }) => (line === 'POST /admin/login' ? login : { body: person }))
   const { run } = await startShell(t)
   await run(['login', '--url', url, '--username', 'admin'], { stdin: 'x' })
@@ -221,14 +221,14 @@ test('the environment goes before the file, a flag before both', async (t) => {
   assert.equal(flagged.code, 0, flagged.err)
 })
 
-test('--tenant goes along with every request', async (t) => {
+test('--tenant is sent with every request', async (t) => {
   const { url, asked } = await startServer(t, () => ({ body: { items: [], next_cursor: null } }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   await run(['key', 'list', '--tenant', 'tnt_b'])
   assert.equal(asked[0]?.line, 'GET /v1/admin/api-keys?tenant_id=tnt_b&limit=100')
 })
 
-test('a document that does not hold is printed by position and exits 1', async (t) => {
+test('an invalid document is printed by position and exits with 1', async (t) => {
   const body = {
     valid: false,
     errors: [{ field: 'rules[0].to', message: 'no such resource' }],
@@ -248,7 +248,7 @@ test('a document that does not hold is printed by position and exits 1', async (
   assert.equal((await run(['policy', 'validate', join(home, 'none')])).code, 2)
 })
 
-test('gateways of all pools are one list, with its filters; a pool goes by its name', async (t) => {
+test('gateways of all pools are one list with filters; a pool is found by its name', async (t) => {
   const pool_id = 'gwp_00000000000000000000000001'
   const filters = `pool_id=${pool_id}&status=down&version=1.4.0`
   const pages: Record<string, Answered> = {
@@ -272,7 +272,7 @@ test('gateways of all pools are one list, with its filters; a pool goes by its n
 })
 
 // cli.slow.test.ts walks all commands.
-test('every noun has help, and the first command of each an example of itself', async (t) => {
+test('every group of commands has help, and its first command has an example', async (t) => {
   const { run } = await startShell(t)
   assert.ok((await walkHelp(run, 1)) > 10)
 })

@@ -9,7 +9,7 @@ const refused = (detail: string, field?: string): Answered => ({
   body: { error: 'validation_error', detail, request_id: 'r-1', ...(field && { errors: [{ field, message: 'x' }] }) },
 })
 
-test('everything that a command lacks is named at once, and its help marks it', async (t) => {
+test('all missing arguments are named at once, and the help marks them as required', async (t) => {
   const { run } = await startShell(t)
   for (const [line, missing] of [
     ['directory source create', '<directory>, --kind <kind>, --issuer <url>, --client-id <id>'],
@@ -30,7 +30,7 @@ test('everything that a command lacks is named at once, and its help marks it', 
   assert.equal((await run(['login'])).err, 'Error: Which server? Add --url, and either --username or --api-key.\n')
 })
 
-test('the server speaks of fields, the command line of its options', async (t) => {
+test('field names in server errors are printed as options of the command line', async (t) => {
   let answer = refused('')
   const { url } = await startServer(t, () => answer)
   const { run, home } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
@@ -57,7 +57,7 @@ test('the server speaks of fields, the command line of its options', async (t) =
   }
 })
 
-test('an error of several lines has its line breaks, and nothing of it can steer a terminal or pass for ours', async (t) => {
+test('a multi-line error keeps its line breaks, indented and without control characters', async (t) => {
   const { url } = await startServer(t, () => refused('first\nError: forged\r\u001b[2J\n\u009b31m'))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   const { err } = await run(['whoami'])

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Answered, login, person, startServer, startShell } from '../test/support/shell.ts'
 
-test('login takes the code from the line after the password, and never from an argument', async (t) => {
+test('login reads the code from the line after the password, and never from an argument', async (t) => {
   const { url, asked } = await startServer(t, () => login)
   const { run } = await startShell(t, { HOLDFAST_URL: url })
   const admin = ['login', '--username', 'admin']
@@ -35,7 +35,7 @@ const refused = (status: number, error: string, detail: string): Answered => ({
   body: { error, detail, request_id: 'r-1' },
 })
 
-test('a refused sign-in without a code says that one may be missing; with a code it does not', async (t) => {
+test('a refused sign-in without a code suggests --totp; one with a code does not', async (t) => {
   const { url } = await startServer(t, () => refused(401, 'unauthorized', 'missing or invalid credentials'))
   const { run } = await startShell(t, { HOLDFAST_URL: url })
   const plain = await run(['login', '--username', 'admin'], { stdin: 'secret' })
@@ -45,12 +45,12 @@ test('a refused sign-in without a code says that one may be missing; with a code
   assert.doesNotMatch(coded.err, /--totp/)
 })
 
-test('what the session owes comes with the command for it', async (t) => {
-  for (const [owed, command] of [
+test('a required action of the session is printed with its command', async (t) => {
+  for (const [requiredAction, command] of [
     ['change_password', 'holdfast user password'],
     ['enroll_mfa', 'holdfast totp enroll'],
   ] as const) {
-    const body = { ...(login.body as object), required_action: owed }
+    const body = { ...(login.body as object), required_action: requiredAction }
     const { url } = await startServer(t, () => ({ ...login, body }))
     const { run } = await startShell(t, { HOLDFAST_URL: url })
     const { code, err } = await run(['login', '--username', 'admin'], { stdin: 'secret' })
@@ -59,7 +59,7 @@ test('what the session owes comes with the command for it', async (t) => {
   }
 })
 
-test('a refusal that names a path of the interface is followed by the command', async (t) => {
+test('an error that names an API path is followed by the matching command', async (t) => {
   for (const [detail, advice] of [
     ['this change needs a one-time code: send one to POST /v1/admin/auth/step-up', 'holdfast auth step-up'],
     ['enroll one with POST /v1/admin/users/totp/enroll and /verify', 'holdfast totp enroll'],
@@ -88,7 +88,7 @@ async function startRenewing(t: TestContext, bodies: Record<string, unknown>) {
   return { url, asked, ...shell, file, saved }
 }
 
-test('step-up, an own new password and a new second factor renew the session: its cookie is kept', async (t) => {
+test('step-up, a new own password and a new second factor renew the saved cookie', async (t) => {
   const { run, saved, asked, file } = await startRenewing(t, {
     'POST /v1/admin/users/totp/verify': { mfa: { enabled: true }, recovery_codes: ['aaaa', 'bbbb'] },
     'POST /v1/admin/users/password': { user: { username: 'admin' }, changed: true, sessions_terminated: 1 },
@@ -116,11 +116,11 @@ test('step-up, an own new password and a new second factor renew the session: it
       [cookies[2], { code: '123456' }],
     ],
   )
-  const owed = asked.filter(({ line }) => line === 'GET /v1/admin/me').map(({ headers }) => headers.cookie)
-  assert.deepEqual(owed, [cookies[2], cookies[3]], 'what is owed is asked with the new cookie')
+  const reads = asked.filter(({ line }) => line === 'GET /v1/admin/me').map(({ headers }) => headers.cookie)
+  assert.deepEqual(reads, [cookies[2], cookies[3]], 'the required action is read with the new cookie')
 })
 
-test('recovery codes are printed though the new cookie can not be saved', async (t) => {
+test('recovery codes are printed even if the new cookie cannot be saved', async (t) => {
   const verified = { mfa: { enabled: true }, recovery_codes: ['aaaa', 'bbbb'] }
   const { url } = await startServer(t, ({ line }) => {
     if (line === 'POST /admin/login') return login
@@ -136,7 +136,7 @@ test('recovery codes are printed though the new cookie can not be saved', async 
   assert.match(err, /sign in again/)
 })
 
-test('passwords: one is generated or read, for someone else without the current one', async (t) => {
+test('a password is generated or read; that of another user needs no current one', async (t) => {
   const answer = { user: { user_id: 'usr_2', username: 'anna' }, changed: true, sessions_terminated: 2 }
   const { url, asked } = await startServer(t, ({ body }) => {
     const temporary = { secret: 'Tmp-1', expires_at: '2030-01-01T00:00:00Z' }
@@ -164,7 +164,7 @@ test('passwords: one is generated or read, for someone else without the current 
   assert.equal(asked.length, 2)
 })
 
-test('enrolling says what to scan, what to type and what to run next', async (t) => {
+test('enrolling a second factor prints the QR code, the secret and the next command', async (t) => {
   const body = { provisioning_uri: 'otpauth://totp/x', secret: 'ABCDEFGHIJ', expires_at: '2030-01-01T00:00:00Z' }
   const { url, asked } = await startServer(t, () => ({ body }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })

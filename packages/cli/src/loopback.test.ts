@@ -6,7 +6,7 @@ import { withLoopback } from './loopback.ts'
 
 const soon = () => new Date(Date.now() + 10_000)
 
-test('an answer counts, also of a browser that is gone before it is told so', async () => {
+test('an answer counts even if the browser disconnects before the reply', async () => {
   const { promise: isGone, resolve: gone } = Promise.withResolvers<void>()
   const read = async (_: unknown, url: URL) => {
     await isGone
@@ -24,7 +24,7 @@ test('an answer counts, also of a browser that is gone before it is told so', as
   assert.equal(found, 'mine')
 })
 
-test('what is not the answer is told nothing, and whoever is waited for too long has not signed in', async () => {
+test('other requests get an error page, and the wait ends with a sign-in error', async () => {
   const statuses: number[] = []
   const read = (_: unknown, url: URL) => url.searchParams.get('state') ?? undefined
   await assert.rejects(

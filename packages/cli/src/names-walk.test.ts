@@ -227,7 +227,7 @@ const ownersOf: Partial<Record<Noun, Noun>> = {
   gateway: 'gateway_pool',
 }
 
-test('every argument and option that takes an id takes a name, and says which names nothing or several', async (t) => {
+test('every argument and option that takes an id takes a name, and reports an unknown or ambiguous one', async (t) => {
   const { program } = createProgram({
     input: new PassThrough(),
     output: new PassThrough(),

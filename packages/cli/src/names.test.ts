@@ -19,7 +19,7 @@ const answer = ({ line }: Asked): Answered => {
   return { body: { user: { user_id: 'usr_1', status: 'active', locked_until: null }, changed: true, policy: {} } }
 }
 
-test('a name will do where an id is asked, in a path, a query or a body', async (t) => {
+test('a name is accepted for an id in a path, a query and a body', async (t) => {
   const { url, asked } = await startServer(t, answer)
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   const last = async (...args: string[]) => {
@@ -36,7 +36,7 @@ test('a name will do where an id is asked, in a path, a query or a body', async 
   assert.equal(asked.length, before + 1, 'an id is sent as it is')
 })
 
-test('a tenant and a plan are found by name, also the tenant of --tenant, which is looked for in none', async (t) => {
+test('a tenant and a plan are found by name; the tenant of --tenant is looked up outside any tenant', async (t) => {
   const { url, asked } = await startServer(t, ({ line }) => {
     if (line.startsWith('GET /v1/admin/tenants?'))
       return page(['acme', 'acme2'].map((name, i) => ({ tenant_id: `tnt_${i + 1}`, name })))
@@ -66,7 +66,7 @@ test('a tenant and a plan are found by name, also the tenant of --tenant, which 
   assert.equal((await run(['user', 'show', 'jane', '--tenant', 'ac'])).err, 'Error: There is no tenant called ac.\n')
 })
 
-test('a name that nothing or more than one thing has is refused before anything is changed', async (t) => {
+test('an unknown or ambiguous name is refused before any change', async (t) => {
   const { url, asked } = await startServer(t, answer)
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   const none = await run(['user', 'suspend', 'jan'])
@@ -79,7 +79,7 @@ test('a name that nothing or more than one thing has is refused before anything 
   assert.ok(asked.every(({ line }) => line.startsWith('GET ')))
 })
 
-test('what a directory says is sent as it stands: its members are not names of ours', async (t) => {
+test('a directory snapshot is sent unchanged: its member names are not looked up', async (t) => {
   const run_id = 'run_1'
   const { url, asked } = await startServer(t, () => ({
     body: { run_id, status: 'applied', held_because: [], diff: [] },
@@ -127,7 +127,7 @@ test('every operation of an administrator has a command', () => {
   )
 })
 
-test('it says which version it is, to people and to servers', async (t) => {
+test('the CLI shows its version with --version and in its User-Agent', async (t) => {
   const { url, asked } = await startServer(t, answer)
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   assert.deepEqual(await run(['--version']), { code: 0, out: `${version}\n`, err: '' })

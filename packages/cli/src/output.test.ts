@@ -8,7 +8,7 @@ import { parseMoment } from './options.ts'
 import { cellText, printItem, tableLines } from './output.ts'
 import { bytesText, parseDuration, plain } from './text.ts'
 
-test('columns start at the same place in every row, and no line ends in blanks', () => {
+test('columns are aligned in every row, and no line ends in blanks', () => {
   const cell = fc.string({ unit: fc.constantFrom('a', 'B', '1', 'é'), minLength: 1, maxLength: 12 })
   fc.assert(
     fc.property(fc.array(fc.tuple(cell, cell, cell), { minLength: 1 }), (rows) => {
@@ -35,7 +35,7 @@ test('bold headings do not move the columns', () => {
   )
 })
 
-test('cells', () => {
+test('cells show null as a dash, lists by commas and objects as JSON', () => {
   assert.equal(cellText(null), '-')
   assert.equal(cellText([]), '-')
   assert.equal(cellText(['a', 'b']), 'a, b')
@@ -43,7 +43,7 @@ test('cells', () => {
   assert.equal(cellText([{ host: 'x' }]), '[{"host":"x"}]')
 })
 
-test('certificates are shown as files have them, and nothing else has lines of its own', () => {
+test('certificates are printed as PEM lines; other line breaks are removed', () => {
   const certificate = '-----BEGIN CERTIFICATE-----\nMIIB\nAA==\n-----END CERTIFICATE-----\n'
   const shown: string[] = []
   const item = { name: 'x', idp: { certificates: [certificate, certificate] }, note: `${certificate}\u001b[2J` }
@@ -56,7 +56,7 @@ test('certificates are shown as files have them, and nothing else has lines of i
   assert.equal(shown.at(-1), `note              ${plain(item.note)}`)
 })
 
-test('bytes as people read them', () => {
+test('bytes are printed with decimal units', () => {
   for (const [bytes, text] of [
     [0, '0 B'],
     [999, '999 B'],
@@ -69,24 +69,24 @@ test('bytes as people read them', () => {
     assert.equal(bytesText(bytes), text)
 })
 
-test('no text keeps a control character', () => {
+test('no printed text has a control character', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !/[\x00-\x1f\x7f-\x9f]/.test(plain(text))))
 })
 
-test('durations', () => {
+test('durations have one number and one unit', () => {
   const all = { '90s': 90, '30m': 1800, '24h': 86_400, '7d': 604_800, '5': 5 }
   for (const [text, seconds] of Object.entries(all)) assert.equal(parseDuration(text), seconds)
   for (const text of ['', 'h', '-1h', '1.5h', '1w', '1h30m', ' 1h']) assert.equal(parseDuration(text), undefined, text)
 })
 
-test('moments', () => {
+test('a time is a timestamp, or a duration before now', () => {
   assert.equal(parseMoment('2030-01-31T08:00:00Z'), '2030-01-31T08:00:00.000Z')
   const ago = Date.now() - new Date(parseMoment('2h')).getTime()
   assert.ok(Math.abs(ago - 7_200_000) < 5000)
   assert.throws(() => parseMoment('yesterday'))
 })
 
-test('endpoints', () => {
+test('endpoints are read from host:port/proto', () => {
   assert.deepEqual(parseEndpoint('gw1.example:51820/udp'), [{ host: 'gw1.example', port: 51_820, proto: 'udp' }])
   const two = parseEndpoint('[fd00::1]:443/tcp', parseEndpoint('10.0.0.1:1/udp'))
   assert.deepEqual(two[1], { host: 'fd00::1', port: 443, proto: 'tcp' })
@@ -97,7 +97,7 @@ test('endpoints', () => {
 const security = contract.updateSecuritySettings.body
 const notifications = contract.updateNotificationSettings.body
 
-test('assignments become what the schema says', () => {
+test('assignments get the types of the schema', () => {
   const all = ['sessions.idle_seconds=60', 'sessions.absolute_seconds=600', 'mfa.step_up=true']
   assert.deepEqual(parseAssignments(security, [...all, 'mfa.required_roles=operator, auditor']), {
     sessions: { idle_seconds: 60, absolute_seconds: 600 },
@@ -110,14 +110,14 @@ test('assignments become what the schema says', () => {
     assert.deepEqual(parseAssignments(notifications, [`webhook.url=${none}`]), { webhook: { url: null } })
 })
 
-test('assignments that can not be meant are refused', () => {
+test('malformed and unknown assignments are refused', () => {
   const wrong = ['', 'mfa', 'mfa.step_up', 'step_up=true', 'mfa.step_up=yes', 'sessions.idle_seconds=1.5']
   const unknown = ['mfa.other=1', 'other.step_up=true', 'constructor.name=x', 'mfa.constructor=x', '__proto__.x=1']
   for (const text of [...wrong, ...unknown]) assert.throws(() => parseAssignments(security, [text]), text)
   assert.throws(() => parseAssignments(security, ['mfa.step_up=true', 'mfa.step_up=false']), /twice/)
 })
 
-test('help names every field with what it takes', () => {
+test('help names each field with its values', () => {
   const takes = Object.fromEntries(describeFields(security))
   assert.equal(takes['passwords.min_length'], '8 to 64')
   assert.equal(takes['mfa.step_up'], 'true | false')

@@ -31,7 +31,7 @@ function watchAssets(page: Page): Set<string> {
   return names
 }
 
-test('the list of devices is usable within 150 KB of scripts and 15 KB of styles', built, async (t) => {
+test('the device list loads at most 150 KB of scripts and 15 KB of styles', built, async (t) => {
   const page = await openPage(t, await openGround(), { as: 'admin' })
   const names = watchAssets(page)
   await page.goto('/admin/devices')
@@ -44,7 +44,7 @@ test('the list of devices is usable within 150 KB of scripts and 15 KB of styles
   assert.ok(sum(styles!) <= limits.style, table(styles!))
 })
 
-test('no part of the console that is loaded later is above 60 KB, and all of it is below 700 KB', built, () => {
+test('no script chunk of the console exceeds 60 KB, and all together stay below 700 KB', built, () => {
   const scripts = readdirSync(assets).filter((name) => name.endsWith('.js'))
   const chunks = scripts.filter((name) => !/^(main|index)-/.test(name))
   assert.ok(chunks.length > 10 && chunks.length < scripts.length, scripts.join())
@@ -55,7 +55,7 @@ test('no part of the console that is loaded later is above 60 KB, and all of it 
   assert.ok(sum(scripts) <= limits.all, `${sum(scripts)} bytes`)
 })
 
-test('pages of the server load no script, and no page has a script or a style of its own', inBrowser, async (t) => {
+test('server-rendered pages load no script, and no page has inline scripts or styles', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openPage(t, ground, { as: 'viewer' })
   await page.goto('/admin/me')

@@ -5,7 +5,7 @@ import { inBrowser, openGround } from './ground.ts'
 import { openPage, settle } from './page.ts'
 import { traceTasks } from './trace.ts'
 
-test('a bulk change with a row that fails names that row and its reason', inBrowser, async (t) => {
+test('a bulk change names each failed row and its reason', inBrowser, async (t) => {
   const page = await openPage(t, await openGround(), { as: 'admin' })
   await page.goto('/admin/devices?q=workstation-4')
   await settle(page)
@@ -25,22 +25,26 @@ test('a bulk change with a row that fails names that row and its reason', inBrow
   assert.equal(await page.getByRole('toolbar').count(), 0, 'nothing stays selected')
 })
 
-test('a pending device is approved with one key, and the list keeps its rows and the place', inBrowser, async (t) => {
-  const page = await openPage(t, await openGround(), { as: 'admin' })
-  await page.goto('/admin/devices?q=thinkpad&sort=name')
-  await settle(page)
-  const rows = page.locator('[data-row-link]')
-  const [before, address] = [await rows.allInnerTexts(), page.url()]
-  await page.getByRole('link', { name: 'thinkpad-63' }).focus()
-  await page.keyboard.press('a')
-  await page.getByText('thinkpad-63 approved').waitFor()
-  await settle(page)
-  assert.match(await page.getByRole('row', { name: /thinkpad-63/ }).innerText(), /Active/)
-  assert.deepEqual([await rows.allInnerTexts(), page.url()], [before, address])
-  assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'thinkpad-63', 'the row has the focus')
-})
+test(
+  'a pending device is approved with one key, and the list keeps its rows and scroll position',
+  inBrowser,
+  async (t) => {
+    const page = await openPage(t, await openGround(), { as: 'admin' })
+    await page.goto('/admin/devices?q=thinkpad&sort=name')
+    await settle(page)
+    const rows = page.locator('[data-row-link]')
+    const [before, address] = [await rows.allInnerTexts(), page.url()]
+    await page.getByRole('link', { name: 'thinkpad-63' }).focus()
+    await page.keyboard.press('a')
+    await page.getByText('thinkpad-63 approved').waitFor()
+    await settle(page)
+    assert.match(await page.getByRole('row', { name: /thinkpad-63/ }).innerText(), /Active/)
+    assert.deepEqual([await rows.allInnerTexts(), page.url()], [before, address])
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'thinkpad-63', 'the row has the focus')
+  },
+)
 
-test('an edit that somebody else overtook is not saved, and offers their version', inBrowser, async (t) => {
+test('a conflicting edit is not saved, and the newer version is offered', inBrowser, async (t) => {
   const { kit } = await openGround()
   const page = await openPage(t, await openGround(), { as: 'admin' })
   await page.goto('/admin/devices?q=thinkpad-58')
@@ -55,7 +59,7 @@ test('an edit that somebody else overtook is not saved, and offers their version
   await kit.admin.changeDevice({ body: { operation: 'update', device_id, device: { tags: ['theirs'] } } })
   await sheet.getByRole('button', { name: 'Save device' }).click()
   await sheet.getByText('Somebody else has changed this device meanwhile.').waitFor()
-  assert.equal(await sheet.getByLabel('Name').inputValue(), 'thinkpad-58-mine', 'what was typed stays')
+  assert.equal(await sheet.getByLabel('Name').inputValue(), 'thinkpad-58-mine', 'the typed name stays')
   assert.match(await sheet.getByRole('alert').innerText(), /Tags\s+theirs → –/, 'theirs stands beside it')
   await sheet.getByRole('button', { name: 'Take theirs' }).click()
   assert.equal(await sheet.getByLabel('Tags').inputValue(), 'theirs')
@@ -69,7 +73,7 @@ test('an edit that somebody else overtook is not saved, and offers their version
 /** Limit K16 of the design: longest task of the page, in ms. */
 const longestMs = 100
 
-test('10 000 devices that match are revoked in one request, and the page stays responsive', inBrowser, async (t) => {
+test('10,000 matching devices are revoked in one request, and the page stays responsive', inBrowser, async (t) => {
   const ground = await openGround()
   const tenant = await createTenantOfMany(ground.kit, 10_000, 10)
   const page = await openPage(t, ground, { as: 'admin' })

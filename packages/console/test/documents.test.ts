@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { features } from '../src/features.ts'
 
-test('the page about the console names every view, with its key', () => {
+test('docs/console.md names every view with its key', () => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/console.md'), 'utf8')
   const rows = features.map(({ path, label, shortcut }) => {
     const key = shortcut === undefined ? '' : `\`g ${shortcut}\` `

@@ -1,4 +1,4 @@
-import { newSession, newWireguardKey, report } from '../../server/test/support/actors/gateways.ts'
+import { meteringReport, newVpnSessionId, newWireguardKey } from '../../server/test/support/actors/gateways.ts'
 import type { Kit } from '../../server/test/support/deployment/deployment.ts'
 import type { SeededDevice } from './fleet-devices.ts'
 
@@ -103,13 +103,13 @@ export async function tellSessions(
       const traffic = { rx_bytes: (at + 1) * (i + 3) * mb, tx_bytes: (at + 2) * (i + 1) * 4 * mb }
       const state: 'ended' | 'active' = at === 3 ? 'ended' : 'active'
       const source_ip = `192.0.2.${i * 10 + at + 1}`
-      return { session_id: newSession(), device_id: device.id, state, ...traffic, source_ip }
+      return { session_id: newVpnSessionId(), device_id: device.id, state, ...traffic, source_ip }
     })
     const load = { active_sessions: own.length, rx_bps: (i + 1) * mb, tx_bps: (i + 2) * mb }
     const client = kit.clientFor(made.secret)
     const idle = samples.map((sample) => ({ ...sample, rx_bytes: 0, tx_bytes: 0 }))
     return (isReported?: (sample: { session_id: string }) => boolean) =>
-      client.metering({ body: report(isReported ? idle.filter(isReported) : samples, { load }) })
+      client.metering({ body: meteringReport(isReported ? idle.filter(isReported) : samples, { load }) })
   })
   for (const send of reports) await send()
   const again = async () => {

@@ -1,11 +1,11 @@
 import type { TestContext } from 'node:test'
 import type { Role } from '@holdfast/contract/vocabulary'
-import { open } from '../../server/test/support/actors/gateways.ts'
+import { gatewayAgent } from '../../server/test/support/actors/gateways.ts'
 import { makeUser, passwordOf } from '../../server/test/support/actors/people.ts'
-import { type Ids, populate } from '../../server/test/support/actors/sample-objects.ts'
+import { makeSampleObjects, type ObjectIds } from '../../server/test/support/actors/sample-objects.ts'
 import { adminPassword, type Kit, startKit } from '../../server/test/support/deployment/deployment.ts'
 import { until } from '../../server/test/support/deployment/wait-until.ts'
-import { raise } from '../../server/test/support/domain/notifications.ts'
+import { raiseNotice } from '../../server/test/support/domain/notifications.ts'
 import { enrollDevices, moveDevices } from './fleet-devices.ts'
 import { createDirectory, createGateways, publishPolicies, type SeededGateway, tellSessions } from './fleet-setup.ts'
 
@@ -17,7 +17,7 @@ export type Who = (typeof people)[number]
 export type Fleet = {
   kit: Kit
   /** One object of each kind, by its name in paths: `device_id`. */
-  ids: Ids
+  ids: ObjectIds
   signInOf: (who: Who) => { username: string; password: string }
 }
 
@@ -49,8 +49,8 @@ export async function startFleet(
   const [devices] = await Promise.all([enrollDevices(kit, directory), follow(kit, gateways)])
   await tellSessions(kit, gateways, devices)
   await moveDevices(kit, devices, directory)
-  for (const [severity, title, detail] of notices) await raise(kit, { severity, title, detail })
-  const { ids } = await populate(kit, kit.admin, shown)
+  for (const [severity, title, detail] of notices) await raiseNotice(kit, { severity, title, detail })
+  const { ids } = await makeSampleObjects(kit, kit.admin, shown)
   return {
     kit,
     ids: { ...ids, device_id: devices[0]!.id, gateway_id: gateways[0]!.made.gateway.gateway_id },
@@ -90,7 +90,7 @@ async function follow(kit: Kit, gateways: readonly SeededGateway[]): Promise<voi
   const ending = new AbortController()
   let confirmed = 0
   const all = gateways.map(({ made, load }, i) => {
-    const gateway = open(kit, made)
+    const gateway = gatewayAgent(kit, made)
     const beat = () => gateway.heartbeat({ active_sessions: 3 + i, version: load.version, system: load.system })
     const timer = setInterval(() => void beat().catch(() => {}), heartbeatMs)
     let hasConfirmed = false

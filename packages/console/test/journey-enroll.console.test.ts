@@ -19,7 +19,7 @@ import { fillSignIn, openPage } from './page.ts'
 prepareTenant()
 
 test(
-  'a refused try shows why, a device that waits is approved on the sheet, a used token is not asked about',
+  'the sheet shows why an attempt was refused, and approves a pending device; a used token closes without a question',
   inBrowser,
   async (t) => {
     const ground = await openGround()
@@ -57,32 +57,28 @@ test(
   },
 )
 
-test(
-  'support staff enroll a device, and see what they may not choose; they do not see the list',
-  inBrowser,
-  async (t) => {
-    const ground = await openGround()
-    const page = await openPage(t, ground, { as: 'helpdesk' })
-    await allowClipboard(page, ground)
-    await page.goto('/admin/devices')
-    await page.getByRole('link', { name: 'Enroll device' }).click()
-    const sheet = sheetOf(page)
-    await sheet.getByText('Token settings').click()
-    assert.ok(await sheet.getByLabel('Groups the devices join').isDisabled())
-    await sheet.getByText('Needs the permission groups:write.').waitFor()
-    await sheet.getByRole('button', { name: 'Create token' }).click()
-    await sheet.getByRole('button', { name: 'Copy enroll line' }).click()
-    const secret = secretIn(await clipboardOf(page))
-    await enroll(ground, secret, 'desk-laptop')
-    await promptly(page, 'desk-laptop is enrolled')
-    await page.goto('/admin/enrollment/new')
-    await sheetOf(page).getByRole('button', { name: 'Create token' }).waitFor()
-    await page.goto('/admin/enrollment')
-    await page.getByText('You cannot see Enrollment').waitFor()
-  },
-)
+test('helpdesk staff enroll a device, and see which settings and lists they lack', inBrowser, async (t) => {
+  const ground = await openGround()
+  const page = await openPage(t, ground, { as: 'helpdesk' })
+  await allowClipboard(page, ground)
+  await page.goto('/admin/devices')
+  await page.getByRole('link', { name: 'Enroll device' }).click()
+  const sheet = sheetOf(page)
+  await sheet.getByText('Token settings').click()
+  assert.ok(await sheet.getByLabel('Groups the devices join').isDisabled())
+  await sheet.getByText('Needs the permission groups:write.').waitFor()
+  await sheet.getByRole('button', { name: 'Create token' }).click()
+  await sheet.getByRole('button', { name: 'Copy enroll line' }).click()
+  const secret = secretIn(await clipboardOf(page))
+  await enroll(ground, secret, 'desk-laptop')
+  await promptly(page, 'desk-laptop is enrolled')
+  await page.goto('/admin/enrollment/new')
+  await sheetOf(page).getByRole('button', { name: 'Create token' }).waitFor()
+  await page.goto('/admin/enrollment')
+  await page.getByText('You cannot see Enrollment').waitFor()
+})
 
-test('a viewer sees why enrolling is off', inBrowser, async (t) => {
+test('a viewer sees why enrolling is disabled', inBrowser, async (t) => {
   const page = await openPage(t, await openGround(), { as: 'viewer' })
   await page.goto('/admin/devices')
   const button = page.getByRole('button', { name: 'Enroll device' })
@@ -94,7 +90,7 @@ test('a viewer sees why enrolling is off', inBrowser, async (t) => {
   assert.equal(await sheetOf(page).count(), 0)
 })
 
-test('a token is revoked from its panel, after a question', inBrowser, async (t) => {
+test('a token is revoked from its panel after a confirmation', inBrowser, async (t) => {
   const ground = await openGround()
   const { enrollment_token: made } = await ground.kit.admin.generateToken({ body: { name: 'for the panel' } })
   const page = await openPage(t, ground, { as: 'admin' })
@@ -110,7 +106,7 @@ test('a token is revoked from its panel, after a question', inBrowser, async (t)
   assert.equal(now.status, 'revoked')
 })
 
-test('install lines of the tenant stand on the sheet', inBrowser, async (t) => {
+test('the enrollment sheet shows the install lines of the tenant', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openSignIn(t, ground)
   await fillSignIn(page, credentials)

@@ -18,7 +18,7 @@ import { fillSignIn } from './page.ts'
 prepareTenant()
 
 test(
-  'J1 by mouse: four clicks from the sign-in to a line on the clipboard, then the device appears',
+  'J1 by mouse: four clicks lead from the sign-in to an install line on the clipboard, then the device appears',
   inBrowser,
   async (t) => {
     const ground = await openGround()
@@ -55,7 +55,7 @@ test(
 )
 
 test(
-  'J1 by keyboard: no pointer from the sign-in to the enrolled device, and Esc asks while the token shows',
+  'J1 by keyboard: no pointer is needed from the sign-in to the enrolled device, and Esc asks while the token shows',
   inBrowser,
   async (t) => {
     const ground = await openGround()

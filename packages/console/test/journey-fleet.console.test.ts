@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { enroll, newSession, report, withGateway } from '../../server/test/support/actors/gateways.ts'
+import { enroll } from '../../server/test/support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../../server/test/support/actors/gateways.ts'
 import { times } from '../../server/test/support/deployment/deployment.ts'
 import { contentOf } from '../../server/test/support/domain/releases.ts'
 import { type Ground, inBrowser, openGround } from './ground.ts'
@@ -14,21 +15,21 @@ type Running = Awaited<ReturnType<typeof startSessions>>[number]
  * gateway's response.
  */
 async function startSessions({ kit }: Ground, gatewayName: string, count: number) {
-  const { gateway, client } = await withGateway(kit, gatewayName)
+  const { gateway, client } = await makeGateway(kit, gatewayName)
   const devices = await times(count, (i) => enroll(kit, `${gatewayName}-laptop-${i + 1}`))
   const samples = devices.map(({ id }) => ({
-    session_id: newSession(),
+    session_id: newVpnSessionId(),
     device_id: id,
     state: 'active' as const,
     rx_bytes: 1000,
     tx_bytes: 2000,
   }))
-  await client.metering({ body: report(samples) })
+  await client.metering({ body: meteringReport(samples) })
   return samples.map((sample, i) => ({
     session_id: sample.session_id,
     deviceName: `${gatewayName}-laptop-${i + 1}`,
     gateway_id: gateway.gateway_id,
-    comeBack: () => client.metering({ body: report([{ ...sample, session_id: newSession() }]) }),
+    comeBack: () => client.metering({ body: meteringReport([{ ...sample, session_id: newVpnSessionId() }]) }),
   }))
 }
 
@@ -48,7 +49,7 @@ async function hasEnded({ kit }: Ground, page: Page, session: Running): Promise<
   )
 }
 
-test('sessions are ended by mouse, one and several, and their gateway keeps the devices out', inBrowser, async (t) => {
+test('sessions are ended by mouse, one and several, and their gateway blocks the devices', inBrowser, async (t) => {
   const ground = await openGround()
   const [one, two, three] = (await startSessions(ground, 'end-by-mouse', 3)) as [Running, Running, Running]
   const page = await openPage(t, ground, { as: 'admin' })
@@ -68,7 +69,7 @@ test('sessions are ended by mouse, one and several, and their gateway keeps the 
   for (const session of [two, three]) await hasEnded(ground, page, session)
 })
 
-test('a session is ended by keyboard, and Escape leaves it and brings the focus back', inBrowser, async (t) => {
+test('a session is ended by keyboard; Escape cancels and returns the focus', inBrowser, async (t) => {
   const ground = await openGround()
   const [session] = (await startSessions(ground, 'end-by-key', 1)) as [Running]
   const page = await openPage(t, ground, { as: 'admin' })
@@ -86,7 +87,7 @@ test('a session is ended by keyboard, and Escape leaves it and brings the focus 
   await hasEnded(ground, page, session)
 })
 
-test('a helpdesk sees sessions and why it may not end them', inBrowser, async (t) => {
+test('the helpdesk sees sessions, and why it cannot end them', inBrowser, async (t) => {
   const page = await openPage(t, await openGround(), { as: 'helpdesk' })
   await page.goto('/admin/sessions')
   await page.locator('[data-row-link]').first().click()
@@ -95,7 +96,7 @@ test('a helpdesk sees sessions and why it may not end them', inBrowser, async (t
   await page.getByText('updates:read').first().waitFor()
 })
 
-test('a draft gets a package, is published to a share, and the share grows', inBrowser, async (t) => {
+test('a draft gets a package, is published to a share, and the share is increased', inBrowser, async (t) => {
   const ground = await openGround()
   const { kit } = ground
   const page = await openPage(t, ground, { as: 'admin' })
@@ -123,7 +124,7 @@ test('a draft gets a package, is published to a share, and the share grows', inB
   assert.equal((await kit.admin.getRelease({ params: { release_id } })).rollout.percent, 50)
 })
 
-test('posture leads to the devices behind each figure', inBrowser, async (t) => {
+test('each posture figure links to its devices', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openPage(t, ground, { as: 'admin' })
   await page.goto('/admin/posture')

@@ -89,13 +89,13 @@ async function walk(t: TestContext, page: Page, { sort, last }: { sort?: string;
 }
 const next = (page: Page) => paintedAfter(page, '.tfoot button', 'Next')
 
-test('a walk through the pages of a long list neither grows the page nor blocks it', options, async (t) => {
+test('paging through a long list neither grows the page nor blocks it', options, async (t) => {
   const page = await openList(t, await openGround())
   await walk(t, page, { last: lastPage })
   for (const sort of ['name', '-last_seen_at', 'client_version']) await walk(t, page, { sort, last: lastOfOrders })
 })
 
-test('sorts and filters of a long list do not block the page', options, async (t) => {
+test('sorting and filtering a long list do not block the page', options, async (t) => {
   const page = await openList(t, await openGround())
   await page.goto('/admin/devices')
   await settle(page)
@@ -119,7 +119,7 @@ test('sorts and filters of a long list do not block the page', options, async (t
   assert.ok(tasks.longestMs <= most.taskMs, `a task of ${ms(tasks.longestMs)}`)
 })
 
-test('more devices than one request changes are not offered together, and the reason is said', {
+test('a selection above the limit of one request is not offered, with the reason', {
   ...options,
   skip: options.skip || (size <= 10_000 && 'all devices fit into one request'),
 }, async (t) => {
@@ -143,7 +143,7 @@ const bulks = [
   { operation: 'Revoke', filter: 'tag=managed&effective_status=active' },
 ]
 for (const { operation, filter } of size === 20_000 ? bulks : [])
-  test(`${operation} all of ${filter} is one request, and the page answers meanwhile`, options, async (t) => {
+  test(`${operation} all of ${filter} is one request, and the page stays responsive`, options, async (t) => {
     const page = await openList(t, await openGround())
     await page.goto(`/admin/devices?${filter}`)
     await settle(page)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { raise } from '../../server/test/support/domain/notifications.ts'
+import { raiseNotice } from '../../server/test/support/domain/notifications.ts'
 import { type Path, paths } from '../src/paths.ts'
 import { inBrowser, openGround } from './ground.ts'
 import { openPage, settle } from './page.ts'
@@ -17,7 +17,7 @@ const lists: readonly { path: Path; filter: string; sort: string }[] = [
   { path: '/admin/updates', filter: 'status=draft', sort: 'created_at' },
 ]
 
-test('each list of the console is tried', () => {
+test('the test covers each list of the console', () => {
   const all = paths.filter((path) => traits[path].list !== undefined)
   assert.deepEqual([...new Set(lists.map(({ path }) => path))].sort(), all.sort())
 })
@@ -41,7 +41,7 @@ before(async () => {
       id: `usr_01jxz3c9dqf7vr2m8k4s6t0b${String(i).padStart(2, '0')}`,
       name: `user ${i}`,
     } as const
-    await raise(kit, { severity: 'warning', title: `The account of user ${i} is locked`, subject })
+    await raiseNotice(kit, { severity: 'warning', title: `The account of user ${i} is locked`, subject })
     await kit.admin.createRelease({ body: { version: `9.0.${i}`, channel: 'stable' } })
   }
 })

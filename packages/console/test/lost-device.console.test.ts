@@ -4,7 +4,7 @@ import { inBrowser, openGround } from './ground.ts'
 import { openDevices, readRun } from './lost-device-steps.ts'
 import { openPage } from './page.ts'
 
-test('J3 from the list: move to the row, l, Enter; the focus comes back to the row', inBrowser, async (t) => {
+test('J3 from the list: j, l and Enter run the playbook, and the focus returns to the row', inBrowser, async (t) => {
   const page = await openPage(t, await openGround(), { as: 'admin' })
   await openDevices(page, '?q=macbook-1')
   await page.keyboard.press('j')
@@ -35,7 +35,7 @@ test('a helpdesk without incidents:run suspends the device instead', inBrowser, 
   assert.match(await page.getByRole('row', { name: /iphone-54/ }).innerText(), /Suspended/)
 })
 
-test('a viewer reads why the playbook is off', inBrowser, async (t) => {
+test('a viewer sees why the playbook is disabled', inBrowser, async (t) => {
   const page = await openPage(t, await openGround(), { as: 'viewer' })
   await openDevices(page, '?q=iphone-59')
   await page.keyboard.press('j')

@@ -19,7 +19,7 @@ async function openAccount(t: TestContext, ground: Ground, username: string): Pr
   return page
 }
 test(
-  'my account: a wrong password stands at its field, and a new one ends the other sessions',
+  'my account: a wrong password is shown at its field, and a new one ends the other sessions',
   inBrowser,
   async (t) => {
     const ground = await openGround()
@@ -47,7 +47,7 @@ test(
 )
 
 test(
-  'my account: a second factor is set up with QR code and codes that show once, and turned off',
+  'my account: a second factor is set up with a QR code and recovery codes shown once, and removed',
   inBrowser,
   async (t) => {
     const ground = await openGround()
@@ -87,7 +87,7 @@ test(
   },
 )
 
-test('my account: sessions elsewhere end one by one and all at once, and this one goes on', inBrowser, async (t) => {
+test('my account: other sessions end one by one or all at once, and this one continues', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openAccount(t, ground, 'sonja')
   const others = [

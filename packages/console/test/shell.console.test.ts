@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inbox, raise } from '../../server/test/support/domain/notifications.ts'
+import { inbox, raiseNotice } from '../../server/test/support/domain/notifications.ts'
 import { inBrowser, openGround } from './ground.ts'
 import { fillSignIn, openPage, settle } from './page.ts'
 import { consoleViews } from './views.ts'
@@ -12,49 +12,45 @@ const signIn = async (page: Awaited<ReturnType<typeof openPage>>, who: { usernam
   await page.waitForURL((url) => !url.pathname.startsWith('/admin/login'))
 }
 
-test(
-  'the palette finds a device by keyboard, copies a command, and asks before it does anything',
-  inBrowser,
-  async (t) => {
-    const page = await openPage(t, await openGround(), { as: 'admin' })
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-    await page.goto('/admin')
-    await page.locator('.searchbtn').focus()
-    await page.keyboard.press('Control+k')
-    await page.getByRole('combobox').waitFor()
-    await page.keyboard.type('thinkpad-03')
-    const lost = page.getByRole('option', { name: 'Lost device: thinkpad-03' })
-    await lost.waitFor()
-    assert.equal(await lost.getAttribute('aria-selected'), 'true', 'the deed on the best hit is chosen')
-    await page.keyboard.press('Control+c')
-    await page.getByText('Command copied').waitFor()
-    assert.match(
-      await page.evaluate(() => navigator.clipboard.readText()),
-      /^holdfast incident run lost_device device_id=dev_\w{26}$/,
-    )
-    await page.keyboard.press('Enter')
-    await page
-      .getByRole('dialog')
-      .getByRole('heading', { level: 2, name: /thinkpad-03/ })
-      .waitFor()
-    await page.keyboard.press('Escape')
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.equal(await page.evaluate(() => document.activeElement?.className), 'searchbtn', 'the focus is back')
-    await page.keyboard.press('Control+k')
-    await page.getByRole('combobox').waitFor()
-    await page.keyboard.type('>theme dark')
-    await page.keyboard.press('Enter')
-    assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark')
-  },
-)
+test('the palette finds a device by keyboard, copies a command, and asks before an action', inBrowser, async (t) => {
+  const page = await openPage(t, await openGround(), { as: 'admin' })
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.goto('/admin')
+  await page.locator('.searchbtn').focus()
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox').waitFor()
+  await page.keyboard.type('thinkpad-03')
+  const lost = page.getByRole('option', { name: 'Lost device: thinkpad-03' })
+  await lost.waitFor()
+  assert.equal(await lost.getAttribute('aria-selected'), 'true', 'the deed on the best hit is chosen')
+  await page.keyboard.press('Control+c')
+  await page.getByText('Command copied').waitFor()
+  assert.match(
+    await page.evaluate(() => navigator.clipboard.readText()),
+    /^holdfast incident run lost_device device_id=dev_\w{26}$/,
+  )
+  await page.keyboard.press('Enter')
+  await page
+    .getByRole('dialog')
+    .getByRole('heading', { level: 2, name: /thinkpad-03/ })
+    .waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  assert.equal(await page.evaluate(() => document.activeElement?.className), 'searchbtn', 'the focus is back')
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox').waitFor()
+  await page.keyboard.type('>theme dark')
+  await page.keyboard.press('Enter')
+  assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark')
+})
 
-test('an alert is seen within 2 s of being raised, and a key acknowledges it', inBrowser, async (t) => {
+test('an alert appears within 2 s of being raised, and a key acknowledges it', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openPage(t, ground, { as: 'admin' })
   await page.goto('/admin')
   await settle(page)
   const title = 'The clock of iad-1 is wrong'
-  await raise(ground.kit, { title, kind: 'clock.untrusted' })
+  await raiseNotice(ground.kit, { title, kind: 'clock.untrusted' })
   await page.getByRole('link', { name: title }).waitFor({ timeout: 2_000 })
   await page.keyboard.press('g')
   await page.keyboard.press('l')
@@ -71,7 +67,7 @@ test('an alert is seen within 2 s of being raised, and a key acknowledges it', i
   assert.equal(acknowledged.find((alert) => alert.title === title)?.acknowledged_by?.name, 'admin')
 })
 
-test('without the stream an alert is seen within 12 s', inBrowser, async (t) => {
+test('without the stream an alert appears within 12 s', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openPage(t, ground, { as: 'admin', expected: /ERR_FAILED/ })
   await page.clock.install()
@@ -84,12 +80,12 @@ test('without the stream an alert is seen within 12 s', inBrowser, async (t) => 
   await settle(page)
   assert.ok(streams > 0, 'the page has tried to open it')
   const title = 'Raised while no stream was open'
-  await raise(ground.kit, { title, kind: 'siem.parked' })
+  await raiseNotice(ground.kit, { title, kind: 'siem.parked' })
   await page.clock.runFor(12_000)
   await page.getByRole('link', { name: title }).waitFor({ timeout: 2_000 })
 })
 
-test('the first paint has the theme that was chosen', inBrowser, async (t) => {
+test('the first paint has the chosen theme', inBrowser, async (t) => {
   const ground = await openGround()
   for (const [colorScheme, theme] of [
     ['light', 'dark'],
@@ -115,7 +111,7 @@ test('the first paint has the theme that was chosen', inBrowser, async (t) => {
   }
 })
 
-test('a hidden page sends nothing, and reads what it missed when it is seen again', inBrowser, async (t) => {
+test('a hidden page sends no request, and reloads what it missed when it is shown again', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openPage(t, ground, { as: 'admin' })
   await page.clock.install()
@@ -134,7 +130,7 @@ test('a hidden page sends nothing, and reads what it missed when it is seen agai
     await settle(page)
     await show(true)
     isHidden = true
-    if (path === '/admin') await raise(ground.kit, { title, kind: 'siem.failing' })
+    if (path === '/admin') await raiseNotice(ground.kit, { title, kind: 'siem.failing' })
     await page.clock.runFor(120_000)
     assert.deepEqual(sent, [], path)
     isHidden = false
@@ -143,7 +139,7 @@ test('a hidden page sends nothing, and reads what it missed when it is seen agai
   await page.getByRole('link', { name: title }).waitFor()
 })
 
-test('a list says within 2 s that it is old, keeps its rows, and a key reads it again', inBrowser, async (t) => {
+test('a changed list says so within 2 s, keeps its rows, and reloads with a key', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openPage(t, ground, { as: 'admin' })
   await page.goto('/admin/devices?q=pixel-1&sort=name')
@@ -158,7 +154,7 @@ test('a list says within 2 s that it is old, keeps its rows, and a key reads it 
   await page.getByRole('link', { name: 'pixel-1-renamed' }).waitFor()
 })
 
-test('before a session ends the page asks, and at its end leads to the sign-in and back', inBrowser, async (t) => {
+test('the page asks before a session ends, and leads to the sign-in and back at its end', inBrowser, async (t) => {
   const ground = await openGround()
   const newcomer = ground.signInOf('newcomer')
   const page = await openPage(t, ground)
@@ -184,7 +180,7 @@ test('before a session ends the page asks, and at its end leads to the sign-in a
 })
 
 test(
-  'while the server is lost the rows stay, nothing can be changed, and all is read again after',
+  'without a connection the rows stay, changes are disabled, and everything is reloaded afterwards',
   inBrowser,
   async (t) => {
     const expected = /ERR_INTERNET_DISCONNECTED|could not be loaded/
@@ -202,7 +198,7 @@ test(
     assert.equal(await button.getAttribute('aria-disabled'), 'true')
     await page.keyboard.press('?')
     await page.getByText('This could not be opened').waitFor()
-    assert.equal(await page.locator('tbody tr').count(), rows, 'what cannot be loaded leaves the rows alone')
+    assert.equal(await page.locator('tbody tr').count(), rows, 'a failed load keeps the rows')
     const read = page.waitForRequest(/\/v1\/admin\/notifications\?/)
     await page.context().setOffline(false)
     await bar.waitFor({ state: 'detached' })
@@ -214,7 +210,7 @@ test(
   },
 )
 
-test('a platform administrator looks at another tenant, and each request names it', inBrowser, async (t) => {
+test('a platform administrator switches to another tenant, and each request names it', inBrowser, async (t) => {
   const page = await openPage(t, await openGround(), { as: 'admin' })
   await page.goto('/admin/devices?q=thinkpad')
   await page.getByRole('button', { name: /default, change tenant/ }).click()
@@ -238,7 +234,7 @@ test('a platform administrator looks at another tenant, and each request names i
   await page.getByRole('heading', { name: 'This tenant is not here' }).waitFor()
 })
 
-test('each role lands on a view of its own, and keys open only what it may see', inBrowser, async (t) => {
+test('each role starts at its own view, and keys open only views that it may see', inBrowser, async (t) => {
   const ground = await openGround()
   const helpdesk = await openPage(t, ground, { as: 'helpdesk' })
   await helpdesk.goto('/admin')

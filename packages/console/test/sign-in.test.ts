@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { inBrowser, openGround } from './ground.ts'
 import { fillSignIn, openPage } from './page.ts'
 
-test('somebody signs in by keyboard alone and comes to the page that was asked for', inBrowser, async (t) => {
+test('a person signs in by keyboard alone and gets the requested page', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openPage(t, ground)
   await page.goto('/admin/password')
-  assert.equal(new URL(page.url()).pathname, '/admin/login', 'who has not signed in does so first')
+  assert.equal(new URL(page.url()).pathname, '/admin/login', 'a browser without a session signs in first')
   const { username, password } = ground.signInOf('helpdesk')
   // The first field has the focus from the first frame on.
   await page.locator('#username:focus').waitFor()
@@ -20,7 +20,7 @@ test('somebody signs in by keyboard alone and comes to the page that was asked f
   assert.equal(await page.locator('h1').innerText(), 'Change your password')
 })
 
-test('after a wrong password the name stands there still, and the focus is where to type on', inBrowser, async (t) => {
+test('after a wrong password the name is kept, and the focus is on the password', inBrowser, async (t) => {
   const page = await openPage(t, await openGround())
   await page.goto('/admin/login')
   await fillSignIn(page, { username: 'helpdesk', password: 'not hers' })

@@ -144,7 +144,7 @@ async function offline({ t, ground, address }: Visit): Promise<void> {
   await page.context().setOffline(true)
   const bar = mainOf(page).getByText('The server does not answer. This page shows what was there')
   await bar.waitFor()
-  assert.ok((await mainOf(page).innerText()).length >= before.length, 'what was there stays')
+  assert.ok((await mainOf(page).innerText()).length >= before.length, 'the text stays')
   await page.context().setOffline(false)
   await bar.waitFor({ state: 'detached' })
   await settle(page)

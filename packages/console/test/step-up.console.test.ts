@@ -57,7 +57,7 @@ const statusesOf = async ({ kit }: Ground, q: string) =>
 const active = ['active', 'active']
 const revoked = ['revoked', 'revoked']
 
-test('a change that weighs much asks for a code, and is done once the code is right', inBrowser, async (t) => {
+test('a sensitive change asks for a code, and is made once the code is right', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openDevices(t, ground, 'stella')
   const app = await enrollApp(page, passwordOf('stella'))
@@ -84,7 +84,7 @@ test('a change that weighs much asks for a code, and is done once the code is ri
   assert.deepEqual(await statusesOf(ground, 'macbook-1'), revoked, 'a code holds for more than one change')
 })
 
-test('without a code nothing is done, and the question stays with the reason', inBrowser, async (t) => {
+test('without a code nothing is changed, and the dialog stays open with the reason', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openDevices(t, ground, 'simon')
   await enrollApp(page, passwordOf('simon'))
@@ -95,7 +95,7 @@ test('without a code nothing is done, and the question stays with the reason', i
   assert.deepEqual(await statusesOf(ground, 'thinkpad-2'), active)
 })
 
-test('a person without an authenticator app reads that it takes one', inBrowser, async (t) => {
+test('a person without an authenticator app reads that the change needs one', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openDevices(t, ground, 'saskia')
   const question = await askToRevoke(page, 'thinkpad-3')

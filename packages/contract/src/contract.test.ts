@@ -7,7 +7,7 @@ import { contract, type Endpoint, operations } from './index.ts'
 import { openapi } from './openapi.ts'
 import { scimBase } from './scim-shapes.ts'
 
-test('an endpoint whose permission depends on the operation has a rule for each, and no other', () => {
+test('an endpoint whose permission depends on the operation has exactly one rule for each', () => {
   const wrong: string[] = []
   for (const [name, e] of operations) {
     const body = e.body as { properties?: { operation?: { enum?: string[] } } } | undefined
@@ -21,7 +21,7 @@ test('an endpoint whose permission depends on the operation has a rule for each,
   assert.deepEqual(wrong, [])
 })
 
-test('every body has an example, and it is valid', () => {
+test('every body has a valid example', () => {
   const wrong: string[] = []
   for (const [name, e] of operations) {
     if (!e.body || e.upload) continue
@@ -42,7 +42,7 @@ function objectsOf(schema: unknown, at: string): [at: string, schema: Shaped][] 
   return shaped.type === 'object' ? [[at, shaped], ...inner] : inner
 }
 
-test('an unknown field of a body is refused, at whatever depth', () => {
+test('an unknown field of a body is refused at any depth', () => {
   const open = operations.flatMap(([name, e]) =>
     // RFC 7644 §3.3 and OIDC Back-Channel Logout 1.0 §2.5 require that unknown fields are ignored.
     e.upload || e.protocol
@@ -75,16 +75,16 @@ const fieldsOf = (schema: Walked): [name: string, schema: Walked][] => [
 ]
 const isSecret = ({ title, anyOf = [] }: Walked): boolean => title === 'Secret' || anyOf.some(isSecret)
 
-test('a secret is the `secret` of the one answer that makes it, and stands in no other', () => {
+test('a secret is returned once, by the endpoint that creates it, in the field `secret`', () => {
   const found: Record<string, string[]> = {}
   for (const [name, e] of operations) {
     const secrets = fieldsOf(e.response as Walked).flatMap(([field, s]) => (isSecret(s) ? [field] : []))
     if (secrets.length > 0) found[name] = secrets
-    const unsaid = fieldsOf(e.response as Walked).filter(
+    const undescribed = fieldsOf(e.response as Walked).filter(
       ([field, s]) =>
         s.type === 'string' && !isSecret(s) && s.title !== 'PublicKey' && /(secret|password|token)$|^key$/.test(field),
     )
-    assert.deepEqual(unsaid, [], name)
+    assert.deepEqual(undescribed, [], name)
   }
   const one = ['secret']
   assert.deepEqual(found, {
@@ -100,7 +100,7 @@ test('a secret is the `secret` of the one answer that makes it, and stands in no
   })
 })
 
-test('how long something lasts is asked for in one way, and shown as one moment', () => {
+test('a body sets an expiry in seconds within bounds, except in two named operations', () => {
   const asked = operations.flatMap(([name, e]) =>
     fieldsOf((e.body ?? {}) as Walked).flatMap(([field, schema]) => {
       const { minimum, maximum } = schema as { minimum?: number; maximum?: number }
@@ -132,7 +132,7 @@ const isCreation = ([name, e]: (typeof operations)[number]): boolean =>
     (e.protocol === 'scim' && e.records !== 'refusals') ||
     (isListed(e.path) && !notAdded.includes(name)))
 
-test('what makes something answers 201', () => {
+test('exactly the endpoints that create something answer 201', () => {
   const wrong = operations.flatMap(([name, e]) => {
     const creates = Object.entries(e.operations ?? {}).filter(
       ([o, { status }]) => (o === 'create') !== (status === 201),
@@ -142,7 +142,7 @@ test('what makes something answers 201', () => {
   assert.deepEqual(wrong, [])
 })
 
-test('what was made stands in the answer as its list has it: alone, or under its noun beside what else is said', () => {
+test('a created object is returned as its list shows it, at the top level or under its noun', () => {
   const propertiesOf = (schema: unknown) => (schema as Walked).properties ?? {}
   const listed = new Set(
     operations.flatMap(([, e]) => propertiesOf(e.response).items?.items?.title ?? []).filter((title) => title !== ''),
@@ -163,7 +163,7 @@ test('what was made stands in the answer as its list has it: alone, or under its
   ])
 })
 
-test('a route named after an operation of a lifecycle is that operation: permission, answer and If-Match', () => {
+test('a route named after a lifecycle operation has its permission, answer and If-Match', () => {
   const twins = operations.flatMap(([name, e]) =>
     Object.entries(e.operations ?? {}).flatMap(([operation, { permission }]) => {
       const twin = operations.find(([, t]) => t !== e && t.path === e.path.replace(/lifecycle$/, operation))
@@ -176,7 +176,7 @@ test('a route named after an operation of a lifecycle is that operation: permiss
   assert.deepEqual(twins, ['suspendUser', 'reactivateUser', 'unlockUser'])
 })
 
-test('a next_cursor stands where limit and cursor are taken, and nowhere else', () => {
+test('next_cursor is returned exactly where limit and cursor are taken', () => {
   const wrong = operations.flatMap(([name, e]) => {
     const query = Object.keys((e.query as Walked | undefined)?.properties ?? {})
     const takes = query.includes('limit') && query.includes('cursor')
@@ -186,7 +186,7 @@ test('a next_cursor stands where limit and cursor are taken, and nowhere else', 
   assert.deepEqual(wrong, [])
 })
 
-test('the words for how a write went have one type, in whichever answer', () => {
+test('fields that report the result of a write have one type in all answers', () => {
   const words = [
     'accepted',
     'duplicate',
@@ -215,7 +215,7 @@ test('the words for how a write went have one type, in whichever answer', () => 
   ])
 })
 
-test('workflows and playbooks have one word for a run, and the same answers', () => {
+test('workflows and playbooks share the field names and answers of a run', () => {
   const { listWorkflows, listPlaybooks, runWorkflow, runPlaybook, changeWorkflowRun, changePlaybookRun } = contract
   const namesOf = (schema: unknown) => Object.keys((schema as Walked).properties ?? {}).filter((n) => n !== 'playbook')
   const pairs: [Endpoint, Endpoint][] = [
@@ -230,17 +230,17 @@ test('workflows and playbooks have one word for a run, and the same answers', ()
   assert.deepEqual(namesOf(runPlaybook.body), namesOf(runWorkflow.body))
 })
 
-test('every sentence has its article', () => {
+test('every English article fits its noun', () => {
   const wrong = /\b[Aa] (?:API|(?!one\b)[aeio]\w*)|\b[Aa]n (?:user|[bcdfgjkpqtvwz])\w*/g
   assert.deepEqual(JSON.stringify(openapi()).match(wrong) ?? [], [])
 })
 
-test('every path under /v1 wants a credential: what was never issued is refused there before its route is known', () => {
+test('every path under /v1 requires a credential', () => {
   const open = operations.filter(([, e]) => e.access.by === 'anyone' && e.path.startsWith('/v1/'))
   assert.deepEqual(open, [])
 })
 
-test('what speaks SCIM or OAuth stands under its base, and all there does: refusals know it by the path', () => {
+test('exactly the SCIM and OAuth operations are under the base path of their protocol', () => {
   for (const [protocol, base] of [
     ['scim', scimBase],
     ['oauth', backchannelLogoutBase],
@@ -251,7 +251,7 @@ test('what speaks SCIM or OAuth stands under its base, and all there does: refus
     )
 })
 
-test('a posture verdict is one of the same three words wherever one stands', () => {
+test('every posture verdict has the same three values', () => {
   const found: string[] = []
   const walk = (value: unknown, path: string): void => {
     if (typeof value !== 'object' || value === null) return

@@ -136,7 +136,7 @@ function idsWithoutName(schema: Schema | undefined, owner: string, found: Set<st
   for (const part of schema.anyOf ?? []) idsWithoutName(part, owner, found)
 }
 
-test('every id in an answer to an administrator has the name beside it, or a reason why not', () => {
+test('every id in an answer to an administrator has its name beside it, or a reason why not', () => {
   const found = new Set<string>()
   for (const [name, e] of operations)
     if (e.method === 'GET' && e.path.startsWith('/v1/admin')) idsWithoutName(e.response as Schema, name, found)

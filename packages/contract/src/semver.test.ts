@@ -5,7 +5,7 @@ import { compareVersions, versionPattern } from './semver.ts'
 
 const isVersion = (text: string) => new RegExp(versionPattern).test(text)
 
-test('the order of Semantic Versioning 2.0.0 §11, and every pair of it both ways', () => {
+test('versions are ordered by Semantic Versioning 2.0.0 §11', () => {
   const ordered = [
     ...['0.0.1', '0.9.9', '1.0.0-0', '1.0.0-alpha', '1.0.0-alpha.1', '1.0.0-alpha.beta', '1.0.0-beta'],
     ...['1.0.0-beta.2', '1.0.0-beta.11', '1.0.0-rc.1', '1.0.0', '1.0.10', '1.2.0', '1.10.0', '2.0.0', '10.0.0'],
@@ -15,7 +15,7 @@ test('the order of Semantic Versioning 2.0.0 §11, and every pair of it both way
       assert.equal(Math.sign(compareVersions(a, b)), Math.sign(i - j), `${a} ${b}`)
 })
 
-test('what is no version, or has build metadata', () => {
+test('a malformed version and one with build metadata are refused', () => {
   for (const text of [
     '1',
     '1.2',
@@ -33,7 +33,7 @@ test('what is no version, or has build metadata', () => {
     assert.equal(isVersion(text), true, text)
 })
 
-test('any two versions: one order, the same from both sides', () => {
+test('the comparison of two versions is antisymmetric and consistent', () => {
   const part = fc.nat({ max: 12 }).map(String)
   const tail = fc.array(fc.oneof(part, fc.constantFrom('a', 'rc', 'beta', '0a', '-')), { maxLength: 3 })
   const version = fc

@@ -67,7 +67,7 @@ function reversed(value: unknown): unknown {
   )
 }
 
-test('the order of members never matters; the text is JSON for the same value', () => {
+test('the order of members does not matter, and the text parses to the same value', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
       assert.equal(canonicalJson(reversed(value)), canonicalJson(value))
@@ -78,7 +78,7 @@ test('the order of members never matters; the text is JSON for the same value', 
   )
 })
 
-test('what is in order is written as the library writes it, and what it refuses is not in order', () => {
+test('isInOrder accepts exactly canonical values, and they are written as the library writes them', () => {
   const anything = fc.anything({ withDate: true, withNullPrototype: true, withSparseArray: true, maxDepth: 3 })
   const sorted = (value: unknown): unknown => JSON.parse(canonicalJson(value))
   fc.assert(
@@ -109,7 +109,7 @@ test('what is in order is written as the library writes it, and what it refuses 
     assert.equal(isInOrder(value), false)
 })
 
-test('64 levels pass, 65 and cycles and 100,000 do not', () => {
+test('64 levels of nesting are written; 65 levels, 100,000 levels and cycles are refused', () => {
   const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
   assert.equal(canonicalJson(nested(64)), '['.repeat(64) + ']'.repeat(64))
   for (const levels of [65, 100_000]) assert.throws(() => canonicalJson(nested(levels)), { code: 'malformed' })
@@ -118,7 +118,7 @@ test('64 levels pass, 65 and cycles and 100,000 do not', () => {
   assert.throws(() => canonicalJson(cycle), { code: 'malformed' })
 })
 
-test('what JSON does not have is refused', () => {
+test('values outside of JSON are refused', () => {
   for (const value of [undefined, () => 1, 1n, '\ud800', { a: '\udfff' }]) {
     assert.throws(() => canonicalJson(value), { code: 'malformed' })
   }

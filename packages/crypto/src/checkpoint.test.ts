@@ -18,7 +18,7 @@ const origin = 'holdfast.example/audit/tnt_1'
 const checkpoint = { origin, size: 20_852_163, root: Buffer.alloc(32, 7) }
 const refuses = (code: string) => ({ name: 'CryptoError', code })
 
-test('the vector of the reference implementation of signed notes', async () => {
+test('signed notes match the vector of the reference implementation', async () => {
   const [text, signature] = [
     "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n",
     'x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=',
@@ -32,7 +32,7 @@ test('the vector of the reference implementation of signed notes', async () => {
   assert.equal(await signNote(text, 'PeterNeumann', softwareSigner('audit-checkpoint', { ...key, d })), note)
 })
 
-test('a checkpoint is opened with the key that signed it, whoever else signed it too', async () => {
+test('a checkpoint verifies with the key that signed it, beside other signatures', async () => {
   const note = await signCheckpoint(checkpoint, signer)
   assert.match(
     note,
@@ -48,7 +48,7 @@ test('a checkpoint is opened with the key that signed it, whoever else signed it
   )
 })
 
-test('no other text than that which was signed is believed', async () => {
+test('any change of a signed checkpoint is refused', async () => {
   const note = await signCheckpoint(checkpoint, signer)
   fc.assert(
     fc.property(fc.nat(note.length - 1), fc.string({ maxLength: 3, unit: 'binary' }), (at, put) => {
@@ -62,7 +62,7 @@ test('no other text than that which was signed is believed', async () => {
   assert.throws(() => openCheckpoint(note.replace('20852163', '20852164'), [publicJwk]), refuses('bad_signature'))
 })
 
-test('what is no checkpoint is refused in every place', async () => {
+test('a malformed checkpoint is refused', async () => {
   const root = checkpoint.root.toString('base64')
   for (const text of [
     `${origin}\n01\n${root}\n`,

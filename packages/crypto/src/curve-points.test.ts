@@ -24,7 +24,7 @@ const ofEd25519 = [
   'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
 ]
 
-test('every key that is made can be used, and no point of small order, as the platform finds by agreeing on a secret', () => {
+test('generated keys are accepted, and points of small order are refused, as by the platform', () => {
   for (let i = 0; i < 20; i++) {
     assert.ok(isX25519Key(raw('x25519')))
     assert.ok(isEd25519Key(raw('ed25519')))
@@ -40,7 +40,7 @@ test('every key that is made can be used, and no point of small order, as the pl
   }
 })
 
-test('a key of Ed25519 of small order, with either sign, is no public JWK', () => {
+test('an Ed25519 key of small order, with either sign, is refused as public JWK', () => {
   for (const bytes of [...small, ...ofEd25519.map((hex) => Buffer.from(hex, 'hex'))])
     for (const sign of [0, 0x80]) {
       const signed = Buffer.from(bytes)

@@ -42,7 +42,7 @@ async function forge(changed: Record<string, unknown>, typ = 'device+jwt'): Prom
   return jwt.sign(await importJWK(key.privateJwk, 'ES256'))
 }
 
-test('round trip: peek finds the key, verify gives back the claims', async () => {
+test('peek finds the key of an issued credential, and verify returns its claims', async () => {
   const token = await issueDeviceCredential(signer, claims)
   assert.deepEqual(peekDeviceCredential(token), { kid: key.kid, claims })
   assert.deepEqual(verify(token), claims)
@@ -50,7 +50,7 @@ test('round trip: peek finds the key, verify gives back the claims', async () =>
   assert.deepEqual(verify(await issueDeviceCredential(signer, keyless)), keyless)
 })
 
-test('jose accepts it as a JWT with the same claims, and we accept one of jose', async () => {
+test('jose accepts a credential as JWT with the same claims, and its own is accepted here', async () => {
   const token = await issueDeviceCredential(signer, claims)
   const options = { issuer, audience: 'urn:holdfast:gateway', typ: 'device+jwt', currentDate: new Date(now) }
   const { payload } = await jwtVerify(token, await importJWK(key.publicJwk, 'ES256'), options)
@@ -59,7 +59,7 @@ test('jose accepts it as a JWT with the same claims, and we accept one of jose',
   assert.deepEqual(verify(await forge({})), claims)
 })
 
-test('valid from nbf (5 s of tolerance) until just before exp', async () => {
+test('a credential is valid from nbf (5 s of tolerance) until just before exp', async () => {
   const token = await issueDeviceCredential(signer, claims)
   assert.equal(verify(token, now - 5000).sub, 'dev_01')
   assert.throws(() => verify(token, now - 5001), { code: 'not_yet_valid' })
@@ -68,7 +68,7 @@ test('valid from nbf (5 s of tolerance) until just before exp', async () => {
   assert.equal(verifyDeviceCredential(token, held, { issuer, now: new Date(now) }).gen, 3)
 })
 
-test('another issuer, another audience', async () => {
+test('a credential of another issuer or audience is refused', async () => {
   const token = await issueDeviceCredential(signer, claims)
   assert.throws(() => verifyDeviceCredential(token, held, { issuer: `${issuer}/`, now }), { code: 'wrong_issuer' })
   assert.throws(() => verifyDeviceCredential(token, held, { issuer, now, audience: 'urn:other' }), {
@@ -77,7 +77,7 @@ test('another issuer, another audience', async () => {
   assert.equal(verifyDeviceCredential(token, held, { issuer, now, audience: 'urn:holdfast:gateway' }).tid, 'tnt_01')
 })
 
-test('a JWS of another type by the same key is no credential, and only credential keys issue', async () => {
+test('a JWS of another type is refused, and only credential keys can issue', async () => {
   for (const typ of ['eat+jwt', 'JWT', 'policy-pointer+jwt']) {
     const other = await forge({}, typ)
     assert.throws(() => verify(other), { code: 'wrong_type' })
@@ -86,13 +86,13 @@ test('a JWS of another type by the same key is no credential, and only credentia
   await assert.rejects(issueDeviceCredential(softwareSigner('posture', key.privateJwk), claims), { code: 'wrong_type' })
 })
 
-test('another key', async () => {
+test('a credential signed by another key is refused', async () => {
   const stranger = softwareSigner('credential', generateKey('ES256').privateJwk)
   const token = await issueDeviceCredential({ ...stranger, kid: key.kid }, claims)
   assert.throws(() => verify(token), { code: 'bad_signature' })
 })
 
-test('a claim that is missing or of another type is malformed; above all a cnf we cannot read', async () => {
+test('a missing claim, or one of another type, is malformed, also an unreadable cnf', async () => {
   const wrong: Record<string, unknown>[] = [
     { cnf: null },
     { cnf: 'jkt' },
@@ -125,7 +125,7 @@ test('a claim that is missing or of another type is malformed; above all a cnf w
   assert.throws(() => verify(token), { code: 'malformed' })
 })
 
-test('what is no credential is refused before any key is looked up', () => {
+test('a malformed credential is refused before any key is looked up', () => {
   for (const token of ['', 'a.b', 'a.b.c.d', 'hfk_abc', `${'a'.repeat(9000)}.a.a`]) {
     assert.throws(() => peekDeviceCredential(token), { code: 'malformed' }, token.slice(0, 20))
   }

@@ -22,7 +22,7 @@ function readIntegers(der: Buffer): bigint[] {
   return found
 }
 
-test('DER says the two numbers of the raw signature, whatever they begin with', () => {
+test('the DER form holds both numbers of the raw signature, with any leading bits', () => {
   const half = (size: number) =>
     fc
       .tuple(fc.nat(size), fc.uint8Array({ minLength: size, maxLength: size }))
@@ -40,7 +40,7 @@ test('DER says the two numbers of the raw signature, whatever they begin with', 
   assert.throws(() => rawFromDer(derFromRaw(Buffer.alloc(96, 1)), 64), RangeError)
 })
 
-test('a raw signature is made and judged as the platform does it', () => {
+test('raw signatures are made and verified as by the platform', () => {
   for (const [namedCurve, alg, hash] of [
     ['P-256', 'ES256', 'sha256'],
     ['P-384', 'ES384', 'sha384'],
@@ -64,7 +64,7 @@ test('a raw signature is made and judged as the platform does it', () => {
   }
 })
 
-test('raw ECDSA signatures become the DER form that the platform verifies', () => {
+test('the platform verifies raw ECDSA signatures in their DER form', () => {
   for (const alg of ['ES256', 'ES384'] as const) {
     const { privateKey, publicJwk } = openPrivateKey(generateKey(alg).privateJwk)
     const publicKey = importPublic(publicJwk)

@@ -22,7 +22,7 @@ async function overlap() {
   return { old, young, stranger, jws: await signGeneralJws(signers, typ, { version: 2 }) }
 }
 
-test('every holder of one of the keys verifies, and learns which', async () => {
+test('a holder of any one of the keys verifies, and learns which keys signed', async () => {
   const { old, young, jws } = await overlap()
   const onWire: unknown = JSON.parse(JSON.stringify(jws))
   assert.deepEqual(verifyGeneralJws(onWire, { typ, key: holding(old) }).kids, [old.kid])
@@ -39,12 +39,12 @@ test('jose verifies it with either key', async () => {
   assert.equal(Buffer.from(payload).toString(), '{"version":2}')
 })
 
-test('signed by unknown keys only: refused', async () => {
+test('signatures by unknown keys only are refused', async () => {
   const { stranger, jws } = await overlap()
   assert.throws(() => verifyGeneralJws(jws, { typ, key: holding(stranger) }), { code: 'unknown_key' })
 })
 
-test('a known key whose signature does not hold refuses the whole', async () => {
+test('one bad signature of a known key refuses the whole', async () => {
   const { old, young, stranger, jws } = await overlap()
   const forged = await signGeneralJws([{ ...softwareSigner('trust-set', stranger.privateJwk), kid: old.kid }], typ, {
     version: 2,
@@ -55,14 +55,14 @@ test('a known key whose signature does not hold refuses the whole', async () => 
   assert.throws(() => verifyGeneralJws(otherPayload, { typ, key: holding(old) }), { code: 'bad_signature' })
 })
 
-test('one key counts once, another type does not count', async () => {
+test('a key that signed twice, and another type, are refused', async () => {
   const { old, jws } = await overlap()
   const twice = { ...jws, signatures: [jws.signatures[0], jws.signatures[0]] }
   assert.throws(() => verifyGeneralJws(twice, { typ, key: holding(old) }), { code: 'malformed' })
   assert.throws(() => verifyGeneralJws(jws, { typ: 'policy-bundle+jws', key: holding(old) }), { code: 'wrong_type' })
 })
 
-test('other shapes are refused', async () => {
+test('malformed general JWS objects are refused', async () => {
   const { old, jws } = await overlap()
   const [one] = jws.signatures
   const shapes: unknown[] = [

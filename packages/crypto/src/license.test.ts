@@ -60,7 +60,7 @@ const withCode = (code: LicenseErrorCode) => (error: unknown) => {
 const refuses = (file: string, code: LicenseErrorCode) =>
   assert.throws(() => verifyLicense(file, keys), withCode(code), file.slice(0, 100))
 
-test('round trip, with white space at the ends of the file and without', () => {
+test('a license verifies, with white space around it and without', () => {
   for (const file of [license, `${license}\n`, `\ufeff\r\n ${license}\t\r\n\n`]) {
     assert.deepEqual(verifyLicense(file, keys), claims)
     assert.deepEqual(peekLicense(file), { kid, claims })
@@ -70,14 +70,14 @@ test('round trip, with white space at the ends of the file and without', () => {
   assert.deepEqual(verifyLicense(signLicense(anywhere, privateKey), keys), anywhere)
 })
 
-test('RFC 8037 appendix A.3: the kid is the thumbprint of the key', () => {
+test('the kid is the thumbprint of the key (RFC 8037 appendix A.3)', () => {
   const x = Buffer.from('11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', 'base64url')
   const spki = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), x]).toString('base64')
   const [key] = readLicenseKeys(`-----BEGIN PUBLIC KEY-----\n${spki}\n-----END PUBLIC KEY-----\n`)
   assert.equal(key?.kid, 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k')
 })
 
-test('jose accepts it as a JWT with the same claims', async () => {
+test('jose accepts a license as JWT with the same claims', async () => {
   const jwk = await importJWK(
     { kty: 'OKP', crv: 'Ed25519', ...keys[0]?.publicKey.export({ format: 'jwk' }) },
     'Ed25519',
@@ -89,19 +89,19 @@ test('jose accepts it as a JWT with the same claims', async () => {
 })
 
 describe('refused', () => {
-  test('what was tampered with', () => {
+  test('a license with changed parts', () => {
     refuses(`${head}.${b64({ ...claims, sub: 'Somebody else' })}.${tail}`, 'bad_signature')
     refuses(`${head}.${body}.${alteredTail}`, 'bad_signature')
     refuses(`${head}.${body}.${b64('short')}`, 'bad_signature')
     refuses(`${b64({ alg: 'Ed25519', typ: 'license+jwt', kid })}.${body}.${tail}`, 'bad_signature')
   })
 
-  test('claims are looked at only once the signature holds', () => {
+  test('a license with a bad signature, before its claims are read', () => {
     for (const payload of ['{', '{}', '[]', { ...claims, exp: 0 }])
       refuses(`${head}.${b64(payload)}.${tail}`, 'bad_signature')
   })
 
-  test('another key, named truly or not', () => {
+  test('a license of another key, under its own or the expected kid', () => {
     const stranger = generateLicenseKey()
     const theirs = signLicense(claims, stranger.privateKey)
     refuses(theirs, 'unknown_key')
@@ -111,7 +111,7 @@ describe('refused', () => {
     for (const file of [license, theirs]) assert.deepEqual(verifyLicense(file, both), claims)
   })
 
-  test('another algorithm or type', () => {
+  test('a license of another algorithm or type', () => {
     for (const alg of ['none', 'None', 'EdDSA', 'ed25519', 'ES256', '', null, undefined])
       refuses(forge({ alg }), 'wrong_type')
     const input = `${b64({ ...header, alg: 'HS256' })}.${body}`
@@ -122,7 +122,7 @@ describe('refused', () => {
       refuses(forge({ typ }), 'wrong_type')
   })
 
-  test('a header with anything else in it, or without the thumbprint', () => {
+  test('a header with other members or without the thumbprint', () => {
     const jwk = keys[0]?.publicKey.export({ format: 'jwk' })
     for (const more of [{ jwk }, { jku: 'https://x.example' }, { x5u: 'https://x.example' }, { x5c: [] }, { cty: 'x' }])
       refuses(forge(more), 'malformed')
@@ -132,7 +132,7 @@ describe('refused', () => {
     for (const text of [doubled, '[]', 'null', '{"typ"']) refuses(`${b64(text)}.${body}.${tail}`, 'malformed')
   })
 
-  test('what is not three parts of canonical base64url', () => {
+  test('a text that is not three parts of canonical base64url', () => {
     const loose = `${tail.slice(0, -1)}${String.fromCharCode(tail.charCodeAt(85) + 1)}`
     for (const file of [
       ...['', ' \n', 'license', '..', `${head}.${body}`, `${license}.`, `${license}.AA`, `${head}..${tail}`],
@@ -144,14 +144,14 @@ describe('refused', () => {
       refuses(file, 'malformed')
   })
 
-  test('more than 64 KiB, white space included', () => {
+  test('a file of more than 64 KiB, white space included', () => {
     const padded = license.padEnd(64 * 1024)
     assert.deepEqual(verifyLicense(padded, keys), claims)
     refuses(`${padded} `, 'malformed')
     refuses(license.padEnd(60_000, '\u2003'), 'malformed')
   })
 
-  test('claims that are no strict JSON', () => {
+  test('claims that are not strict JSON', () => {
     const json = JSON.stringify(claims)
     const twice = ['{"sub":"x",', '{"\\u0073ub":"x",'].map((start) => start + json.slice(1))
     const twiceInside = json.replace('"users":500', '"users":500,"users":900')
@@ -160,7 +160,7 @@ describe('refused', () => {
   })
 })
 
-describe('claims that are not in order, whether read or to be signed', () => {
+describe('wrong claims are refused when read and when signed', () => {
   const wrong: Record<string, Record<string, unknown>[]> = {
     iss: [{ iss: '' }, { iss: 'x'.repeat(257) }, { iss: undefined }, { iss: null }],
     sub: [{ sub: 7 }, { sub: 'a\u0000b' }, { sub: '\ud800' }, { sub: '🔒'.repeat(257) }],
@@ -185,7 +185,7 @@ describe('claims that are not in order, whether read or to be signed', () => {
     ],
   }
   for (const [name, changes] of Object.entries(wrong))
-    test(`${name}, which the message names`, () => {
+    test(`the error names the claim: ${name}`, () => {
       for (const changed of changes) {
         const all = { ...claims, ...changed } as LicenseClaims
         const named = (error: unknown) => withCode('bad_claims')(error) && String(error).includes(name)
@@ -195,7 +195,7 @@ describe('claims that are not in order, whether read or to be signed', () => {
       }
     })
 
-  test('names that every object has', () => {
+  test('claims named like members of every object', () => {
     for (const name of ['__proto__', 'constructor', 'toString']) {
       const added = `{"${name}":1,${JSON.stringify(claims).slice(1)}`
       refuses(forge({}, added), 'bad_claims')
@@ -204,7 +204,7 @@ describe('claims that are not in order, whether read or to be signed', () => {
   })
 })
 
-test('no byte of a license can be another one', () => {
+test('a license with any changed byte is refused', () => {
   const bytes = Buffer.from(license)
   const flip = fc.tuple(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }))
   const property = fc.property(flip, ([at, bits]) => {
@@ -216,7 +216,7 @@ test('no byte of a license can be another one', () => {
   fc.assert(property, { numRuns: 200 })
 })
 
-test('keys that are not public Ed25519 keys in whole PEM blocks', () => {
+test('keys other than public Ed25519 keys in whole PEM blocks are refused', () => {
   const pem = (type: 'spki' | 'pkcs8', key: { export(options: object): string | Buffer }) =>
     String(key.export({ type, format: 'pem' }))
   const others = [generateKeyPairSync('ec', { namedCurve: 'P-256' }), generateKeyPairSync('x25519')]
@@ -239,7 +239,7 @@ test('keys that are not public Ed25519 keys in whole PEM blocks', () => {
     assert.throws(() => signLicense(claims, text), withCode('malformed'))
 })
 
-test('openssl verifies the signature, and refuses it for anything else', { skip: withoutOpenssl }, () => {
+test('openssl verifies the signature of a license, and refuses it over other bytes', { skip: withoutOpenssl }, () => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-license-'))
   const write = (name: string, content: string | Buffer) => writeFileSync(join(directory, name), content)
   const verify = 'pkeyutl -verify -pubin -inkey pub.pem -rawin -in input -sigfile signature'

@@ -32,7 +32,7 @@ const inTree = sizes.chain((size) =>
 )
 const head = (size: number) => ({ size, root: naive(leaves.slice(0, size)) })
 
-test('the vectors of Certificate Transparency', () => {
+test('the tree hashes match the vectors of Certificate Transparency', () => {
   const entries = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f']
   const known = entries.map((entry) => leafHash(Buffer.from(entry, 'hex')))
   const roots = [
@@ -54,7 +54,7 @@ test('the vectors of Certificate Transparency', () => {
   }
 })
 
-test('every way to a root is that of the definition', () => {
+test('every computation of a root agrees with the definition', () => {
   const tree = createGrowingTree()
   for (let size = 0; size <= 300; size++) {
     const root = naive(leaves.slice(0, size))
@@ -64,7 +64,7 @@ test('every way to a root is that of the definition', () => {
   }
 })
 
-test('a leaf is proven to be where it is, and nowhere else', () => {
+test('an inclusion proof proves a leaf at its index only', () => {
   fc.assert(
     fc.property(inTree, inTree, fc.nat(9), ({ size, index }, other, nth) => {
       const path = inclusionSpans(index, size).map(hashOf)
@@ -85,7 +85,7 @@ test('a leaf is proven to be where it is, and nowhere else', () => {
   )
 })
 
-test('what stands before a leaf in its proof goes on as the tree that it was', () => {
+test('the peaks in an inclusion proof continue the tree before the leaf', () => {
   fc.assert(
     fc.property(inTree, ({ size, index }) => {
       const peaks = peaksBefore(index, size, inclusionSpans(index, size).map(hashOf))
@@ -98,7 +98,7 @@ test('what stands before a leaf in its proof goes on as the tree that it was', (
   )
 })
 
-test('a tree is proven to go on from a smaller one, and from no other', () => {
+test('a consistency proof proves growth from the smaller tree only', () => {
   fc.assert(
     fc.property(sizes, sizes, fc.nat(9), (a, b, nth) => {
       const [from, to] = [head(Math.min(a, b)), head(Math.max(a, b))]
@@ -120,7 +120,7 @@ test('a tree is proven to go on from a smaller one, and from no other', () => {
   )
 })
 
-test('sizes beyond 32 bits part where they should', () => {
+test('sizes beyond 32 bits are split at the right power of two', () => {
   const size = 2 ** 40 + 3
   assert.deepEqual(inclusionSpans(size - 1, size), [
     [2 ** 40, 2 ** 40 + 2],

@@ -31,7 +31,7 @@ const mint = (kind: TokenPrefix = 'hfk', of = tenant) => mintToken(peppers, kind
 /** Adds a valid checksum, so that only the MAC can refuse the token. */
 const withChecksum = (body: string) => body + toBase62(BigInt(crc32(body)), 6)
 
-test('a minted token says its prefix, tenant and id, and what is stored of it', () => {
+test('a minted token reveals its prefix, tenant and id, and its stored digest', () => {
   fc.assert(
     fc.property(prefix, fc.uuid(), (kind, of) => {
       const { hint, ...presented } = mint(kind, of)
@@ -44,7 +44,7 @@ test('a minted token says its prefix, tenant and id, and what is stored of it', 
   )
 })
 
-test('the format is fixed: a token of known parts has this MAC and this checksum', () => {
+test('a token of known parts has a fixed MAC and checksum', () => {
   const signed = `hfk_${'0'.repeat(21)}1${'A'.repeat(16)}1${'z'.repeat(21)}`
   const digest = createHmac('sha256', old.key).update(signed).digest()
   const token = withChecksum(signed + toBase62(digest.readBigUInt64BE(0), 10))
@@ -53,7 +53,7 @@ test('the format is fixed: a token of known parts has this MAC and this checksum
   assert.deepEqual(readToken(peppers, token), { prefix: 'hfk', tenant: one, id, version: 1, digest, token })
 })
 
-test('any one changed character is refused, by the checksum, and by the MAC where the checksum was made to fit', () => {
+test('any changed character is refused by the checksum, or by the MAC if the checksum was recomputed', () => {
   fc.assert(
     fc.property(prefix, fc.nat(79), fc.constantFrom(...base62), (kind, at, character) => {
       const { token } = mint(kind)
@@ -66,7 +66,7 @@ test('any one changed character is refused, by the checksum, and by the MAC wher
   )
 })
 
-test('an invented token with a right checksum is refused, and so is one of another pepper or key version', () => {
+test('an invented token with a right checksum is refused, as is one of another pepper or version', () => {
   const { token } = mint()
   assert.equal(readToken(peppersOf(1, young), token), undefined)
   const other = `${token.slice(0, 42)}2${token.slice(43, -6)}`
@@ -77,7 +77,7 @@ test('an invented token with a right checksum is refused, and so is one of anoth
   }
 })
 
-test('another length, another alphabet, surrounding space, another case or another prefix is no token', () => {
+test('a text of another length, alphabet, case or prefix, or with spaces around it, is refused', () => {
   const { token } = mint()
   const flipped = [...token].map((c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase())).join('')
   for (const text of [
@@ -96,7 +96,7 @@ test('another length, another alphabet, surrounding space, another case or anoth
     assert.equal(readToken(peppers, text), undefined, JSON.stringify(text))
 })
 
-test('a challenge says when it ends, to the second, and no other token can be made of it', () => {
+test('a challenge carries its end to the second, and cannot be changed into another token', () => {
   fc.assert(
     fc.property(
       fc.date({ min: new Date(0), max: new Date('9999-12-31'), noInvalidDate: true }),
@@ -120,14 +120,14 @@ test('the nonce of an enrollment is the SHA-256 of challenge, dot, thumbprint', 
   assert.equal(enrollmentNonce('hfc_x', 'abc'), expected)
 })
 
-test('22 characters are one UUID or none', () => {
+test('22 base62 characters are one UUID or are refused', () => {
   fc.assert(fc.property(fc.uuid(), (uuid) => assert.equal(decodeUuid62(encodeUuid62(uuid)), uuid)))
   assert.equal(encodeUuid62('ffffffff-ffff-ffff-ffff-ffffffffffff'), '7n42DGM5Tflk9n8mt7Fhc7')
   for (const none of ['7n42DGM5Tflk9n8mt7Fhc8', 'z'.repeat(22), '0'.repeat(21), '0'.repeat(23), `${'0'.repeat(21)}-`])
     assert.equal(decodeUuid62(none), undefined, none)
 })
 
-test('every character of the alphabet is drawn about equally often', () => {
+test('all characters of the alphabet are drawn about equally often', () => {
   const counts = new Map(base62.map((character) => [character, 0]))
   const draws = 4000
   const randomOf = (token: string) => token.slice(26, 42) + token.slice(43, 64)
@@ -140,7 +140,7 @@ test('every character of the alphabet is drawn about equally often', () => {
   assert.ok(chiSquare < 140, `chi-square ${chiSquare}`)
 })
 
-test('a token is read by the pepper that it names, whichever mints now, and by no other', () => {
+test('a token is verified with the pepper that it names only, also after the current one has changed', () => {
   const before = mint().token
   for (const now of [
     peppersOf(1, old, young),
@@ -155,7 +155,7 @@ test('a token is read by the pepper that it names, whichever mints now, and by n
   assert.equal(readToken(peppersOf(2, young, old), after), undefined, 'another key of that version')
 })
 
-test('the version is authenticated: under another one no token is read', () => {
+test('the version of a token is authenticated', () => {
   const all = peppersOf(2, old, young, { key: keyOf(9) })
   fc.assert(
     fc.property(prefix, fc.constantFrom(...base62), (kind, character) => {
@@ -166,14 +166,14 @@ test('the version is authenticated: under another one no token is read', () => {
   )
 })
 
-test('what only a MAC vouches for, or a row for minutes, ends with its pepper; what is stored does not', () => {
+test('tokens without a lasting row end with their pepper; stored tokens do not', () => {
   const retired = peppersOf(2, { ...old, isRetired: true }, young)
   const outlives = (kind: TokenPrefix) => readToken(retired, mint(kind).token) !== undefined
   const kinds: TokenPrefix[] = ['hfk', 'hfg', 'hfe', 'hfs', 'hfc', 'hfl', 'hfr']
   assert.deepEqual(kinds.filter(outlives), ['hfk', 'hfg', 'hfe', 'hfs'])
 })
 
-test('what is stored is known under every pepper that is not retired, and taken on without the token', () => {
+test('a stored digest is recognised under every active pepper, and rewritten without the token', () => {
   const [both, alone] = [peppersOf(2, old, young), peppersOf(2, { ...old, isRetired: true }, young)]
   const { token, digest } = mint()
   const taken = takenTo(both, { digest, version: 1 }, 2)
@@ -184,7 +184,7 @@ test('what is stored is known under every pepper that is not retired, and taken 
   assert.ok(!known(both, mint().digest) && !known(both, Buffer.alloc(0)))
 })
 
-test('a digest is the same, step by step or at once, over any number of peppers', () => {
+test('a digest is the same after rewriting step by step or at once', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 61 }), fc.nat(60), fc.nat(60), (count, a, b) => {
       const from = 1 + (Math.min(a, b) % count)
@@ -202,7 +202,7 @@ test('a digest is the same, step by step or at once, over any number of peppers'
   )
 })
 
-test('a secret that names no pepper is known by any that it may have begun with', () => {
+test('a secret that names no pepper is compared under every possible one', () => {
   const both = peppersOf(2, old, young)
   const made = digestSecret(peppers, 'x')
   assert.deepEqual(made, { digest: createHmac('sha256', old.key).update('x').digest(), version: 1 })
@@ -213,7 +213,7 @@ test('a secret that names no pepper is known by any that it may have begun with'
   assert.ok(!known(peppersOf(2, { ...old, isRetired: true }, young)).includes(made.digest.toString('hex')))
 })
 
-test('peppers are long enough, not too many, and one of them mints', () => {
+test('peppers have a minimum length and a maximum number, and one of them mints', () => {
   assert.throws(() => peppersOf(1, { key: createSecretKey(Buffer.alloc(8)) }), RangeError)
   assert.throws(() => peppersOf(1, ...Array.from({ length: 62 }, () => old)), RangeError)
   for (const current of [0, 2]) assert.throws(() => peppersOf(current, old), RangeError)

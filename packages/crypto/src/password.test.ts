@@ -14,7 +14,7 @@ import { createSemaphore, QueueFullError } from './semaphore.ts'
 
 const cheap = { m: 64, t: 1, p: 1 }
 
-test('RFC 9106 section 5.3: the platform computes argon2id', () => {
+test('the platform computes argon2id of RFC 9106 section 5.3', () => {
   const tag = argon2Sync('argon2id', {
     message: Buffer.alloc(32, 1),
     nonce: Buffer.alloc(16, 2),
@@ -28,7 +28,7 @@ test('RFC 9106 section 5.3: the platform computes argon2id', () => {
   assert.equal(tag.toString('hex'), '0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659')
 })
 
-test("PHC strings of the reference implementation's own tests", async () => {
+test('PHC strings from the tests of the reference implementation verify', async () => {
   const vectors = [
     ['$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc', 'password'],
     ['$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4', 'password'],
@@ -42,7 +42,7 @@ test("PHC strings of the reference implementation's own tests", async () => {
   }
 })
 
-test('a hash verifies its password only, and no two hashes are equal', async () => {
+test('a hash verifies only its password, and no two hashes are equal', async () => {
   const phc = await hashPassword('correct horse battery staple')
   assert.match(phc, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
   assert.equal(await verifyPassword(phc, 'correct horse battery staple'), true)
@@ -50,13 +50,13 @@ test('a hash verifies its password only, and no two hashes are equal', async () 
   assert.notEqual(await hashPassword('same', cheap), await hashPassword('same', cheap))
 })
 
-test('the same characters composed differently are the same password', async () => {
+test('composed and decomposed spellings are the same password', async () => {
   const phc = await hashPassword('pa\u00dfwort-\u00fc\u00e9', cheap)
   assert.equal(await verifyPassword(phc, 'pa\u00dfwort-u\u0308e\u0301'), true)
   assert.equal(await verifyPassword(phc, 'pa\u00dfwort-ue'), false)
 })
 
-test('every space is the same space, and hashes of before spaces were mapped go on working', async () => {
+test('all space characters are equal, also for hashes from before that rule', async () => {
   const spaced = (space: string) => ['correct', 'horse', 'battery', '42'].join(space)
   const spaces = [...'\u00a0\u1680\u2000\u2003\u2007\u2009\u202f\u205f\u3000 ']
   const phc = await hashPassword(spaced('\u00a0'), cheap)
@@ -79,7 +79,7 @@ test('every space is the same space, and hashes of before spaces were mapped go 
   assert.equal(await verifyPassword(old, spaced('\u2003')), false)
 })
 
-test('other parameters than the current ones ask for a rehash', async () => {
+test('a hash with other than the current parameters needs a rehash', async () => {
   assert.equal(needsRehash(await hashPassword('x')), false)
   const old = await hashPassword('x', cheap)
   assert.equal(needsRehash(old), true)
@@ -90,7 +90,7 @@ test('other parameters than the current ones ask for a rehash', async () => {
   )
 })
 
-test('a stored text that is no argon2id hash, or orders absurd work, is refused at once', async () => {
+test('a stored text that is no argon2id hash, or has excessive parameters, is refused at once', async () => {
   const tail = '$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4'
   const texts = [
     '',
@@ -106,7 +106,7 @@ test('a stored text that is no argon2id hash, or orders absurd work, is refused 
   for (const text of texts) await assert.rejects(verifyPassword(text, 'x'), { code: 'malformed' }, text)
 })
 
-test('an unknown user costs what a known one costs', async () => {
+test('verifying an unknown user costs as much CPU as a known one', async () => {
   const phc = await hashPassword('x')
   const cpuOf = async (work: () => Promise<unknown>) => {
     const from = process.cpuUsage()
@@ -126,7 +126,7 @@ test('an unknown user costs what a known one costs', async () => {
   assert.ok(ratio > 0.5 && ratio < 2, `ratio ${ratio}`)
 })
 
-test('a bounded hasher gives the same answers and turns away what exceeds its queue', async () => {
+test('a bounded hasher gives the same answers and refuses calls beyond its queue', async () => {
   const hasher = createPasswordHasher({ concurrency: 1, maxQueue: 1, params: cheap })
   const phc = await hasher.hashPassword('x')
   assert.equal(hasher.needsRehash(phc), false)
@@ -146,7 +146,7 @@ test('a bounded hasher gives the same answers and turns away what exceeds its qu
   assert.deepEqual(defaultPasswordParams, { m: 19_456, t: 2, p: 1 })
 })
 
-test('the semaphore never runs more than it may, keeps the order, and survives failing tasks', async () => {
+test('the semaphore never exceeds its concurrency, keeps the order, and survives failing tasks', async () => {
   const run = createSemaphore({ concurrency: 2, maxQueue: 100 })
   const started: number[] = []
   let active = 0

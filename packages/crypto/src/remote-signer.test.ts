@@ -3,7 +3,7 @@ import { sign } from 'node:crypto'
 import { test } from 'node:test'
 import { generateKey, openPrivateKey, remoteSigner } from './signer.ts'
 
-test('a key elsewhere is given digests, and signs as one here does', async () => {
+test('a remote key gets digests and signs like a local one', async () => {
   for (const [alg, length] of [
     ['ES256', 32],
     ['ES384', 48],
@@ -20,7 +20,7 @@ test('a key elsewhere is given digests, and signs as one here does', async () =>
   }
 })
 
-test('a signature of another key never leaves', async () => {
+test('a signature by another key is never returned', async () => {
   const [own, other] = [generateKey('ES256'), generateKey('ES256')]
   const message = Buffer.from('a message')
   const raw = (key: typeof own) =>

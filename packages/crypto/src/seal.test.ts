@@ -10,7 +10,7 @@ const bytes = Buffer.alloc(32, 9)
 const kek = openKek(bytes)
 const context = 'signing_key/sgn_01/private_jwk'
 
-test('what is sealed opens in its place only', async () => {
+test('a sealed value opens only under its own context', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (secret) => {
       const jwe = await seal(kek, context, secret)
@@ -21,7 +21,7 @@ test('what is sealed opens in its place only', async () => {
   )
 })
 
-test('it is plain RFC 7516: opened with AES key wrap and AES-GCM alone', async () => {
+test('a sealed value is plain RFC 7516: AES key wrap and AES-GCM open it', async () => {
   const [header = '', wrapped = '', iv = '', ciphertext = '', tag = ''] = (
     await seal(kek, context, Buffer.from('secret'))
   ).split('.')
@@ -39,7 +39,7 @@ test('it is plain RFC 7516: opened with AES key wrap and AES-GCM alone', async (
   assert.equal(gcm.update(ciphertext, 'base64url', 'utf8') + gcm.final('utf8'), 'secret')
 })
 
-test('another key-encryption key is named, not tried', async () => {
+test('a value sealed by another key-encryption key is refused by key id', async () => {
   const jwe = await seal(kek, context, Buffer.from('secret'))
   const other = openKek(randomBytes(32))
   assert.equal(sealedKid(jwe), kek.kid)
@@ -48,7 +48,7 @@ test('another key-encryption key is named, not tried', async () => {
   await assert.rejects(unseal({ ...other, kid: kek.kid }, context, jwe), { code: 'bad_signature' })
 })
 
-test('several keys open what each has sealed, and the first one seals', async () => {
+test('several keys open each their own values, and the first one seals', async () => {
   const other = randomBytes(32)
   const [before, both, after] = [openKek(other), openKek(bytes, [other]), openKek(bytes)]
   const old = await seal(before, context, Buffer.from('secret'))
@@ -65,7 +65,7 @@ test('several keys open what each has sealed, and the first one seals', async ()
   await assert.rejects(reseal(both, altered), { code: 'bad_signature' })
 })
 
-test('what is sealed begins with a text that tells the key, whatever the place', async () => {
+test('the sealed text begins with the key id, in any context', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uint8Array({ minLength: 32, maxLength: 32 }),
@@ -94,7 +94,7 @@ test('any changed character is refused', async () => {
   )
 })
 
-test('a JWE of another type or algorithm is refused, even under our key', async () => {
+test('a JWE of another type or algorithm is refused, even under the right key', async () => {
   const make = (header: { alg: string; enc: string; typ?: string }) =>
     new CompactEncrypt(Buffer.from('x')).setProtectedHeader({ kid: kek.kid, ctx: context, ...header }).encrypt(bytes)
   const typ = 'holdfast-secret'
@@ -111,7 +111,7 @@ test('a JWE of another type or algorithm is refused, even under our key', async 
   }
 })
 
-test('a key-encryption key has 32 bytes and shows none of them', () => {
+test('a key-encryption key has 32 bytes and does not print them', () => {
   assert.throws(() => openKek(Buffer.alloc(16)), RangeError)
   for (const shown of [inspect(kek, { depth: 9 }), JSON.stringify(kek)]) {
     assert.ok(!shown.includes('0909') && !shown.includes(bytes.toString('base64')) && !shown.includes('9,9'), shown)

@@ -5,7 +5,7 @@ import { parseStrictObject } from './strict-json.ts'
 
 const parse = (text: string) => parseStrictObject(Buffer.from(text), 'it')
 
-test('reads any object JSON can write, whatever its strings contain', () => {
+test('strict JSON reads any object that JSON can write', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), (value) => {
       const text = JSON.stringify(value)
@@ -14,7 +14,7 @@ test('reads any object JSON can write, whatever its strings contain', () => {
   )
 })
 
-test('refuses duplicate members at every level, escaped spellings included', () => {
+test('strict JSON refuses duplicate members at every level, escaped spellings included', () => {
   for (const text of [
     '{"alg":"a","alg":"b"}',
     '{"a":1,"\\u0061":1}',
@@ -26,7 +26,7 @@ test('refuses duplicate members at every level, escaped spellings included', () 
   }
 })
 
-test('refuses what is no object, no JSON, no UTF-8, or too deep', () => {
+test('strict JSON refuses other values than objects, broken JSON or UTF-8, and deep nesting', () => {
   for (const text of ['', 'null', '[]', '"a"', '1', '{', '{"a":1}{', '\uFEFF{}', '{"a":"', '{"a":"\\']) {
     assert.throws(() => parse(text), { code: 'malformed' }, text)
   }

@@ -6,7 +6,7 @@ import { matchTotp, mintTotpSeed, provisioningUri, toBase32, totpCode, totpStep 
 
 const rfcSeed = Buffer.from('12345678901234567890')
 
-test('RFC 6238 appendix B: the last six digits of its SHA-1 codes', () => {
+test('codes match RFC 6238 appendix B (SHA-1, last six digits)', () => {
   const vectors = [
     [59, '94287082'],
     [1_111_111_109, '07081804'],
@@ -22,7 +22,7 @@ test('RFC 6238 appendix B: the last six digits of its SHA-1 codes', () => {
   }
 })
 
-test('RFC 4226 appendix D: the codes of the first counters', () => {
+test('codes match RFC 4226 appendix D', () => {
   const codes = ['755224', '287082', '359152', '969429', '338314', '254676', '287922', '162583', '399871', '520489']
   assert.deepEqual(
     codes.map((_, step) => totpCode(rfcSeed, step)),
@@ -30,7 +30,7 @@ test('RFC 4226 appendix D: the codes of the first counters', () => {
   )
 })
 
-test('RFC 4648 section 10: base32', () => {
+test('base32 matches RFC 4648 section 10', () => {
   const vectors = {
     '': '',
     f: 'MY',
@@ -43,7 +43,7 @@ test('RFC 4648 section 10: base32', () => {
   for (const [text, encoded] of Object.entries(vectors)) assert.equal(toBase32(Buffer.from(text)), encoded)
 })
 
-test('a code counts in its period and its two neighbours, and nothing else does', () => {
+test('a code is valid in its period and the two neighbouring ones only', () => {
   const seed = mintTotpSeed()
   const at = new Date('2026-03-01T12:00:10Z')
   const step = totpStep(at)
@@ -57,7 +57,7 @@ test('a code counts in its period and its two neighbours, and nothing else does'
     assert.equal(matchTotp(seed, text, at), undefined)
 })
 
-test('another implementation makes the same codes and reads the provisioning URI', () => {
+test('another implementation computes the same codes and reads the provisioning URI', () => {
   const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }).filter((s) => s.isWellFormed())
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 20, maxLength: 20 }), fc.nat(4_000_000_000), (seed, seconds) => {

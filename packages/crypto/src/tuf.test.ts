@@ -6,7 +6,7 @@ import { importTufKey, isSignedBy, signTuf, tufKeyId, tufKeyOf } from './tuf.ts'
 const signerOf = (alg: SigningAlg) => softwareSigner('tuf-root', generateKey(alg).privateJwk)
 const signed = { _type: 'root', note: 'a "quote", a \\ and\na line', version: 1 }
 
-test('a threshold counts different keys of the role, whichever of our two schemes they have', async () => {
+test('a threshold counts different keys of the role, in both schemes', async () => {
   const signers = [signerOf('ES256'), signerOf('Ed25519'), signerOf('ES256')]
   const keys = Object.fromEntries(signers.map(({ publicJwk }) => [tufKeyId(tufKeyOf(publicJwk)), tufKeyOf(publicJwk)]))
   const role = { keyids: Object.keys(keys), threshold: 2 }
@@ -21,7 +21,7 @@ test('a threshold counts different keys of the role, whichever of our two scheme
   assert.equal(isSignedBy(aliased, alias, { keyids: Object.keys(alias), threshold: 2 }), false, 'one key, two names')
 })
 
-test('a key of another curve, scheme or form is none', () => {
+test('a key of another curve, scheme or form is refused', () => {
   const good = tufKeyOf(generateKey('ES256').publicJwk)
   assert.ok(importTufKey(good))
   for (const bad of [

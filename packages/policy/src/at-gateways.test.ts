@@ -14,7 +14,7 @@ const document: PolicyDocument = {
 const fieldsOf = (...known: (GatewayKnowledge extends ReadonlySet<infer K> ? K : never)[]) =>
   unknownToGateways(document, new Set(known)).map(({ field }) => field)
 
-test('what no gateway knows is refused where it stands, and taken once they do', () => {
+test('a field that some gateway does not support is refused, and accepted once all do', () => {
   assert.deepEqual(fieldsOf(), ['rules[1].when.countries', 'resources.wiki.services'])
   assert.deepEqual(fieldsOf('countries'), ['resources.wiki.services'])
   assert.deepEqual(fieldsOf('services'), ['rules[1].when.countries'])

@@ -23,7 +23,7 @@ const bitsOf = (members: Iterable<number>): Uint32Array => {
 }
 const sorted = (members: Iterable<number>): number[] => [...members].sort((a, b) => a - b)
 
-test('bits are sets of small numbers', () => {
+test('bit sets behave as sets of small numbers', () => {
   fc.assert(
     fc.property(indices, indices, (a, b) => {
       const [left, right] = [new Set(a), new Set(b)]

@@ -31,13 +31,13 @@ const ask = (rules: PolicyRule[], context: Partial<ConnectionContext> = {}, fact
 
 const office = { time: [{ from: '08:00', to: '18:00', zone: 'Europe/Berlin' }] }
 
-test('the answer names the rule, the reason and the end', () => {
+test('a decision names its rule, its reason and its end', () => {
   const { decision, rule_id, reason, valid_until } = ask([rule('office', 'allow', office)])
   assert.deepEqual([decision, rule_id, valid_until], ['allow', 'office', at('2027-01-04T17:00:00Z')])
   assert.equal(reason, 'rule "office" allows it')
 })
 
-test('a refusal says which condition kept the nearest rule from counting, and when that ends', () => {
+test('a refusal names the failed condition of the nearest rule, and when that changes', () => {
   const result = ask([rule('office', 'allow', { ...office, countries: ['DE'] })], {
     at: at('2027-01-04T20:00:00Z'),
     country: 'DE',
@@ -53,12 +53,12 @@ test('a refusal says which condition kept the nearest rule from counting, and wh
   )
 })
 
-test('an allow ends when a deny begins', () => {
+test('an allow decision ends when a deny rule begins', () => {
   const night = { time: [{ from: '14:00', to: '15:00', zone: 'UTC' }] }
   assert.equal(ask([rule('a', 'allow'), rule('d', 'deny', night)]).valid_until, at('2027-01-04T14:00:00Z'))
 })
 
-test('of two rules that allow, the one that lasts decides', () => {
+test('of two allow rules the one that lasts longer decides', () => {
   const { rule_id, valid_until } = ask([rule('a', 'allow', office), rule('b', 'allow')])
   assert.deepEqual([rule_id, valid_until], ['b', null])
 })
@@ -80,7 +80,7 @@ const conditions: [
   ['posture', { posture: ['disk'] }, {}, encrypted, {}, open],
 ]
 for (const [name, when, met, metBy, unmet, unmetBy] of conditions) {
-  test(`${name}: known decides for both actions; unknown fails an allow and keeps a deny`, () => {
+  test(`${name}: a known value decides for both actions; an unknown one fails an allow and keeps a deny`, () => {
     const allows = (context: Partial<ConnectionContext>, facts: ReturnType<typeof device>) =>
       ask([rule('a', 'allow', when)], context, facts).decision
     const denies = (context: Partial<ConnectionContext>, facts: ReturnType<typeof device>) =>
@@ -90,18 +90,18 @@ for (const [name, when, met, metBy, unmet, unmetBy] of conditions) {
   })
 }
 
-test('only an enforced check holds a rule back', () => {
+test('only an enforced check disables a rule', () => {
   assert.equal(ask([rule('a', 'allow', { posture: ['seen'] })]).decision, 'allow')
 })
 
-test('a rule ends at its expiry, to the millisecond, whatever its action', () => {
+test('a rule ends at its expiry to the millisecond, for both actions', () => {
   const expires_at = '2027-01-04T12:00:00Z'
   assert.equal(ask([rule('a', 'allow', undefined, { expires_at })], { at: NOW - 1 }).decision, 'allow')
   assert.equal(ask([rule('a', 'allow', undefined, { expires_at })]).decision, 'deny')
   assert.equal(ask([rule('a', 'allow'), rule('d', 'deny', undefined, { expires_at })]).decision, 'allow')
 })
 
-test('what the policy does not know is refused with its name', () => {
+test('an unknown target is refused by name', () => {
   const compiled = compile({ ...db, rules: [rule('a', 'allow', undefined, { to: ['*'] })] })
   assert.match(decide(compiled, device(), { at: NOW }, { name: 'bd' }).reason, /no resource or host is called "bd"/)
   assert.match(decide(compiled, device(), { at: NOW }, { address: '10.1' }).reason, /not an IP address/)

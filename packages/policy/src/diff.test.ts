@@ -27,7 +27,7 @@ const policy = (change: Partial<PolicyDocument> = {}) => resolve({ schema: 'hold
 const change = (after: Partial<PolicyDocument>) => diffPolicies(policy(), policy(after))
 const changed = (...ids: string[]) => ({ rules_added: [], rules_removed: [], rules_changed: ids })
 
-test('rules come, go and change', () => {
+test('the difference lists rules that were added, removed and changed', () => {
   assert.deepEqual(diffPolicies(null, policy()), { rules_added: ['bob', 'eng'], rules_removed: [], rules_changed: [] })
   assert.deepEqual(
     change({
@@ -40,7 +40,7 @@ test('rules come, go and change', () => {
   )
 })
 
-test('a rule changes with what it names, and not with what it does not', () => {
+test('a rule counts as changed if something that it names changed', () => {
   assert.deepEqual(change({ groups: { eng: { users: ['alice', 'eve'], groups: ['dev'] } } }), changed('eng'))
   assert.deepEqual(change({ resources: { db: { cidrs: ['10.1.0.0/16'] } } }), changed('eng'))
   assert.deepEqual(change({ posture_checks: { disk: { expression: 'disk.encrypted && custom.a' } } }), changed('bob'))
@@ -52,7 +52,7 @@ test('a rule changes with what it names, and not with what it does not', () => {
   assert.deepEqual(diffPolicies(policy(), other), changed('bob', 'eng'))
 })
 
-test('order changes nothing', () => {
+test('order makes no difference', () => {
   const resources = { db: { ports: ['tcp/1-10'], cidrs: ['10.2.0.0/16', '10.1.0.0/16'] } }
   assert.deepEqual(change({ resources, rules: [...base.rules].reverse() }), changed())
 })
@@ -67,7 +67,7 @@ const impact = (
   return counter.result()
 }
 
-test('impact counts devices and what they gain and lose', () => {
+test('the impact counts affected devices, and grants gained and lost', () => {
   assert.deepEqual(impact(null, {}), { devices_examined: 3, devices_affected: 3, grants_gained: 4, grants_lost: 0 })
   assert.deepEqual(impact({}, {}), { devices_examined: 3, devices_affected: 0, grants_gained: 0, grants_lost: 0 })
   assert.deepEqual(impact({}, { rules: [] }), {
@@ -90,7 +90,7 @@ test('impact counts devices and what they gain and lose', () => {
   })
 })
 
-test('a deny takes grants away: all of a network, or the ports it names', () => {
+test('a deny rule removes the grants of its network or ports', () => {
   const deny = (to: string, ports?: string[]): PolicyRule => ({
     id: 'deny',
     action: 'deny',
@@ -127,7 +127,7 @@ test('a device is affected exactly when its variant changes', () => {
   )
 })
 
-test('a check that is only watched affects nobody when a rule no longer asks for it', () => {
+test('removing an audit-only check from a rule affects no device', () => {
   const rule = (posture: string[]): PolicyRule => ({
     id: 'r0',
     action: 'allow',

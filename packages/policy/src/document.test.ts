@@ -49,7 +49,7 @@ const errorsOf = (value: unknown) => {
   return 'errors' in checked ? checked.errors : []
 }
 
-test('a good document is accepted as it is', () => assert.deepEqual(checkDocument(good), { document: good }))
+test('a valid document is accepted unchanged', () => assert.deepEqual(checkDocument(good), { document: good }))
 
 for (const [path, value, field, message] of [
   ['schema', 'holdfast.policy/2', 'schema', /must be "holdfast.policy\/1"/],
@@ -104,11 +104,11 @@ for (const [path, value, field, message] of [
   })
 }
 
-test('what is no object at all is refused', () => {
+test('other values than objects are refused', () => {
   for (const value of [null, 7, 'x', [], undefined]) assert.ok(errorsOf(value).length > 0)
 })
 
-test('many mistakes are told at once, but not endlessly', () => {
+test('many mistakes are reported at once, up to a limit', () => {
   const rules = Array.from({ length: 200 }, (_, i) => ({
     id: `r${i}`,
     action: 'allow',
@@ -122,19 +122,19 @@ test('many mistakes are told at once, but not endlessly', () => {
   assert.equal(errors.at(-1)?.field, `rules[${MAX_DOCUMENT_ERRORS - 1}].odd`)
 })
 
-test('the limits are limits', () => {
+test('a document above the limit of rules is refused', () => {
   const rules = (n: number) =>
     Array.from({ length: n }, (_, i) => ({ id: `r${i}`, action: 'allow', from: { any: true }, to: ['*'] }))
   assert.deepEqual(errorsOf({ schema: 'holdfast.policy/1', rules: rules(POLICY_LIMITS.rules) }), [])
   assert.equal(errorsOf({ schema: 'holdfast.policy/1', rules: rules(POLICY_LIMITS.rules + 1) })[0]?.field, 'rules')
 })
 
-test('a chain of groups as long as groups may be is no cycle', () => {
+test('a chain of 2,000 nested groups is no cycle', () => {
   const groups = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`g${i}`, { groups: [`g${i + 1}`] }]))
   assert.deepEqual(errorsOf({ schema: 'holdfast.policy/1', groups, rules: [] }), [])
 })
 
-test('references are what the directory must know, with every position', () => {
+test('the references of a document are listed with every position', () => {
   const checked = checkDocument(good)
   assert.ok('document' in checked)
   const { users, groups, devices, pools } = referencesOf(checked.document)
@@ -156,7 +156,7 @@ test('references are what the directory must know, with every position', () => {
   )
 })
 
-test('a name the directory does not know is an error at each of its positions', () => {
+test('an unknown name is an error at each of its positions', () => {
   const checked = checkDocument(good)
   assert.ok('document' in checked)
   const result = resolveDocument(checked.document, {

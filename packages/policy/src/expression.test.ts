@@ -9,7 +9,7 @@ const NOW = Date.parse('2027-01-04T12:00:00Z')
 const evaluate = (text: string, facts: Record<string, unknown> = {}) =>
   evaluateExpression(parseExpression(text), facts, NOW).value
 
-test('an expression reads facts', () => {
+test('an expression is evaluated over facts', () => {
   const text = 'disk.encrypted && os.version >= "14.2" && (firewall.enabled || custom.exempt == true)'
   const facts = { 'disk.encrypted': true, 'os.version': '14.10', 'firewall.enabled': false, 'custom.exempt': true }
   assert.equal(evaluate(text, facts), true)
@@ -50,7 +50,7 @@ for (const [text, facts, expected] of [
   test(`${text} of ${JSON.stringify(facts)} is ${expected}`, () => assert.equal(evaluate(text, facts), expected))
 }
 
-test('an answer that time can change says when', () => {
+test('a result that changes with time carries the time of the change', () => {
   const expression = parseExpression('within_last(a, 60) || within_last(b, 90)')
   const facts = { b: new Date(NOW - 30_000).toISOString() }
   const { value, until } = evaluateExpression(expression, facts, NOW)
@@ -114,7 +114,7 @@ const value = fc.oneof(
 )
 const facts = fc.dictionary(fact, value)
 
-test('with no facts at all, no expression passes, negated or not', () => {
+test('without facts no expression passes, negated or not', () => {
   fc.assert(
     fc.property(expression, (text) => {
       assert.equal(evaluate(text), null)
@@ -123,7 +123,7 @@ test('with no facts at all, no expression passes, negated or not', () => {
   )
 })
 
-test('what is known stays known, and the same, when more facts arrive', () => {
+test('a known result stays the same when more facts arrive', () => {
   fc.assert(
     fc.property(expression, facts, facts, (text, some, more) => {
       const known = evaluate(text, some)
@@ -132,7 +132,7 @@ test('what is known stays known, and the same, when more facts arrive', () => {
   )
 })
 
-test('any text is read or refused with a position inside it', () => {
+test('any text is parsed, or refused with a position inside it', () => {
   const noise = fc.array(fc.constantFrom(...'ab.&|!=<>()[]",\\ \n019-_é'.split(''), 'within_last', ' in ', 'true'), {
     maxLength: 40,
   })

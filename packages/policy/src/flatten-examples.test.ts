@@ -19,7 +19,7 @@ const spell = ({ first, last, protocol, ports, log }: Box): string =>
 const spelled = (content: VariantContent, asked: Parameters<typeof flatten>[1] = at1) =>
   flatten(content, asked).boxes.map(spell)
 
-test('ports of the rule and of the resource together, a part denied, a record asked for', () => {
+test('boxes combine the ports of rule and resource, a denied part and logging', () => {
   const content = variant(
     [
       { id: 'a', action: 'allow', to: ['app'], ports: ['tcp/1-1000', 'icmp'] },
@@ -39,13 +39,13 @@ test('ports of the rule and of the resource together, a part denied, a record as
   ])
 })
 
-test('everything is two boxes a protocol, one a family', () => {
+test('a rule to everything is two boxes per protocol, one per address family', () => {
   const all = variant([{ id: 'a', action: 'allow', to: ['*'], ports: ['tcp/*'] }])
   const last = 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'
   assert.deepEqual(spelled(all), [`::-${last} tcp 1-65535`, '0.0.0.0-255.255.255.255 tcp 1-65535'])
 })
 
-test('via comes before the pool of what it leads to; a deny rule counts at every pool', () => {
+test('via overrides the pool of a resource; a deny rule counts at every pool', () => {
   const resources = { far: { cidrs: ['10.2.0.0/32'], pool: 'us' }, near: { cidrs: ['10.3.0.0/32'], pool: 'eu' } }
   const tcp = { ports: ['tcp/22'] }
   const rules: VariantContent['rules'] = [
@@ -59,7 +59,7 @@ test('via comes before the pool of what it leads to; a deny rule counts at every
   assert.deepEqual(spelled(denied), [far, any])
 })
 
-test('names and services are where the gateway finds them', () => {
+test('names and services are placed where the gateway resolves them', () => {
   const content = variant(
     [
       { id: 'a', action: 'allow', to: ['web', 'svc'] },
@@ -92,7 +92,7 @@ test('names and services are where the gateway finds them', () => {
   assert.deepEqual(spelled(content), [])
 })
 
-test('a window, the end of a rule and the age of a second factor are when to ask again, to the millisecond', () => {
+test('valid_until is the next end of a window, rule or second factor, to the millisecond', () => {
   const office = { from: '08:00', to: '18:00', zone: 'Europe/Berlin' }
   const rule = { id: 'a', action: 'allow', to: ['10.0.0.0/32'] } as const
   const untilOf = (more: Partial<VariantContent['rules'][number]>, connection: Omit<ConnectionContext, 'at'> = {}) => {
@@ -113,7 +113,7 @@ test('a window, the end of a rule and the age of a second factor are when to ask
   assert.deepEqual(flatten(elsewhere, at1), { boxes: [], valid_until: null })
 })
 
-test('any number of rules may ask for a record of the same connections', () => {
+test('200 rules can log the same connections', () => {
   const ids = Array.from({ length: 200 }, (_, i) => `r${String(i).padStart(3, '0')}`)
   const rules = ids.map((id, i) => ({
     id,

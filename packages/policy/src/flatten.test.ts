@@ -117,7 +117,7 @@ function holds(boxes: readonly Box[], { address, protocol, port }: Probe): numbe
 const target = ({ address, protocol, port }: Probe) =>
   protocol === 'icmp' ? { address, protocol } : { address, protocol, port }
 
-test('what is in a box is what decide allows at that pool, and in no more than one', () => {
+test('the boxes hold exactly the targets that decide allows at that pool, without overlap', () => {
   let allowed = 0
   fc.assert(
     fc.property(
@@ -140,7 +140,7 @@ test('what is in a box is what decide allows at that pool, and in no more than o
   assert.ok(allowed > options.numRuns / 50, `${allowed} allowed`)
 })
 
-test('boxes do not overlap, stand in order, and none continues another', () => {
+test('boxes are disjoint, sorted and merged', () => {
   const spanOf = (box: Box) => ({ lo: parseAddress(box.first) ?? 0n, hi: parseAddress(box.last) ?? 0n })
   const kind = (box: Box) => JSON.stringify([box.family, box.protocol, box.ports, box.log])
   fc.assert(
@@ -160,7 +160,7 @@ test('boxes do not overlap, stand in order, and none continues another', () => {
   )
 })
 
-test('the order of the rules, and of what they lead to, means nothing', () => {
+test('the order of rules and of their targets does not matter', () => {
   fc.assert(
     fc.property(rulesOfPools, arbitraryDevice, connection, pool, moment, (rules, facts, seen, pool, at) => {
       const content = contentOf(rules, facts, at)
@@ -172,7 +172,7 @@ test('the order of the rules, and of what they lead to, means nothing', () => {
   )
 })
 
-test('the boxes stay what they are until they say, and are what decide says all the while', () => {
+test('boxes stay the same until valid_until, and agree with decide until then', () => {
   const part = fc.double({ min: 0, max: 1, noNaN: true })
   fc.assert(
     fc.property(rulesOfPools, connection, pool, moment, probe, part, (rules, seen, pool, at, asked, part) => {
@@ -193,7 +193,7 @@ test('the boxes stay what they are until they say, and are what decide says all 
   )
 })
 
-test('a name is reached in its boxes exactly when decide allows the name', () => {
+test('the boxes hold the addresses of a name exactly if decide allows it', () => {
   const asked = ['x.corp.example', 'corp.example', 'example.com', 'a.example.com']
   const names = new Map(asked.map((name, i) => [name, [`203.0.113.${i}`]]))
   fc.assert(

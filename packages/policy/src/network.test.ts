@@ -5,7 +5,7 @@ import { networkOf, parseAddress, parseNetwork } from './network.ts'
 import { formatPorts, intersectPorts, parsePort, portsAsked, portsOf, subtractPorts } from './ports.ts'
 import { parseTarget, textOfTarget } from './target.ts'
 
-test('networks have one spelling', () => {
+test('a network has one canonical spelling', () => {
   for (const [text, cidr] of [
     ['10.0.0.0/8', '10.0.0.0/8'],
     ['10.1.2.3', '10.1.2.3/32'],
@@ -18,7 +18,7 @@ test('networks have one spelling', () => {
   }
 })
 
-test('what is not a network says how to write it', () => {
+test('a malformed network is refused with the right form', () => {
   for (const text of [
     '',
     '10',
@@ -38,7 +38,7 @@ test('what is not a network says how to write it', () => {
   }
 })
 
-test('a network holds the addresses that share its prefix, and no other', () => {
+test('a network contains exactly the addresses that share its prefix', () => {
   const address = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255))
   fc.assert(
     fc.property(address, address, fc.nat(32), fc.boolean(), (a, b, prefix, near) => {
@@ -54,7 +54,7 @@ test('a network holds the addresses that share its prefix, and no other', () => 
   )
 })
 
-test('ports are sets', () => {
+test('port lists behave as sets', () => {
   const entry = fc
     .tuple(fc.constantFrom('tcp', 'udp'), fc.integer({ min: 1, max: 12 }), fc.nat({ max: 4 }))
     .map(([p, from, more]) => `${p}/${from}-${from + more}`)
@@ -78,7 +78,7 @@ test('ports are sets', () => {
     assert.equal(parsePort(text), null, text)
 })
 
-test('targets are read and written', () => {
+test('targets are parsed and printed', () => {
   for (const text of [
     'db',
     'db:tcp/5432',

@@ -85,7 +85,7 @@ const isSelected = (rule: PolicyRule, facts: DeviceFacts): boolean => {
   return rule.action === 'allow' ? outcomes.every((o) => o === true) : !outcomes.includes(false)
 }
 
-test('a device gets exactly the rules that mean it and that its posture leaves on', () => {
+test('a device gets exactly the rules that name it and whose posture it meets', () => {
   fc.assert(
     fc.property(arbitraryRules, fc.array(arbitraryDevice, { minLength: 1, maxLength: 5 }), (rules, devices) => {
       const compiled = compile(world(rules))
@@ -110,7 +110,7 @@ test('a device gets exactly the rules that mean it and that its posture leaves o
   )
 })
 
-test('two devices share a key exactly when they share the content', () => {
+test('two devices share a key exactly if they share the content', () => {
   fc.assert(
     fc.property(arbitraryRules, arbitraryDevice, arbitraryDevice, (rules, a, b) => {
       const compiled = compile(world(rules))
@@ -125,7 +125,7 @@ test('two devices share a key exactly when they share the content', () => {
   )
 })
 
-test('a selection stays what it is until it says', () => {
+test('the selection of a variant stays the same until valid_until', () => {
   fc.assert(
     fc.property(arbitraryRules, arbitraryDevice, (rules, facts) => {
       const compiled = compile(world(rules))
@@ -137,7 +137,7 @@ test('a selection stays what it is until it says', () => {
   )
 })
 
-test('the order of a document means nothing', () => {
+test('the order of a document does not matter', () => {
   fc.assert(
     fc.property(
       arbitraryRules,
@@ -161,7 +161,7 @@ test('the order of a document means nothing', () => {
   )
 })
 
-test('nested groups mean their members', () => {
+test('a nested group stands for its members', () => {
   const flat: Record<string, PolicySubjects> = {
     inner: { users: ['bob'], groups: ['dev'] },
     outer: { users: ['carol', 'bob'], groups: ['ops', 'dev'] },
@@ -185,7 +185,7 @@ test('nested groups mean their members', () => {
   )
 })
 
-test('a deny of everything for everyone leaves nothing', () => {
+test('a deny rule for everyone to everything denies all', () => {
   fc.assert(
     fc.property(arbitraryRules, arbitraryDevice, arbitraryContext, arbitraryTarget, (rules, facts, context, target) => {
       const compiled = compile(world([...rules, { id: 'stop', action: 'deny', from: { any: true }, to: ['*'] }]))
@@ -195,7 +195,7 @@ test('a deny of everything for everyone leaves nothing', () => {
   )
 })
 
-test('one more deny never allows, one more allow never denies', () => {
+test('an additional deny never allows, an additional allow never denies', () => {
   fc.assert(
     fc.property(
       arbitraryRules,
@@ -213,7 +213,7 @@ test('one more deny never allows, one more allow never denies', () => {
   )
 })
 
-test('where no rule matches, the answer is no, and so it is without rules', () => {
+test('the default decision is deny', () => {
   fc.assert(
     fc.property(arbitraryRules, arbitraryDevice, arbitraryContext, arbitraryTarget, (rules, facts, context, target) => {
       const { decision, rule_id, rules: explained } = decide(compile(world(rules)), facts, context, target)
@@ -225,7 +225,7 @@ test('where no rule matches, the answer is no, and so it is without rules', () =
   )
 })
 
-test('a decision stands until it says', () => {
+test('a decision stays the same until valid_until', () => {
   fc.assert(
     fc.property(
       arbitraryRules,
@@ -246,7 +246,7 @@ test('a decision stands until it says', () => {
   )
 })
 
-test('a rule for others leaves the content of a variant alone', () => {
+test('a rule for other devices does not change the content of a variant', () => {
   fc.assert(
     fc.property(arbitraryRules, arbitraryRule, arbitraryDevice, (rules, more, facts) => {
       if (isNamed(more.from, facts) && !isNamed(more.except, facts)) return
@@ -259,7 +259,7 @@ test('a rule for others leaves the content of a variant alone', () => {
   )
 })
 
-test('a stored policy compiles to the same', () => {
+test('a stored policy compiles to the same selections', () => {
   fc.assert(
     fc.property(arbitraryRules, arbitraryDevice, (rules, facts) => {
       const resolved = resolve({ schema: 'holdfast.policy/1', ...world(rules) })
@@ -270,7 +270,7 @@ test('a stored policy compiles to the same', () => {
   )
 })
 
-test('a group that shares its name with a property of objects is a group', () => {
+test('a group can have the name of a property of every object', () => {
   const compiled = compile({
     groups: { constructor: { users: ['alice'] } },
     rules: [{ id: 'r', action: 'allow', from: { groups: ['constructor', 'toString'] }, to: ['*'] }],

@@ -18,12 +18,12 @@ const variant = (
   posture_checks: [],
 })
 
-test('a variant without an allow rule leads through no pool', () => {
+test('a variant without an allow rule uses no pool', () => {
   assert.deepEqual(poolsOf(variant([])), new Set())
   assert.deepEqual(poolsOf(variant([{ action: 'deny', to: ['*'], via: ['gwp_a'] }])), new Set())
 })
 
-test('allow rules lead through the pools they name', () => {
+test('allow rules use the pools that they name', () => {
   const content = variant([
     { to: ['*'], via: ['gwp_a'] },
     { to: ['10.0.0.0/8'], via: ['gwp_b', 'gwp_c'] },
@@ -32,19 +32,19 @@ test('allow rules lead through the pools they name', () => {
   assert.deepEqual([mayUse(content, 'gwp_a'), mayUse(content, 'gwp_z')], [true, false])
 })
 
-test('a rule that names no pool leads through the pools of its resources', () => {
+test('a rule that names no pool uses the pools of its resources', () => {
   const resources = { wiki: { pool: 'gwp_a' }, git: { pool: 'gwp_b' } }
   assert.deepEqual(poolsOf(variant([{ to: ['wiki', 'git'] }], resources)), new Set(['gwp_a', 'gwp_b']))
 })
 
-test('a rule that leads anywhere without a pool leads through every pool', () => {
+test('a rule to a target without a pool uses every pool', () => {
   const resources = { wiki: { pool: 'gwp_a' }, printers: {} }
   assert.equal(poolsOf(variant([{ to: ['wiki', 'printers'] }], resources)), 'every')
   assert.equal(poolsOf(variant([{ to: ['wiki'] }, { to: ['10.0.0.0/8'] }], resources)), 'every')
   assert.equal(poolsOf(variant([{ to: ['constructor'] }])), 'every')
 })
 
-test('a rule leads through its pools until it expires', () => {
+test('a rule uses its pools until it expires', () => {
   const soon = new Date(1000).toISOString()
   const later = new Date(2000).toISOString()
   const content = variant([

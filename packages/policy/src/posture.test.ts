@@ -17,14 +17,14 @@ const evaluate = (posture: ReturnType<typeof reported> | null, platform = 'macos
 const reasons = (result: ReturnType<typeof evaluate>) =>
   result.checks.map(({ id, reason_code }) => `${id} ${reason_code}`)
 
-test('a device that meets the enforced checks is compliant', () => {
+test('a device that passes the enforced checks is compliant', () => {
   const result = evaluate(reported({ 'disk.encrypted': true, 'os.version': '14.2' }, 60_000))
   assert.equal(result.verdict, 'compliant')
   assert.deepEqual(reasons(result), ['disk passed', 'os passed', 'screen fact_missing'])
   assert.equal(result.valid_until, NOW + 540_000)
 })
 
-test('a check tells what it found and what it asked for', () => {
+test('the result of a check holds the expected expression and the actual facts', () => {
   const [disk] = evaluate(reported({ 'disk.encrypted': false })).checks
   assert.deepEqual(disk, {
     id: 'disk',
@@ -43,7 +43,7 @@ test('a check tells what it found and what it asked for', () => {
   })
 })
 
-test('one failed check outweighs an unknown one; unknown is not compliant', () => {
+test('a failed check outweighs an unknown one, and an unknown one is not compliant', () => {
   assert.equal(evaluate(reported({ 'disk.encrypted': false })).verdict, 'non_compliant')
   assert.equal(evaluate(reported({ 'disk.encrypted': true })).verdict, 'unknown')
   assert.equal(evaluate(null).verdict, 'unknown')
@@ -55,7 +55,7 @@ test('a check for other platforms does not apply, and passes', () => {
   assert.deepEqual([os?.passed, os?.applies, result.verdict], [true, false, 'compliant'])
 })
 
-test('a report grows stale at its age, to the millisecond', () => {
+test('a report becomes stale at its maximum age, to the millisecond', () => {
   const facts = { 'disk.encrypted': true, 'os.version': '15' }
   assert.equal(evaluate(reported(facts, 599_999)).verdict, 'compliant')
   const stale = evaluate(reported(facts, 600_000))
@@ -63,11 +63,11 @@ test('a report grows stale at its age, to the millisecond', () => {
   assert.equal(reasons(stale)[0], 'disk stale_report')
 })
 
-test('without a report nobody is compliant, even where nothing is asked', () => {
+test('a device without a report is unknown, even if no check exists', () => {
   assert.equal(evaluateChecks(compile({ rules: [] }), device(), NOW).verdict, 'unknown')
 })
 
-test('where no check speaks of a device, or all are only audited, nothing is known of it', () => {
+test('a device without an enforced check is unknown', () => {
   const rules: never[] = []
   const audited = { disk: { expression: 'disk.encrypted', enforcement: 'audit' } } as const
   const elsewhere = { disk: { expression: 'disk.encrypted', platforms: ['ios'] } } as const

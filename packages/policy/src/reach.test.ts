@@ -24,7 +24,7 @@ const resources = {
 const ask = (target: Target, ...parts: Parameters<typeof rules>) =>
   decide(compile({ resources, rules: rules(...parts) }), device(), { at: NOW }, target).decision
 
-test('a target is allowed when some of it is', () => {
+test('a target is allowed if some part of it is', () => {
   assert.equal(ask({ name: 'net' }, ['allow', 'net'], ['deny', '10.0.0.0/30']), 'allow')
   assert.equal(ask({ name: 'net' }, ['allow', 'net'], ['deny', '10.0.0.0/30'], ['deny', '10.0.0.4/30']), 'deny')
   assert.equal(ask({ name: 'db' }, ['allow', 'db'], ['deny', 'db', ['tcp/1-2']]), 'allow')
@@ -36,14 +36,14 @@ test('a target is allowed when some of it is', () => {
   assert.equal(ask({ address: '10.0.0.1', protocol: 'tcp', port: 9 }, ['allow', '*']), 'allow')
 })
 
-test('a single address left over is found, and one inside a larger denied network is not', () => {
+test('one remaining address makes a network allowed, and overlapping denials are found', () => {
   const deny = (...to: string[]) => to.map((place): ['deny', string] => ['deny', place])
   assert.equal(ask({ name: 'net' }, ['allow', 'net'], ...deny('10.0.0.0', '10.0.0.2/31', '10.0.0.4/30')), 'allow')
   assert.equal(ask({ name: 'net' }, ['allow', 'net'], ...deny('10.0.0.0/30', '10.0.0.4/31', '10.0.0.6')), 'allow')
   assert.equal(ask({ name: 'net' }, ['allow', 'net'], ...deny('net', '10.0.0.0/30', '10.0.0.4/31', '10.0.0.6')), 'deny')
 })
 
-test('names and services', () => {
+test('names match by wildcard without case, and services by name', () => {
   assert.equal(ask({ name: 'git.example.com' }, ['allow', 'names']), 'allow')
   assert.equal(ask({ name: 'GIT.Example.com.' }, ['allow', 'names']), 'allow')
   assert.equal(ask({ name: 'a.b.example.com' }, ['allow', 'names']), 'allow')
@@ -59,7 +59,7 @@ test('an IPv4 address written as IPv6 is the same address', () => {
   assert.equal(ask({ address: '10.0.0.1' }, ['allow', '::/0']), 'deny')
 })
 
-test('in a world of eight addresses and four ports, the answer is that of trying each', () => {
+test('the answer equals that of trying each of 8 addresses and 4 ports', () => {
   const place = fc.constantFrom(
     '10.0.0.0/29',
     '10.0.0.0/30',
@@ -104,7 +104,7 @@ test('in a world of eight addresses and four ports, the answer is that of trying
   )
 })
 
-test('a point is decided as the rules read, one by one', () => {
+test('one address and port is decided as by reading the rules one by one', () => {
   const place = fc.constantFrom('10.0.0.0/29', '10.0.0.0/30', '10.0.0.2/31', '10.0.0.3', '10.0.0.5')
   const bounds: Record<string, [number, number]> = {
     '10.0.0.0/29': [0, 7],

@@ -42,7 +42,7 @@ const run = (tests: Omit<PolicyTest, 'name'>[]) => {
   return runPolicyTests(compiled, compiled.resolved.document.tests ?? [], { groupsOfUser, device, now: NOW })
 }
 
-test('tests speak for users, groups, tags and devices, and for targets of every kind', () => {
+test('policy tests name users, groups, tags and devices, and targets of every kind', () => {
   const disk = { 'disk.encrypted': true }
   const report = run([
     {
@@ -68,7 +68,7 @@ test('tests speak for users, groups, tags and devices, and for targets of every 
   assert.deepEqual([report.passed, report.failed], [11, 0])
 })
 
-test('a failure says what was expected, what was got, and why', () => {
+test('a failed policy test names expected and actual decision, and the reason', () => {
   const { failed, results } = run([{ from: { user: 'alice' }, allow: ['db', 'db:tcp/22'], deny: ['db'] }])
   assert.equal(failed, 1)
   assert.deepEqual(results[0]?.failures, [

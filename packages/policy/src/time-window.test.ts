@@ -7,7 +7,7 @@ const names = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 const minute = 60_000
 
 /** Reference implementation of a window: it reads the local time from the text that the runtime prints. */
-function createWall({ days = [...names], from, to, zone }: PolicyTimeWindow): (at: number) => boolean {
+function createWallClock({ days = [...names], from, to, zone }: PolicyTimeWindow): (at: number) => boolean {
   const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' })
   return (at) => {
     const [date = '', clock = ''] = format.format(at).split(', ')
@@ -91,24 +91,32 @@ for (const [zone, start, days, windows] of cases) {
   for (const partial of windows) {
     const window: PolicyTimeWindow = { from: '00:00', to: '24:00', ...partial, zone }
     test(`${zone} from ${start}: ${window.days?.join() ?? 'daily'} ${window.from}-${window.to}, minute by minute`, () => {
-      const wall = createWall(window)
+      const isOpenByClock = createWallClock(window)
       const compiled = [compileWindow(window)]
       const first = Date.parse(start)
       const last = first + days * 1_440 * minute
       let change = nextChange(compiled, first)
       for (let at = first; at < last; at += minute) {
-        assert.equal(isOpen(compiled, at), wall(at), new Date(at).toISOString())
+        assert.equal(isOpen(compiled, at), isOpenByClock(at), new Date(at).toISOString())
         if (at < change)
-          assert.equal(wall(at), wall(change - minute), `changes before ${new Date(change).toISOString()}`)
+          assert.equal(
+            isOpenByClock(at),
+            isOpenByClock(change - minute),
+            `changes before ${new Date(change).toISOString()}`,
+          )
         if (at !== change) continue
-        assert.notEqual(wall(at), wall(at - minute), `does not change at ${new Date(at).toISOString()}`)
+        assert.notEqual(
+          isOpenByClock(at),
+          isOpenByClock(at - minute),
+          `does not change at ${new Date(at).toISOString()}`,
+        )
         change = nextChange(compiled, at)
       }
     })
   }
 }
 
-test('several windows change where their union does', () => {
+test('adjacent windows change only at the edges of their union', () => {
   const zone = 'UTC'
   const windows = [
     { from: '08:00', to: '12:00', zone },
@@ -118,13 +126,13 @@ test('several windows change where their union does', () => {
   assert.equal(nextChange(windows, Date.parse('2027-01-04T18:00:00Z')), Date.parse('2027-01-05T08:00:00Z'))
 })
 
-test('windows that are never shut are looked at again after eight days', () => {
+test('windows that are always open are checked again after eight days', () => {
   const at = Date.parse('2027-01-04T09:30:00Z')
   const next = nextChange([compileWindow({ from: '00:00', to: '24:00', zone: 'Asia/Kathmandu' })], at)
   assert.ok(next >= at + 8 * 86_400_000 && next <= at + 9 * 86_400_000)
 })
 
-test('zones are those of the runtime', () => {
+test('time zones are those of the runtime', () => {
   assert.ok(isZone('Europe/Berlin') && isZone('UTC') && isZone('Asia/Kathmandu'))
   assert.ok(!isZone('Mars/Olympus') && !isZone(''))
 })

@@ -42,7 +42,7 @@ const contentFor = (facts: Parameters<typeof device>[0]) =>
   variantContent(compiled, selectVariant(compiled, device(facts), NOW))
 const encrypted = { facts: { 'disk.encrypted': true }, reported_at: NOW }
 
-test('a device sees the rules that concern it, what they name, and nothing of anyone else', () => {
+test('a variant holds the rules of its device and the things that they name, and nothing else', () => {
   assert.deepEqual(contentFor({ posture: encrypted }), {
     schema: 'holdfast.policy/1',
     rules: [
@@ -72,7 +72,7 @@ test('a device sees the rules that concern it, what they name, and nothing of an
   })
 })
 
-test('a rule that posture switched off is gone, but what the user can do about it is told', () => {
+test('a rule disabled by posture is left out, but its remediation is included', () => {
   const content = contentFor({})
   assert.deepEqual(
     content.rules.map(({ id }) => id),
@@ -82,12 +82,12 @@ test('a rule that posture switched off is gone, but what the user can do about i
   assert.deepEqual(content.posture_checks, [{ id: 'disk', remediation: 'Encrypt the disk.' }])
 })
 
-test('an exception hides the rule and its checks', () => {
+test('an exception removes the rule and its checks', () => {
   const content = contentFor({ tags: ['kiosk'], posture: encrypted })
   assert.deepEqual([content.rules.map(({ id }) => id), content.posture_checks], [['a-stop'], []])
 })
 
-test('a stale report is when the selection ends', () => {
+test('a selection ends when its posture report becomes stale', () => {
   assert.equal(selectVariant(compiled, device({ posture: encrypted }), NOW).valid_until, NOW + 3_600_000)
   assert.equal(selectVariant(compiled, device({ user_id: 'mallory' }), NOW).valid_until, null)
 })

@@ -37,12 +37,12 @@ test('a missing number is 0, and a build does not count', () => {
   }
 })
 
-test('what is not a version', () => {
+test('malformed versions are refused', () => {
   for (const text of ['', 'v', '22H2', 'latest', '1..2', '.1', '1.', '-1', '1_0'])
     assert.equal(parseVersion(text), null, text)
 })
 
-test('versions have one order', () => {
+test('the comparison of versions is a total order', () => {
   const part = fc.constantFrom('0', '1', '01', '2', '10', '999999999999999999999')
   const suffix = fc.constantFrom('', '-rc', '-rc.1', '-rc.10', '-rc.1a', '-rc.a.1', '-beta', '-amd64', '+7')
   const any = fc

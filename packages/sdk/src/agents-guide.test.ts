@@ -15,7 +15,7 @@ import * as sdk from './index.ts'
 const guide = '../../../docs/agents.md'
 const readme = '../README.md'
 
-/** Runs the snippets below a heading of a page as one function of the agent's own parts, and returns what it gives. */
+/** Runs the snippets below a heading of a page as one function with the given variables. Returns the result. */
 async function snippetsOf(
   heading: string,
   given: Record<string, unknown>,
@@ -41,7 +41,7 @@ async function folderFor(t: TestContext): Promise<string> {
   return folder
 }
 
-test('the snippets for a device', { timeout: 20_000 }, async (t) => {
+test('the snippets for a device run', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   control.clock.now = new Date()
   control.content = { ...contentFor('r1'), settings: { poll_seconds: 1 } }
@@ -84,7 +84,7 @@ test('the snippets for a device', { timeout: 20_000 }, async (t) => {
   assert.equal(control.asks('/v1/telemetry/session').length, 1)
 })
 
-test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
+test('the snippets for a gateway run', { timeout: 20_000 }, async (t) => {
   const issuer = createIssuer()
   const authorities = await createAuthorities({ tenantId: issuer.tenantId, now: () => new Date() })
   const trust = await issuer.trustSet(authorities.inSet())
@@ -201,7 +201,7 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
   assert.ok(said.includes('connected'), said.join())
 })
 
-test('the examples of the README', { timeout: 20_000 }, async (t) => {
+test('the examples of the README run', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   control.clock.now = new Date()
   const issuer = createIssuer()

@@ -6,7 +6,7 @@ import { ApiError, ConnectionError } from './errors.ts'
 
 const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 
-test('jitter stays within a fifth', () => {
+test('jitter is at most a fifth', () => {
   fc.assert(
     fc.property(chance, (r) => {
       const seconds = jitter(25, () => r)
@@ -15,7 +15,7 @@ test('jitter stays within a fifth', () => {
   )
 })
 
-test('backoff grows to five minutes and never falls under half of its step', () => {
+test('the backoff grows to five minutes, and is at least half of its step', () => {
   const error = new ConnectionError('gone')
   fc.assert(
     fc.property(chance, fc.integer({ min: 1, max: 10_000 }), (r, failures) => {
@@ -26,7 +26,7 @@ test('backoff grows to five minutes and never falls under half of its step', () 
   )
 })
 
-test('never sooner than the server asked', () => {
+test('the backoff is at least the Retry-After of the server', () => {
   fc.assert(
     fc.property(chance, fc.integer({ min: 1, max: 20 }), fc.nat(900), (r, failures, retryAfterSeconds) => {
       const error = new ApiError(429, { code: 'rate_limited', detail: '', retryAfterSeconds })

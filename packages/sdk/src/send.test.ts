@@ -6,7 +6,7 @@ import { createClient } from './client.ts'
 import { ApiError, ConnectionError } from './errors.ts'
 import { createSender } from './send.ts'
 
-test('path parameters are encoded, queries keep what is set, bodies are JSON', async (t) => {
+test('path parameters are encoded, undefined query parameters are left out, and bodies are JSON', async (t) => {
   const { baseUrl, asked } = await startServer(t, () => ({ body: {} }))
   const client = createClient({ baseUrl: `${baseUrl}/`, credential: () => 'hfk_x' })
   await client.getToken({ params: { token_id: 'a/b?c#d %e' } })
@@ -24,23 +24,23 @@ test('path parameters are encoded, queries keep what is set, bodies are JSON', a
   assert.equal(fourth?.body, undefined)
 })
 
-test('what is no id never leaves: a path can not be changed by a parameter', async () => {
+test('a path parameter that would change the path is refused before sending', async () => {
   const client = createClient({ baseUrl: 'http://127.0.0.1:1' })
   for (const token_id of ['', '.', '..']) await assert.rejects(client.getToken({ params: { token_id } }), TypeError)
 })
 
-test('a path in front of the routes is kept', async (t) => {
+test('a base path before the routes is kept', async (t) => {
   const { baseUrl, asked } = await startServer(t, () => ({ body: {} }))
   await createClient({ baseUrl: `${baseUrl}/control/` }).health()
   assert.equal(asked[0]?.path, '/control/healthz')
 })
 
-test('what is no base URL is refused at once', () => {
+test('a malformed base URL is refused at once', () => {
   for (const baseUrl of ['', 'control.example', 'file:///etc', 'http://user:pass@host', 'http://host/?q=1'])
     assert.throws(() => createSender({ baseUrl }), TypeError, baseUrl)
 })
 
-test('an error of the server keeps its code, sentence, fields, request id and Retry-After', async (t) => {
+test('an error of the server keeps its code, detail, fields, request id and Retry-After', async (t) => {
   const errors = [{ field: 'name', message: 'is required' }]
   const { baseUrl } = await startServer(t, () => ({
     status: 429,
@@ -56,7 +56,7 @@ test('an error of the server keeps its code, sentence, fields, request id and Re
   })
 })
 
-test('a refused credential of a machine whose clock is off says how far', async (t) => {
+test('a refused credential on a machine with a wrong clock reports the difference', async (t) => {
   const body = { error: 'unauthorized', detail: 'The credential is not accepted.', request_id: 'r' }
   for (const [minutes, says] of [
     [
@@ -72,7 +72,7 @@ test('a refused credential of a machine whose clock is off says how far', async 
   }
 })
 
-test('an error that is not of the server still says its status', async (t) => {
+test('an error page of a proxy still gives its status', async (t) => {
   const { baseUrl } = await startServer(t, () => ({ status: 502, text: '<html>', headers: { 'x-request-id': 'p-1' } }))
   await assert.rejects(createClient({ baseUrl }).me(), { status: 502, code: 'unexpected_response', requestId: 'p-1' })
 })
@@ -83,7 +83,7 @@ test('a redirect is not followed', async (t) => {
   assert.equal(asked.length, 1)
 })
 
-test('no server, no JSON, a broken connection: one clear sentence', async (t) => {
+test('a missing server, a non-JSON answer and a broken connection each give a clear sentence', async (t) => {
   const gone = createClient({ baseUrl: 'http://127.0.0.1:1' })
   await assert.rejects(gone.health(), {
     name: 'ConnectionError',
@@ -98,7 +98,7 @@ test('no server, no JSON, a broken connection: one clear sentence', async (t) =>
   await assert.rejects(createClient({ baseUrl: broken.baseUrl }).health(), ConnectionError)
 })
 
-test('an aborted request says so itself', async (t) => {
+test('an aborted request throws an AbortError', async (t) => {
   const { baseUrl } = await startServer(t, () => new Promise(() => {}))
   const abort = new AbortController()
   const asking = createClient({ baseUrl }).health({}, { signal: abort.signal })
@@ -106,7 +106,7 @@ test('an aborted request says so itself', async (t) => {
   await assert.rejects(asking, { name: 'AbortError' })
 })
 
-test('304 comes back as an answer without a body; waiting is asked for by Prefer', async (t) => {
+test('a 304 is returned without a body, and a wait is sent as Prefer', async (t) => {
   const { baseUrl, asked } = await startServer(t, () => ({ status: 304, headers: { etag: '"x"' } }))
   const reply = await createSender({ baseUrl })('policyDigest', {}, { wait: 25, headers: { 'if-none-match': '"x"' } })
   assert.equal(reply.status, 304)
@@ -115,7 +115,7 @@ test('304 comes back as an answer without a body; waiting is asked for by Prefer
   assert.equal(asked[0]?.headers.prefer, 'wait=25')
 })
 
-test('signing in keeps the cookie, and changes with it name their origin', async (t) => {
+test('signIn keeps the cookie, and changes with it send their origin', async (t) => {
   const { baseUrl, asked } = await startServer(t, ({ path }) =>
     path === '/admin/login'
       ? {

@@ -92,7 +92,7 @@ const loops: Record<string, (t: TestContext, proxy: Proxy) => Promise<string[]>>
 
 for (const [name, run] of Object.entries(loops))
   for (const answer of cut)
-    test(`${name}: a wait that a proxy cut with ${typeof answer === 'string' ? answer : answer.status} is asked for shorter, and nothing is unreachable`, {
+    test(`${name}: a wait that a proxy ends with ${typeof answer === 'string' ? answer : answer.status} is shortened, and the server counts as reachable`, {
       timeout: 20_000,
     }, async (t) => {
       const proxy = behindProxy(t, answer)
@@ -103,7 +103,7 @@ for (const [name, run] of Object.entries(loops))
       assert.ok(!told.includes('unreachable'), `${told}`)
     })
 
-test('what fails at once, or was not to wait, is no wait that was cut; a longer one is tried again after an hour', (t) => {
+test('an immediate failure does not shorten the wait, and a longer one is tried after an hour', (t) => {
   const pass = mockTime(t)
   const limit = createWaitLimit()
   const gateway = new ApiError(504, { code: 'unexpected_response', detail: 'x' })

@@ -10,7 +10,7 @@ import { describeMachine, formatTable } from './table.ts'
 const resultsFile = fileURLToPath(new URL('../../results.json', import.meta.url))
 
 /**
- * Runs the named benchmarks and prints their results. Returns 0 after all of them ran, whatever the figures; 1 if one
+ * Runs the named benchmarks and prints their results. Returns 0 after all of them ran, with any figures; 1 if one
  * could not run; 2 for wrong arguments.
  */
 export async function runBench(args: string[]): Promise<number> {

@@ -32,7 +32,7 @@ export function createReplica(wanted: Wanted) {
   let exited: Promise<string> = Promise.resolve('not started')
   let isAsked = false
 
-  const lastWords = async (length = 3_000) => (await readFile(logFile, 'utf8').catch(() => '')).slice(-length)
+  const lastOutput = async (length = 3_000) => (await readFile(logFile, 'utf8').catch(() => '')).slice(-length)
 
   async function launch(): Promise<void> {
     const output = await open(logFile, 'a', 0o600)
@@ -69,7 +69,7 @@ export function createReplica(wanted: Wanted) {
       started.once('exit', (code, signal) => {
         forget()
         const how = String(signal ?? code)
-        if (!isAsked) void lastWords(300).then((words) => unasked.push(`${how}: ${words}`))
+        if (!isAsked) void lastOutput(300).then((words) => unasked.push(`${how}: ${words}`))
         resolve(how)
       }),
     )
@@ -85,7 +85,7 @@ export function createReplica(wanted: Wanted) {
       if (!isRunning()) break
       await delay(25)
     }
-    throw new Error(`${name} did not become ready within ${seconds} s:\n${await lastWords()}`)
+    throw new Error(`${name} did not become ready within ${seconds} s:\n${await lastOutput()}`)
   }
 
   return {
@@ -96,7 +96,7 @@ export function createReplica(wanted: Wanted) {
     isRunning,
     launch,
     awaitReady,
-    lastWords,
+    lastOutput,
     pid: (): number => child?.pid ?? 0,
     start: async (): Promise<number> => {
       await launch()

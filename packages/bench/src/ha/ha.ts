@@ -5,10 +5,10 @@ import { patient } from '../deployment/patient.ts'
 import { type Stand, startStand } from '../deployment/stand.ts'
 import { createRandom } from '../sim/random.ts'
 import { openAdmin } from '../sim/setup.ts'
-import { type Deeds, doDeeds, enrollWatched } from '../trial/deeds.ts'
 import { createObserver, type Observer } from '../trial/observer.ts'
 import { readBack } from '../trial/read-back.ts'
 import { createRecord, type Record } from '../trial/record.ts'
+import { enrollWatched, runWrites, type TrialWrites } from '../trial/writes.ts'
 import { type Pair, startPair } from './pair.ts'
 
 export const scenarioNames = ['killed', 'switched', 'restarted', 'set-back'] as const
@@ -81,7 +81,7 @@ async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' 
   const record = createRecord()
   const { secret: token } = await patientAdmin.generateToken({ body: { name: 'late', max_uses: 0, tags: ['watched'] } })
   let isOver = true
-  const deeds: Deeds = {
+  const writes: TrialWrites = {
     url: stand.url,
     admin,
     record,
@@ -93,8 +93,8 @@ async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' 
     documentOf: (n) => ({ schema: 'holdfast.policy/1', rules: [], settings: { keepalive_seconds: 10 + (n % 50) } }),
     isOver: () => isOver,
   }
-  await patientAdmin.publishPolicy({ body: { channel: 'stable', policy: deeds.documentOf(0) } })
-  await enrollWatched({ ...deeds, admin: patientAdmin }, 8)
+  await patientAdmin.publishPolicy({ body: { channel: 'stable', policy: writes.documentOf(0) } })
+  await enrollWatched({ ...writes, admin: patientAdmin }, 8)
   let n = 0
 
   return {
@@ -103,8 +103,8 @@ async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' 
       await pair.follow()
       const backup = scenario === 'set-back' ? await pair.primary.backup() : undefined
       isOver = false
-      deeds.random = createRandom(++n)
-      const writing = doDeeds(deeds, { moves: 4, made: 4, publishEveryMs: 1_500 })
+      writes.random = createRandom(++n)
+      const writing = runWrites(writes, { moves: 4, made: 4, publishEveryMs: 1_500 })
       await delay(loadSeconds * 1_000)
       const isBehind = losesWrites(scenario, isSynchronous)
       if (isBehind) {

@@ -3,14 +3,14 @@ import { setImmediate } from 'node:timers/promises'
 import type { PolicyDocument } from '@holdfast/contract/policy-document'
 import { type Box, flatten } from '@holdfast/policy'
 import type { GatewayState } from '@holdfast/sdk'
-import { edgesOf, type Found, isAllowed, numberOf, type Reach, type Seen, spokenOf } from './reach.ts'
+import { edgesOf, type Found, isAllowed, matchingRules, numberOf, type Reach, type Seen } from './reach.ts'
 
 /** The flattened state of one gateway at one time. Each peer refers to its boxes by index in `lists`. */
 type FlattenedPeers = {
   gatewayId: string
   lists: Box[][]
   peers: [deviceId: string, list: number, mfaAt: number | undefined][]
-  amiss: string[]
+  differences: string[]
 }
 export type Connections = ReadonlyMap<string, Pick<Seen, 'source_ip' | 'country'>>
 
@@ -49,7 +49,7 @@ export async function flattenPeers(
   let sliceEnd = performance.now() + sliceMs
   const lists: Box[][] = []
   const known = new Map<string, number>()
-  const out: FlattenedPeers = { gatewayId, lists, peers: [], amiss: [] }
+  const out: FlattenedPeers = { gatewayId, lists, peers: [], differences: [] }
   for (const [deviceId, peer] of state?.peers ?? []) {
     const content = state?.variants.get(peer.variant)
     if (!content || !state) continue
@@ -62,7 +62,7 @@ export async function flattenPeers(
       const { boxes, changesBefore } =
         flattened.get(key) ?? flattenOne(content, { pool: state.poolId, connection, ...found }, at)
       flattened.set(key, { boxes, changesBefore })
-      if (changesBefore) out.amiss.push(`${gatewayId}: the boxes of ${deviceId} change before ${changesBefore}`)
+      if (changesBefore) out.differences.push(`${gatewayId}: the boxes of ${deviceId} change before ${changesBefore}`)
       list = lists.push(boxes) - 1
       known.set(key, list)
       if (performance.now() > sliceEnd) {
@@ -101,13 +101,13 @@ export function firstDifference(
     const here = placed.filter(
       ({ box, first, last }) => (box.family === 'ipv6') === address.includes(':') && first <= n && n <= last,
     )
-    const spoken = spokenOf(document, found, reach, address)
-    const question = JSON.stringify([spoken, here.map(({ box }) => [box.protocol, box.ports])])
+    const rules = matchingRules(document, found, reach, address)
+    const question = JSON.stringify([rules, here.map(({ box }) => [box.protocol, box.ports])])
     if (asked.has(question)) continue
     asked.add(question)
     for (const { protocol, port } of points) {
       const inside = here.filter(({ box }) => box.protocol === protocol && isOpen(box, port)).length
-      const wanted = isAllowed(spoken, protocol, port) ? 1 : 0
+      const wanted = isAllowed(rules, protocol, port) ? 1 : 0
       if (inside !== wanted) return `${address} ${protocol} ${port ?? ''}: expected in ${wanted} boxes, is in ${inside}`
     }
   }

@@ -36,8 +36,8 @@ export function createComplaints(): Complaints {
       return { mismatches, errors: [...errors].map(([text, count]) => `${count} × ${text}`) }
     },
     get lines() {
-      const { mismatches: amiss, errors: failed } = this.shown
-      return [...amiss.map((text) => `  mismatch  ${text}`), ...failed.map((text) => `  error     ${text}`)]
+      const { mismatches: differences, errors: failed } = this.shown
+      return [...differences.map((text) => `  mismatch  ${text}`), ...failed.map((text) => `  error     ${text}`)]
     },
   }
 }

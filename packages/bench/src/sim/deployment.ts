@@ -18,14 +18,14 @@ export const adminPassword = 'a fleet that is only simulated'
 export type Served = {
   url: string
   /** The ports of its replicas; empty if there is only the one of the URL. */
-  doors: readonly number[]
+  ports: readonly number[]
   dataDir: string
   /** Starts it and settles when it is ready: seconds that took. */
   start: () => Promise<number>
   /** Stops it in order and removes its data unless they are to be kept. */
   remove: (options: { keep: boolean }) => Promise<void>
   /** The end of its log. */
-  lastWords: () => Promise<string>
+  lastOutput: () => Promise<string>
 }
 export type Deployment = Served & {
   /** SIGKILL, to the process alone or to its whole group; settles when it has ended. */
@@ -78,17 +78,17 @@ export async function createDeployment(): Promise<Deployment> {
       if (await isReady(url)) return (performance.now() - started) / 1000
       await delay(50)
     }
-    throw new Error(`the server did not become ready:\n${await lastWords()}`)
+    throw new Error(`the server did not become ready:\n${await lastOutput()}`)
   }
 
-  const lastWords = async () => (await readFile(logFile, 'utf8').catch(() => '')).slice(-4_000)
+  const lastOutput = async () => (await readFile(logFile, 'utf8').catch(() => '')).slice(-4_000)
 
   return {
     url,
-    doors: [],
+    ports: [],
     dataDir,
     start,
-    lastWords,
+    lastOutput,
     kill: async (whole) => {
       if (!child?.pid) return
       process.kill(whole ? -child.pid : child.pid, 'SIGKILL')

@@ -14,19 +14,19 @@ function make(seed: number) {
   return { directory, document: stableDocument(random, directory) }
 }
 
-test('the document is a policy of the size the story speaks of', () => {
+test('the document has at least 40 rules, 30 tests and every posture check', () => {
   const { document } = make(1)
   assert.ok(document.rules.length >= 40)
   assert.ok((document.tests?.length ?? 0) >= 30)
   assert.deepEqual(Object.keys(document.posture_checks ?? {}).sort(), Object.keys(checkMeanings).sort())
 })
 
-test('one seed makes one fleet, another one another', () => {
+test('equal seeds make equal fleets, different seeds different ones', () => {
   assert.deepEqual(make(5), make(5))
   assert.notDeepEqual(make(5).directory.users, make(6).directory.users)
 })
 
-test('the revision means something else for exactly the members of the group, the canary for everyone', () => {
+test('the revision changes the policy of exactly the members of the group, the canary that of every device', () => {
   const { directory, document } = make(2)
   const revised = revisedDocument(document, 'sales')
   const canary = canaryDocument(document)

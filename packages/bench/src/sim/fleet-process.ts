@@ -195,9 +195,9 @@ const commands = {
     flush()
     return { ms, enrolled }
   },
-  /** `door` is the port at which this process reaches the server from now on. */
-  startPolling: async ({ wait, indexes, door }: { wait: number; indexes?: number[]; door: number | undefined }) => {
-    lines.openAt(door)
+  /** `port`: the port at which this process reaches the server from now on. */
+  startPolling: async ({ wait, indexes, port }: { wait: number; indexes?: number[]; port: number | undefined }) => {
+    lines.openAt(port)
     await inParallel(indexes ?? running.keys(), startsAtOnce, async (index) => {
       await keepCurrent(index, wait)
       done++

@@ -19,8 +19,8 @@ export function startFleet(
   {
     complaints,
     forgives,
-    doors = [],
-  }: { complaints: Complaints; forgives: (event: Failure) => boolean; doors?: readonly number[] },
+    ports = [],
+  }: { complaints: Complaints; forgives: (event: Failure) => boolean; ports?: readonly number[] },
 ) {
   const held = new Map<number, Held>()
   const contents = new Map<string, PolicyContent>()
@@ -98,7 +98,7 @@ export function startFleet(
       counted(
         advance,
         each(indexes, itself, (worker, part, n) =>
-          worker.call('startPolling', { wait, indexes: part, door: doors[n % doors.length] }),
+          worker.call('startPolling', { wait, indexes: part, port: ports[n % ports.length] }),
         ),
       ),
     stopPolling: (indexes: readonly number[]) =>

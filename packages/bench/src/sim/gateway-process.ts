@@ -100,48 +100,48 @@ function cut({ sessions, behaviour }: Running, deviceIds: Set<string>, sessionId
 }
 
 /** The state of a gateway in words, for an error message. */
-function howItStands(gatewayId: string, { gateway: { state }, status }: Running): string {
+function describeGateway(gatewayId: string, { gateway: { state }, status }: Running): string {
   const held = state ? `seq ${state.seq} of ${state.generatedAt.toISOString()}` : 'nothing'
   return `${gatewayId}: holds ${held}; ${status?.status} since ${status?.since.toISOString()} ${status?.error ?? ''}`
 }
 
 /** Returns the first differences between a gateway's peers and the expected ones. */
-function peersAmiss(state: GatewayState | null, { gatewayId, peers }: WantedPeers): string[] {
-  const amiss: string[] = []
+function peerDifferences(state: GatewayState | null, { gatewayId, peers }: WantedPeers): string[] {
+  const differences: string[] = []
   const held = state?.peers ?? new Map()
   const addresses = new Set<string>()
   for (const [deviceId, digest, userId, key] of peers) {
     const peer = state?.peers.get(deviceId)
-    if (!peer) amiss.push(`${gatewayId}: ${deviceId} is missing`)
+    if (!peer) differences.push(`${gatewayId}: ${deviceId} is missing`)
     else if (peer.variant !== digest)
-      amiss.push(`${gatewayId}: ${deviceId} is under ${peer.variant}, expected ${digest}`)
+      differences.push(`${gatewayId}: ${deviceId} is under ${peer.variant}, expected ${digest}`)
     else if (peer.user_id !== userId || peer.wireguard_keys.map((k) => k.key).join() !== key)
-      amiss.push(`${gatewayId}: ${deviceId} has another user or key`)
+      differences.push(`${gatewayId}: ${deviceId} has another user or key`)
     for (const address of peer?.addresses ?? []) {
-      if (addresses.has(address)) amiss.push(`${gatewayId}: ${deviceId} shares the address ${address}`)
+      if (addresses.has(address)) differences.push(`${gatewayId}: ${deviceId} shares the address ${address}`)
       addresses.add(address)
     }
   }
   const wanted = new Set(peers.map(([deviceId]) => deviceId))
   for (const deviceId of held.keys())
-    if (!wanted.has(deviceId)) amiss.push(`${gatewayId}: ${deviceId} should not be a peer`)
-  return amiss
+    if (!wanted.has(deviceId)) differences.push(`${gatewayId}: ${deviceId} should not be a peer`)
+  return differences
 }
 
 const commands = {
   start: async ({
     baseUrl,
     tenantId,
-    doors,
+    ports,
     gateways,
   }: {
     baseUrl: string
     tenantId: string
     /** Ports at which the gateways reach the server, assigned in turn. Empty: the port of `baseUrl`. */
-    doors: readonly number[]
+    ports: readonly number[]
     gateways: { id: string; secret: string }[]
   }) => {
-    const dispatchers = doors.length > 0 ? doors.map((door) => agentAt(() => door)) : [agentAt(() => undefined)]
+    const dispatchers = ports.length > 0 ? ports.map((port) => agentAt(() => port)) : [agentAt(() => undefined)]
     for (const [i, { id, secret }] of gateways.entries()) {
       const dispatcher = dispatchers[i % dispatchers.length]
       const given = { baseUrl, tenantId, gatewayId: id, secret, ...(dispatcher && { dispatcher }) }
@@ -152,21 +152,21 @@ const commands = {
   /** Waits until every gateway has exactly these peers. Returns the differences left after `seconds`. */
   awaitPeers: async ({ wanted, seconds }: { wanted: WantedPeers[]; seconds: number }): Promise<string[]> => {
     const deadline = performance.now() + seconds * 1000
-    const amiss: string[] = []
+    const differences: string[] = []
     for (const each of wanted) {
       const one = running.get(each.gatewayId)
       if (!one) throw new Error(`${each.gatewayId} does not run`)
       for (;;) {
         const wake = new Promise<true>((resolve) => one.woken.push(() => resolve(true)))
-        const found = peersAmiss(one.gateway.state, each)
+        const found = peerDifferences(one.gateway.state, each)
         const left = (deadline - performance.now()) / 1000
         if (found.length === 0) break
         if (left > 0 && (await within(left, wake))) continue
-        if (found.length > 0) amiss.push(howItStands(each.gatewayId, one), ...found)
+        if (found.length > 0) differences.push(describeGateway(each.gatewayId, one), ...found)
         break
       }
     }
-    return amiss
+    return differences
   },
   /** Opens a session for each device at its gateway. A device that is not a peer there gets `sessionId: null`. */
   openSessions: async ({ devices }: { devices: { deviceId: string; gatewayId: string }[] }) =>

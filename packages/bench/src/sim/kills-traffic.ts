@@ -76,7 +76,7 @@ async function enrollOne(
   directory.devices.push(device)
   const { enrolled } = await fleet.enroll(url, [{ device, token }], () => {})
   const id = enrolled[0]?.id
-  ledger.note({ deed: 'enrollment', marker: device.name, proof: id })
+  ledger.note({ kind: 'enrollment', marker: device.name, proof: id })
   if (id === undefined) return
   device.id = id
   device.status = 'active'

@@ -88,7 +88,7 @@ export async function runKills(deployment: Deployment, apiKey: string, options: 
     await goOn({ admin, fleet, judge, published, directory, complaints, display })
     const isThere = await display.phase('read what is there', 0, () => readPresence(admin))
     const tallies = ledger.tally(isThere)
-    for (const { deed, lost } of tallies) for (const text of lost) complaints.mismatch(`lost ${deed}: ${text}`)
+    for (const { kind, lost } of tallies) for (const text of lost) complaints.mismatch(`lost ${kind}: ${text}`)
     const rows = [
       { name: 'kill → ready again', samples: restarts },
       { name: 'unexpected errors', value: `${complaints.errors}` },
@@ -145,9 +145,9 @@ async function readPresence(admin: Client): Promise<(entry: Entry) => boolean> {
     ),
     published: new Set(publications?.map((e) => text(e.target?.id))),
   }
-  return ({ deed, marker, proof }) => {
-    if (deed === 'API key use') return onRecord.use.has(proof ?? marker)
-    if (deed === 'publish') {
+  return ({ kind, marker, proof }) => {
+    if (kind === 'API key use') return onRecord.use.has(proof ?? marker)
+    if (kind === 'publish') {
       const bundle = bundles.find((b) => b.note === marker)
       return (
         bundle !== undefined &&
@@ -155,9 +155,9 @@ async function readPresence(admin: Client): Promise<(entry: Entry) => boolean> {
         onRecord.published.has(bundle.bundle_id)
       )
     }
-    const device = devices.find((d) => (deed === 'enrollment' ? d.name === marker : d.device_id === marker))
+    const device = devices.find((d) => (kind === 'enrollment' ? d.name === marker : d.device_id === marker))
     if (!device || (proof !== undefined && device.device_id !== proof)) return false
-    return deed === 'enrollment'
+    return kind === 'enrollment'
       ? onRecord.enrolled.has(device.device_id)
       : device.status === 'revoked' && onRecord.revoked.has(device.device_id)
   }

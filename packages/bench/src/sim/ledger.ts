@@ -1,11 +1,11 @@
 import { ConnectionError } from '@holdfast/sdk'
 
-const deeds = ['enrollment', 'publish', 'revocation', 'API key use'] as const
-type Deed = (typeof deeds)[number]
+const writeKinds = ['enrollment', 'publish', 'revocation', 'API key use'] as const
+type WriteKind = (typeof writeKinds)[number]
 /** `marker` identifies the request. `proof` is the id from the acknowledgement; the object must exist afterwards. */
-export type Entry = { deed: Deed; marker: string; proof: string | undefined }
+export type Entry = { kind: WriteKind; marker: string; proof: string | undefined }
 type Tally = {
-  deed: Deed
+  kind: WriteKind
   acknowledged: number
   present: number
   lost: string[]
@@ -22,8 +22,8 @@ export function createLedger() {
   return {
     entries: entries as readonly Entry[],
     /** Runs a request and records its outcome. A refusal is thrown: none is expected here. */
-    run: async (deed: Deed, marker: string, work: () => Promise<string>): Promise<string | undefined> => {
-      const entry: Entry = { deed, marker, proof: undefined }
+    run: async (kind: WriteKind, marker: string, work: () => Promise<string>): Promise<string | undefined> => {
+      const entry: Entry = { kind, marker, proof: undefined }
       entries.push(entry)
       try {
         entry.proof = await work()
@@ -36,13 +36,13 @@ export function createLedger() {
     note: (entry: Entry) => void entries.push(entry),
     /** `isThere` looks for the object on the server: by its proof if there is one, else by its marker. */
     tally: (isThere: (entry: Entry) => boolean): Tally[] =>
-      deeds.map((deed) => {
-        const own = entries.filter((entry) => entry.deed === deed)
+      writeKinds.map((kind) => {
+        const own = entries.filter((entry) => entry.kind === kind)
         const acknowledged = own.filter(({ proof }) => proof !== undefined)
         const unknown = own.filter(({ proof }) => proof === undefined)
         const lost = acknowledged.filter((entry) => !isThere(entry))
         return {
-          deed,
+          kind,
           acknowledged: acknowledged.length,
           present: acknowledged.length - lost.length,
           lost: lost.map(({ marker, proof }) => `${marker} (${proof})`),
@@ -57,7 +57,7 @@ export type Ledger = ReturnType<typeof createLedger>
 export function formatLedger(tallies: readonly Tally[]): string {
   const head = ['', 'acked', 'present', 'lost', 'unknown', 'of those present']
   const rows = tallies.map((t) =>
-    [t.deed, t.acknowledged, t.present, t.lost.length, t.unknown, t.unknownPresent].map(String),
+    [t.kind, t.acknowledged, t.present, t.lost.length, t.unknown, t.unknownPresent].map(String),
   )
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)))
   const line = (cells: string[]) =>

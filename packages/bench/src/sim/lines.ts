@@ -7,15 +7,15 @@ const heldLines = 256
 const quietMs = 60_000
 
 /** Connections to the server, at another port than that of its URL if one is given. */
-export function agentAt(doorOf: () => number | undefined, connections: number | null = null): Agent {
+export function agentAt(portOf: () => number | undefined, connections: number | null = null): Agent {
   const connector = buildConnector({ timeout: quietMs })
   return new Agent({
     keepAliveTimeout: quietMs,
     pipelining: 1,
     connections,
     connect: (options, callback) => {
-      const door = doorOf()
-      connector(door === undefined ? options : { ...options, port: String(door) }, callback)
+      const currentPort = portOf()
+      connector(currentPort === undefined ? options : { ...options, port: String(currentPort) }, callback)
     },
   })
 }
@@ -26,12 +26,12 @@ export function agentAt(doorOf: () => number | undefined, connections: number | 
  * the server.
  */
 export function createLines() {
-  let door: number | undefined
-  const short = agentAt(() => door, shortLines)
-  const held = Array.from({ length: heldLines }, () => agentAt(() => door))
+  let currentPort: number | undefined
+  const short = agentAt(() => currentPort, shortLines)
+  const held = Array.from({ length: heldLines }, () => agentAt(() => currentPort))
   return {
     openAt: (port: number | undefined): void => {
-      door = port
+      currentPort = port
     },
     of: (index: number): Dispatcher => new Line(short, held[index % held.length] ?? short),
   }

@@ -40,7 +40,7 @@ const heldOf = (document: PolicyDocument, facts: Facts | null = null) => {
   return expectPolicy(document, directory, { ...device, facts }, now).rules.map(({ id }) => id)
 }
 
-test('a rule concerns a device by its user, groups, tags or id, less those excepted', () => {
+test('a rule applies to a device by its user, groups, tags or id, unless it is excepted', () => {
   const rules = [
     rule('by-email', { from: { users: ['user-00000@corp.example'] } }),
     rule('by-group', { from: { groups: ['engineering'] } }),
@@ -53,7 +53,7 @@ test('a rule concerns a device by its user, groups, tags or id, less those excep
   assert.deepEqual(heldOf(policy(rules)), ['by-email', 'by-group', 'by-group-id', 'by-id', 'by-tag'])
 })
 
-test('a group of the document hides the one of the directory, and holds others at any depth', () => {
+test('a group of the document hides the directory group of the same name, and nests to any depth', () => {
   const groups = {
     outer: { groups: ['inner'] },
     inner: { groups: ['engineering'] },
@@ -64,7 +64,7 @@ test('a group of the document hides the one of the directory, and holds others a
   assert.deepEqual(heldOf(policy(rules, { groups: { ...groups, inner: { users: ['user-00001'] } } })), ['hidden'])
 })
 
-test('unknown posture fails an allow rule and never switches off a deny rule', () => {
+test('unknown posture fails an allow rule and never disables a deny rule', () => {
   const checks = { posture_checks: { disk: { expression: 'disk.encrypted' } } }
   const when = { posture: ['disk'] }
   const document = policy([rule('allow', { when }), rule('deny', { action: 'deny', when })], checks)
@@ -87,7 +87,7 @@ const content = (more: Partial<PolicyContent['rules'][number]>): PolicyContent =
   posture_checks: [],
 })
 
-test('what a device holds is compared by meaning: not by order or spelling, but by everything else', () => {
+test('policies are compared by meaning: order and spelling do not count, everything else does', () => {
   const { directory, device } = makeFleet()
   const document = policy([rule('r', { to: ['db'], ports: ['tcp/5432'], via: ['north'] })], {
     resources: { db: { cidrs: ['10.0.0.5'], pool: 'south', description: 'not for devices' } },
@@ -110,7 +110,7 @@ test('what a device holds is compared by meaning: not by order or spelling, but 
   assert.equal(difference(want, { ...want, rules: [] }), 'expected rule r, got none')
 })
 
-test('a gateway lets in those whom an allow rule leads through its pool', () => {
+test('the peers of a gateway are the devices that an allow rule leads through its pool', () => {
   const { directory, device } = makeFleet()
   const resources = { db: { cidrs: ['10.0.0.5'], pool: 'south' } }
   const poolsOf = (each: PolicyRule) =>

@@ -24,7 +24,7 @@ const noon = Date.parse('2026-03-04T12:00:00Z')
 const ids = (policy: PolicyDocument, pool = 'north', seen: Partial<Seen> = {}) =>
   reachAt(policy, policy.rules, pool, { at: noon, ...seen }).map((each) => each.rule.id)
 
-test('what counts at a gateway, read off the document', () => {
+test('the reach at a gateway follows from pool, expiry, time, country, network and second factor of each rule', () => {
   const night = { time: [{ days: ['tue' as const], from: '22:00', to: '06:00', zone: 'Europe/Berlin' }] }
   const policy = document(
     rule('elsewhere', { via: ['south'] }),
@@ -35,7 +35,7 @@ test('what counts at a gateway, read off the document', () => {
     rule('fresh', { when: { mfa_within_seconds: 60 } }),
     rule('never', { action: 'deny', via: ['south'], when: { countries: ['US'], mfa_within_seconds: 60 } }),
   )
-  assert.deepEqual(ids(policy), ['never'], 'what is unknown is on the side of refusal')
+  assert.deepEqual(ids(policy), ['never'], 'unknown conditions refuse')
   assert.deepEqual(ids(policy, 'south'), ['elsewhere', 'never'])
   const seen = { country: 'US', source_ip: '2001:db8::9', mfa_at: noon - 60_000 }
   assert.deepEqual(ids(policy, 'north', seen), ['abroad', 'office', 'fresh', 'never'])
@@ -59,7 +59,7 @@ const box = (first: string, last: string, protocol: Box['protocol'], ports: Box[
   log: [],
 })
 
-test('one address or port too many, too few or twice is found', () => {
+test('one missing, extra or doubled address or port is reported', () => {
   const policy = document(
     rule('all', { to: ['app', 'svc'] }),
     rule('less', { action: 'deny', to: ['10.0.0.2'], ports: ['tcp/81'] }),

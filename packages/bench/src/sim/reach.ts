@@ -69,10 +69,15 @@ function isIn(address: string, cidr: string): boolean {
   return family(cidr) === family(address) && list.check(address, family(address))
 }
 
-type Spoken = { action: string; ports: readonly (readonly string[] | undefined)[] }
+type MatchingRule = { action: string; ports: readonly (readonly string[] | undefined)[] }
 
 /** The rules that name a place with this address: their action, with the ports of the rule and of the place. */
-export const spokenOf = (document: PolicyDocument, found: Found, reach: Reach, address: string): Spoken[] => {
+export const matchingRules = (
+  document: PolicyDocument,
+  found: Found,
+  reach: Reach,
+  address: string,
+): MatchingRule[] => {
   const places = placesOf(document, found, address)
   return reach.flatMap(({ rule, to }) =>
     to
@@ -82,9 +87,9 @@ export const spokenOf = (document: PolicyDocument, found: Found, reach: Reach, a
 }
 
 /** True if some rule allows the port and none denies it. */
-export function isAllowed(spoken: readonly Spoken[], protocol: string, port: number | null): boolean {
-  const speaking = spoken.filter(({ ports }) => ports.every((specs) => isOn(specs, protocol, port)))
-  return speaking.length > 0 && speaking.every(({ action }) => action === 'allow')
+export function isAllowed(rules: readonly MatchingRule[], protocol: string, port: number | null): boolean {
+  const applying = rules.filter(({ ports }) => ports.every((specs) => isOn(specs, protocol, port)))
+  return applying.length > 0 && applying.every(({ action }) => action === 'allow')
 }
 
 const isOn = (specs: readonly string[] | undefined, protocol: string, port: number | null): boolean =>

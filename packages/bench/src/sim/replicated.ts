@@ -12,20 +12,20 @@ import { adminPassword, type Served } from './deployment.ts'
 export async function createReplicated(count: number): Promise<Served> {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-sim-'))
   await chmod(dataDir, 0o700)
-  const doors = await Promise.all(Array.from({ length: count }, freePort))
-  const url = `http://127.0.0.1:${doors[0]}`
+  const ports = await Promise.all(Array.from({ length: count }, freePort))
+  const url = `http://127.0.0.1:${ports[0]}`
   let postgres: Postgres | undefined
   let replicas: ReturnType<typeof createReplica>[] = []
 
   return {
     url,
-    doors,
+    ports,
     dataDir,
     start: async () => {
       const started = performance.now()
       const database = await createPostgres()
       postgres = database
-      replicas = doors.map((port, i) =>
+      replicas = ports.map((port, i) =>
         createReplica({
           name: `replica-${i + 1}`,
           port,
@@ -40,8 +40,8 @@ export async function createReplicated(count: number): Promise<Served> {
       for (const replica of replicas) await replica.start()
       return (performance.now() - started) / 1000
     },
-    lastWords: async () =>
-      (await Promise.all(replicas.map(async (each) => `${each.name}:\n${await each.lastWords()}`))).join('\n'),
+    lastOutput: async () =>
+      (await Promise.all(replicas.map(async (each) => `${each.name}:\n${await each.lastOutput()}`))).join('\n'),
     remove: async ({ keep }) => {
       await Promise.all(replicas.map((each) => each.terminate()))
       await postgres?.remove()

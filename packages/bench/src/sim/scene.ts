@@ -67,7 +67,7 @@ export async function settle(scene: Scene, force: InForce, name: string): Promis
   judge.devices(force)
   await display.phase(`${name}: gateways follow`, 0, async () => {
     const wanted = judge.peers(force)
-    const amiss = await gateways.call('awaitPeers', { wanted, seconds: patienceSeconds(scene) })
-    for (const text of amiss) complaints.mismatch(text)
+    const differences = await gateways.call('awaitPeers', { wanted, seconds: patienceSeconds(scene) })
+    for (const text of differences) complaints.mismatch(text)
   })
 }

@@ -72,8 +72,8 @@ export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<n
     async (advance) => {
       for (const { name, at } of moments)
         for (const { id: gatewayId, pool } of directory.gateways) {
-          const { lists, peers, amiss } = await gateways.call('flatten', { gatewayId, at, found, connections })
-          for (const text of amiss) complaints.mismatch(text)
+          const { lists, peers, differences } = await gateways.call('flatten', { gatewayId, at, found, connections })
+          for (const text of differences) complaints.mismatch(text)
           const wanted = new Set(peersOf.get(pool.name))
           for (const [deviceId, list, mfa_at] of peers) {
             if (!wanted.delete(deviceId)) complaints.mismatch(`${gatewayId}: ${deviceId} should have no boxes`)

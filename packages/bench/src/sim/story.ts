@@ -19,7 +19,7 @@ import { formatSummary, type Row } from './summary.ts'
 import { startWorker } from './worker.ts'
 
 /** The URL of the server, and the ports of its replicas where they have their own. */
-type Server = { url: string; doors?: readonly number[] }
+type Server = { url: string; ports?: readonly number[] }
 
 /** Runs the whole story once on a running server. True if there was no mismatch and no error. */
 export async function runStory(server: Server, admin: Client, options: Options): Promise<boolean> {
@@ -32,7 +32,7 @@ export async function runStory(server: Server, admin: Client, options: Options):
   const fleet = startFleet(options.processes, {
     complaints,
     forgives: ({ index }) => leaving.has(index),
-    doors: server.doors ?? [],
+    ports: server.ports ?? [],
   })
   let busy = 0
   const unanswered = new Map<string, number>()
@@ -124,7 +124,7 @@ export async function runStory(server: Server, admin: Client, options: Options):
 }
 
 /** Prepares a fleet that has enrolled and polls, with no policy yet. Returns the seconds of enrolling. */
-async function setUp(scene: Scene, { url, doors = [] }: Server): Promise<number> {
+async function setUp(scene: Scene, { url, ports = [] }: Server): Promise<number> {
   const { admin, directory, display, fleet, gateways, measures, options, random, complaints } = scene
   await display.phase('groups, pools and gateways', 0, async () => {
     await setup.createGroups(admin, directory)
@@ -136,7 +136,7 @@ async function setUp(scene: Scene, { url, doors = [] }: Server): Promise<number>
     setup.createTokens(admin, directory, advance),
   )
   const { tenant_id: tenantId } = await admin.me()
-  await gateways.call('start', { baseUrl: url, doors, tenantId, gateways: directory.gateways })
+  await gateways.call('start', { baseUrl: url, ports, tenantId, gateways: directory.gateways })
   const started = performance.now()
   await display.phase('enroll', directory.devices.length, async (advance) => {
     const jobs = [...tokens].map(([device, token]) => ({ device, token }))

@@ -109,7 +109,7 @@ async function restartOne(chaos: Chaos, { replica, proxy }: Node): Promise<void>
   proxy.release()
   const how = await replica.terminate()
   chaos.say(`${replica.name}: told to stop, ended with ${how}`)
-  if (how !== '0') replica.unasked.push(`${how} after SIGTERM: ${await replica.lastWords(300)}`)
+  if (how !== '0') replica.unasked.push(`${how} after SIGTERM: ${await replica.lastOutput(300)}`)
   await startAgain(chaos, replica)
 }
 

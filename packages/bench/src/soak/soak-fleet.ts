@@ -45,7 +45,7 @@ export async function startSoakFleet(url: string, admin: Client, { devices, gate
   await admin.publishPolicy({ body: { channel: 'stable', policy: stable, note: 'first' } })
   await fleet.startPolling(directory.devices.map(({ index }) => index))
   const { tenant_id: tenantId } = await admin.me()
-  await gateways.call('start', { baseUrl: url, doors: [], tenantId, gateways: directory.gateways })
+  await gateways.call('start', { baseUrl: url, ports: [], tenantId, gateways: directory.gateways })
 
   const leavers = random.some(directory.devices, leaverCount)
   const leavingUsers = random.some(directory.users, leaverCount / 3)

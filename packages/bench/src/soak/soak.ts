@@ -5,9 +5,9 @@ import { createPostgres } from '../deployment/postgres.ts'
 import { startStand } from '../deployment/stand.ts'
 import { createRandom } from '../sim/random.ts'
 import { openAdmin } from '../sim/setup.ts'
-import { type Deeds, doDeeds, enrollWatched } from '../trial/deeds.ts'
 import { createObserver } from '../trial/observer.ts'
 import { createRecord } from '../trial/record.ts'
+import { enrollWatched, runWrites, type TrialWrites } from '../trial/writes.ts'
 import { runChaos } from './chaos.ts'
 import { loseSomething } from './control.ts'
 import { type SoakFleetOptions, startSoakFleet } from './soak-fleet.ts'
@@ -30,7 +30,7 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
   }
   say(`seed ${options.seed}`)
   const ends: (() => Promise<unknown>)[] = []
-  const lastWords: (() => Promise<string>)[] = []
+  const lastOutput: (() => Promise<string>)[] = []
   let isOver = false
   try {
     const postgres = await createPostgres()
@@ -38,11 +38,11 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
     const stand = await startStand(postgres, { replicas: options.replicas })
     ends.push(stand.remove)
     const { url, nodes } = stand
-    lastWords.push(
+    lastOutput.push(
       ...nodes.map(
         ({ replica }) =>
           () =>
-            replica.lastWords(),
+            replica.lastOutput(),
       ),
     )
     say(`${nodes.length} replicas behind ${url}`)
@@ -57,7 +57,7 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
     const dispatcher = new Agent()
     ends.push(() => dispatcher.destroy())
     const { secret: token } = await admin.generateToken({ body: { name: 'late', max_uses: 0, tags: ['watched'] } })
-    const deeds: Deeds = {
+    const writes: TrialWrites = {
       url,
       admin,
       record,
@@ -69,11 +69,11 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
       documentOf: fleet.documentOf,
       isOver: () => isOver,
     }
-    await enrollWatched({ ...deeds, admin: patient(admin) }, 15)
+    await enrollWatched({ ...writes, admin: patient(admin) }, 15)
     for (const { kind, id } of fleet.leavers) record.subject(kind, id)
     say(`${observer.devices.size} devices are watched at every replica; faults for ${options.minutes} minutes`)
 
-    const writing = doDeeds(deeds, { moves: 4, made: 2, publishEveryMs: 6_000 })
+    const writing = runWrites(writes, { moves: 4, made: 2, publishEveryMs: 6_000 })
     const chaos = runChaos({
       nodes,
       postgres,
@@ -92,10 +92,10 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
     await delay(10_000)
     if (options.control) await loseSomething(postgres, record, observer)
     const isRight = await judgeSoak({ postgres, stand, observer, record, fleet, faults, say, control: options.control })
-    if (!isRight) say(`what the replicas said is kept in ${await stand.keepLogs()}`)
+    if (!isRight) say(`the output of the replicas is kept in ${await stand.keepLogs()}`)
     return isRight
   } catch (e) {
-    for (const end of await Promise.all(lastWords.map((read) => read()))) say(end)
+    for (const end of await Promise.all(lastOutput.map((read) => read()))) say(end)
     throw e
   } finally {
     isOver = true

@@ -24,7 +24,7 @@ const mostShown = 5
  */
 export async function judgeSoak({ postgres, stand, observer, record, fleet, ...rest }: Evidence): Promise<boolean> {
   const { faults, say, control } = rest
-  const amiss = await observer.compare()
+  const differences = await observer.compare()
   const inForce = await stateOf(postgres)
   await fleet.compare(inForce)
   const found = await readBack(postgres, record)
@@ -44,7 +44,7 @@ export async function judgeSoak({ postgres, stand, observer, record, fleet, ...r
     ['served though the database forbids it', told(served), true],
     ['refused though the database allows it', told(refused), false],
     ['devices of the fleet refused for good', fleet.refusedUnasked, false],
-    ['answers that are wrong in the end', amiss, true],
+    ['answers that are wrong in the end', differences, true],
     ['devices and gateways that are wrong in the end', mismatches, false],
     ['processes that ended by themselves', exits, false],
     ['kinds of unhandled errors in logs', unhandled, false],

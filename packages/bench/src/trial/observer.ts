@@ -116,18 +116,20 @@ export function createObserver({ nodes, databaseUrl }: { nodes: readonly Node[];
     /** Compares every device at every replica with the database. Returns the differences in words. */
     compare: async (): Promise<string[]> => {
       await look()
-      const amiss: string[] = []
+      const differences: string[] = []
       for (const [deviceId, state] of devices) {
         const want = seen.get(deviceId)?.isAllowed ? 200 : 401
         const digests = new Set<string | null>()
         for (const [n, { replica }] of nodes.entries()) {
           const { status, digest } = await asks[n]!.ask(state)
-          if (status !== want) amiss.push(`${replica.name} answers ${status || 'nothing'} to ${deviceId}, not ${want}`)
+          if (status !== want)
+            differences.push(`${replica.name} answers ${status || 'nothing'} to ${deviceId}, not ${want}`)
           if (status === 200) digests.add(digest)
         }
-        if (digests.size > 1) amiss.push(`${deviceId} is given ${digests.size} different policies by the replicas`)
+        if (digests.size > 1)
+          differences.push(`${deviceId} is given ${digests.size} different policies by the replicas`)
       }
-      return amiss
+      return differences
     },
     stop: async (): Promise<void> => {
       isOver = true

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ApiError, ConnectionError } from '@holdfast/sdk'
 import { type Outcome, outcomeOf, statesAfter } from './record.ts'
 
-test('an acknowledged move decides, a refused one changes nothing, an unknown one leaves both', () => {
+test('an acknowledged move sets the state, a refused one changes nothing, an unknown one leaves both possible', () => {
   const moves = (...list: [string, Outcome][]) => list.map(([want, outcome]) => ({ want, outcome, changed: true }))
   const after = (...list: [string, Outcome][]) => [...statesAfter('active', moves(...list))].sort()
   assert.deepEqual(after(), ['active'])
@@ -13,7 +13,7 @@ test('an acknowledged move decides, a refused one changes nothing, an unknown on
   assert.deepEqual(after(['suspended', 'unknown'], ['active', 'acknowledged']), ['active'])
 })
 
-test('only a refusal says that nothing was done', () => {
+test('only a refusal means that nothing was changed', () => {
   const answered = (status: number) => outcomeOf(new ApiError(status, { code: 'x', detail: 'x' } as never))
   assert.equal(answered(404), 'refused')
   assert.equal(answered(429), 'refused')

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { generateKey, signCheckpoint, softwareSigner } from '@holdfast/crypto'
 import { readCheckpoint, type Trusted } from './keys.ts'
 
-test('a checkpoint is of the tenant that its origin names, also where its record was set back', async () => {
+test('a checkpoint belongs to the tenant that its origin names, also after a restore of its audit log', async () => {
   const trusted: Trusted = { tenantId: 'tnt_a', keys: new Map() }
   const signer = softwareSigner('audit-checkpoint', generateKey('Ed25519').privateJwk)
   const read = async (origin: string) =>

@@ -36,12 +36,12 @@ const follows = async (from: { size: number; root: Buffer }, to: Known) => {
   )
 }
 
-test('with keys that are trusted a file without its manifest is none, whatever it is compared with', async () => {
+test('a file without its manifest is refused when keys are trusted, with or without checkpoints', async () => {
   for (const kept of [[], [await checkpointOf(rows.slice(0, 15))], [await checkpointOf(rows)]])
     await assert.rejects(verify(textOf(rows), { kept }), refused(21, /without a manifest/))
 })
 
-test('a checkpoint of a server by an unknown key may contradict, and never vouches', async () => {
+test('a server checkpoint by an unknown key can contradict the log, and never confirms it', async () => {
   const listed = [await checkpointOf(rows, stranger)]
   const said = await verify(textOf(rows) + manifest, { listed })
   assert.deepEqual([said.checkpoint, said.checkpoints, said.checkpoints_of_other_keys], [null, 1, 1])
@@ -54,7 +54,7 @@ test('a checkpoint of a server by an unknown key may contradict, and never vouch
   await assert.rejects(verify(textOf(anew) + (await manifestOf(anew)), { listed: theirs }), refused(1, /to place 15/))
 })
 
-test('what a server sends for its whole record is neither a part of it nor an older one', async () => {
+test('the manifest of a server must cover its whole log at the time of the request', async () => {
   const asked = new Date('2030-01-01T00:04:00.000Z')
   assert.equal((await verify(textOf(rows) + manifest, { asked })).events, 20, 'a clock is four minutes off')
   const cut = rows.slice(0, 12)
@@ -73,7 +73,7 @@ test('what a server sends for its whole record is neither a part of it nor an ol
   )
 })
 
-test('a server is not believed that an old export, or one of a part, is its whole record', async () => {
+test('an old or partial export is not accepted as the whole log of a server', async () => {
   const cut = rows.slice(0, 12)
   const answer = async (last: string, kept?: string, listed: readonly string[] = []) => {
     const items = listed.map((note) => ({ note }))
@@ -100,7 +100,7 @@ test('a server is not believed that an old export, or one of a part, is its whol
   await assert.rejects(answer(''), refused(13, /without a manifest/))
 })
 
-test('what was brought along is compared, or there is no verdict', async () => {
+test('the verdict fails if a given checkpoint could not be compared', async () => {
   const kept = [await checkpointOf(rows.slice(0, 15))]
   const late = rows.slice(10)
   const begins = textOf(late) + (await manifestOf(late, { hash_before_first: rows[9]!.hash.toString('hex') }))
@@ -118,7 +118,7 @@ test('what was brought along is compared, or there is no verdict', async () => {
   )
 })
 
-test('a record whose hashes were all computed anew is not the one whose checkpoint its manifest carries', async () => {
+test('a log with recomputed hashes does not match the checkpoint in its manifest', async () => {
   const checkpoint = await checkpointOf(rows.slice(0, 17))
   const said = await verify(textOf(rows) + (await manifestOf(rows, { checkpoint })))
   assert.deepEqual([said.checkpoint, said.checkpoints], [17, 1])
@@ -142,7 +142,7 @@ test('a record whose hashes were all computed anew is not the one whose checkpoi
   assert.equal(strange.checkpoint, null)
 })
 
-test('of several places that are wrong the first is named, or a place before it', async () => {
+test('of several wrong events the first one, or an earlier sequence number, is named', async () => {
   const kept = [await checkpointOf(rows.slice(0, 4)), await checkpointOf(rows.slice(0, 15))]
   const without = (some: readonly Row[], n: number) => some.filter(({ seq }) => seq !== n)
   const attacks: [Row[], number][] = [
@@ -176,7 +176,7 @@ test('of several places that are wrong the first is named, or a place before it'
   )
 })
 
-test('a server that proves what it signed tells how far it goes', async () => {
+test('a consistency proof of the server narrows the range of a forged event', async () => {
   const known = bringCheckpoint(await checkpointOf(rows.slice(0, 15)), undefined)
   const attack = textOf(rehash(withRows(changed, 9), 9, 12)) + manifest
   let asked = 0

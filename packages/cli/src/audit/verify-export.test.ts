@@ -29,7 +29,7 @@ const rows = makeRecord(20)
 const manifest = await manifestOf(rows)
 const withRow = (n: number, row: (row: Row) => Row) => rows.map((r) => (r.seq === n ? row(r) : r))
 
-test('an export as it was made is what was recorded', async () => {
+test('an unchanged export verifies', async () => {
   assert.deepEqual(await verify(text(rows) + manifest), {
     tenant_id: tenantId,
     events: 20,
@@ -45,7 +45,7 @@ test('an export as it was made is what was recorded', async () => {
   assert.equal((await verify(await manifestOf([]))).events, 0)
 })
 
-test('a manifest is signed by a key that is younger than what was known when its export began', async () => {
+test('a manifest can be signed by a key that was published after the export began', async () => {
   const witness = { checkpoints: once<never>(), reached: [] }
   const before = trustedBy({ ...trustSet, jwks: { keys: [] } })
   const lines = () => linesOf(once(Buffer.from(text(rows) + manifest)))
@@ -54,7 +54,7 @@ test('a manifest is signed by a key that is younger than what was known when its
   await assert.rejects(verifyExport(lines(), { trusted: before, witness }), refused(1, /nobody who is trusted signed/))
 })
 
-test('one place is changed, removed, put in, moved: the first one that is not what was recorded is named', async () => {
+test('the first event that was changed, removed, inserted or moved is named', async () => {
   for (const n of [1, 2, 10, 19, 20]) {
     const without = rows.filter((row) => row.seq !== n)
     const put: Row = {
@@ -81,7 +81,7 @@ test('one place is changed, removed, put in, moved: the first one that is not wh
   }
 })
 
-test('whatever is done to one line, it is not taken for what was recorded', async () => {
+test('any change of one line is found', async () => {
   const few = rows.slice(0, 4)
   const [lines, manifest] = [few.map(lineOf), await manifestOf(few)]
   await fc.assert(
@@ -99,7 +99,7 @@ test('whatever is done to one line, it is not taken for what was recorded', asyn
   )
 })
 
-test('an event whose hash was made to fit is between two checkpoints that were kept', async () => {
+test('an event with a recomputed hash is located between two kept checkpoints', async () => {
   const kept = [await checkpointOf(rows.slice(0, 4)), await checkpointOf(rows.slice(0, 15))]
   for (const n of [5, 6, 10, 14]) {
     const attack = rehash(withRow(n, changed), n, n)
@@ -112,7 +112,7 @@ test('an event whose hash was made to fit is between two checkpoints that were k
   assert.equal((await verify(text(all) + (await manifestOf(all)))).events, 20, 'nothing else tells')
 })
 
-test('a record that was cut, or written anew, is not the one of which a checkpoint was kept', async () => {
+test('a log that was cut or rewritten does not match a kept checkpoint', async () => {
   const kept = [await checkpointOf(rows.slice(0, 15))]
   const cut = rows.slice(0, 12)
   await assert.rejects(verify(text(cut) + (await manifestOf(cut)), { kept }), refused(13, /15 places were signed/))
@@ -124,7 +124,7 @@ test('a record that was cut, or written anew, is not the one of which a checkpoi
   await assert.rejects(verify(text(rows), { kept, isTrusted: false }), refused(16, /nobody vouches/), 'behind it')
 })
 
-test('what a file lacks: its end, its manifest, the trust in who signed it', async () => {
+test('a file without its end, its manifest or a trusted signature is refused', async () => {
   await assert.rejects(verify(text(rows)), refused(21, /without a manifest/))
   await assert.rejects(verify(text(rows.slice(0, 19)) + manifest), refused(20, /it is missing/))
   await assert.rejects(verify(text(rows).slice(0, -9)), refused(20, /not JSON/))
@@ -140,7 +140,7 @@ test('what a file lacks: its end, its manifest, the trust in who signed it', asy
   await assert.rejects(verify(spaced + manifest), refused(1, /byte for byte/))
 })
 
-test('an export that begins later goes on from the hash that its manifest names', async () => {
+test('an export from a later event continues from the hash that its manifest names', async () => {
   const late = rows.slice(10)
   const before = { hash_before_first: rows[9]!.hash.toString('hex') }
   assert.equal((await verify(text(late) + (await manifestOf(late, before)))).first_seq, 11)
@@ -150,7 +150,7 @@ test('an export that begins later goes on from the hash that its manifest names'
   await assert.rejects(verify(text(attack) + (await manifestOf(late))), refused(11, /byte for byte/))
 })
 
-test('a filter leaves places out, which only a signed manifest can say', async () => {
+test('a filtered export may omit events, if a signed manifest says so', async () => {
   const some = rows.filter(({ seq }) => [2, 3, 7, 8, 9, 20].includes(seq))
   const filter = { filter: { kind: 'api_key.used' }, head: { seq: 20, hash: rows[19]!.hash.toString('hex') } }
   const whole = await manifestOf(some, filter)
@@ -167,7 +167,7 @@ test('a filter leaves places out, which only a signed manifest can say', async (
   await assert.rejects(verify(text(attack(20)) + whole), refused(2, /byte for byte/))
 })
 
-test('a line that is none is told apart', async () => {
+test('a malformed line is refused with its fault', async () => {
   const [first, ...others] = rows.map(lineOf)
   const second = (line: string) => verify([first, line, ...others.slice(1), manifest].join(''))
   const hostile: [string, RegExp][] = [
@@ -191,7 +191,7 @@ test('a line that is none is told apart', async () => {
   assert.equal(canonicalJson({ n: 1e21 }), '{"n":1e+21}')
 })
 
-test('a line without an end is not held in memory, and is no event at its place', async () => {
+test('an endless line is refused without being held in memory', async () => {
   async function* endless() {
     yield Buffer.from(text(rows.slice(0, 3)))
     for (;;) yield Buffer.alloc(1024 * 1024, 0x61)

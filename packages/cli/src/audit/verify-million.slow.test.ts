@@ -12,7 +12,7 @@ const mostSeconds = 60
 /** Memory limit for a file of 423 MB. */
 const mostMegabytes = 200
 
-test('a million events are verified in a minute, in memory that does not grow with them', {
+test('a million events are verified in a minute, in memory that does not grow with their number', {
   timeout: 900_000,
 }, async (t) => {
   const { home, run } = await startShell(t)

@@ -6,7 +6,7 @@ import { canonicalJson } from '@holdfast/crypto'
 import { checkpointOf, lineOf, makeRecord, manifestOf, trustSet } from '../../test/support/audit-export.ts'
 import { type Answered, startServer, startShell } from '../../test/support/shell.ts'
 
-test('what is verified comes from a file or from standard input, and needs no server', async (t) => {
+test('a file or standard input is verified without a server', async (t) => {
   const { home, run } = await startShell(t)
   const signed = { payload: Buffer.from(canonicalJson(trustSet)).toString('base64url'), signatures: [] }
   const trust = join(home, 'trust.json')
@@ -25,7 +25,7 @@ test('what is verified comes from a file or from standard input, and needs no se
   assert.match((await verify(stdin, '--trust-set', trust, '--keep', 'x')).err, /--keep goes with --server/)
 })
 
-test('a server that fails, refuses or is busy says nothing of its record', async (t) => {
+test('an error or a busy answer of the server is no verdict about its log', async (t) => {
   const error = (status: number, name: string, headers = {}): Answered => ({
     status,
     headers,
@@ -57,7 +57,7 @@ test('a server that fails, refuses or is busy says nothing of its record', async
   }
 })
 
-test('what is no checkpoint or no trust set is wrong use; a checkpoint that is forged is bad', async (t) => {
+test('a malformed checkpoint or trust set is wrong use; a forged checkpoint is a failed verification', async (t) => {
   const { home, run } = await startShell(t)
   const signed = { payload: Buffer.from(canonicalJson(trustSet)).toString('base64url'), signatures: [] }
   const file = async (name: string, text: string) => {

@@ -15,7 +15,7 @@ const event = (seq: number) => ({
 })
 const environment = (url: string) => ({ HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
 
-test('every filter is an option, and a list goes on over empty pages until the last one', async (t) => {
+test('every filter is an option, and a list continues over empty pages to the last one', async (t) => {
   const pages = [
     { items: [event(3)], next_cursor: 'a' },
     { items: [], next_cursor: 'b' },
@@ -54,7 +54,7 @@ test('every filter is an option, and a list goes on over empty pages until the l
   })
 })
 
-test('a deleted user is found by name in the log, among the sessions that bear it', async (t) => {
+test('a deleted user is found by name in the audit log', async (t) => {
   const target = (type: string, id: string) => ({ ...event(1), target: { type, id, name: 'anna' } })
   const inLog = [target('admin_session', 'ses_1'), target('user', 'usr_7'), target('session', 'usr_7')]
   const { url, asked } = await startServer(t, ({ line }) => ({
@@ -68,7 +68,7 @@ test('a deleted user is found by name in the log, among the sessions that bear i
   assert.match(asked.at(-1)?.line ?? '', /target_id=ses_1/)
 })
 
-test('a histogram is a bar for each of its parts', async (t) => {
+test('a histogram prints one bar per bucket', async (t) => {
   const from = '2030-01-31T00:00:00.000Z'
   const buckets = [0, 1, 40].map((count) => ({ from, count }))
   const { url, asked } = await startServer(t, () => ({ body: { from, to: from, estimated: true, buckets } }))
@@ -86,7 +86,7 @@ test('a histogram is a bar for each of its parts', async (t) => {
   assert.equal(asked[0]?.line, 'GET /v1/audit/histogram?buckets=3')
 })
 
-test('who follows sees each event once, and is told where to go on', async (t) => {
+test('follow prints each event once, and prints how to continue when it ends', async (t) => {
   let last = 2
   const { url, asked } = await startServer(t, ({ line }) => {
     const query = new URLSearchParams(line.split('?')[1])
@@ -112,7 +112,7 @@ test('who follows sees each event once, and is told where to go on', async (t) =
   assert.equal(asked[1]?.line, 'GET /v1/audit/events?outcome=refused&sort=seq&after_seq=1&limit=200')
 })
 
-test('who follows and is cut off in a later page goes on behind what was printed', async (t) => {
+test('a follow that is cut off in a later page continues after the last printed event', async (t) => {
   const { url } = await startServer(t, ({ line }) => {
     const query = new URLSearchParams(line.split('?')[1])
     if (query.get('sort') === '-seq') return { body: { items: [event(9)], next_cursor: null } }

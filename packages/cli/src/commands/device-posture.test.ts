@@ -38,7 +38,7 @@ const start = async (t: Parameters<typeof startServer>[0]) => {
   return { run, lines: () => asked.map(({ line }) => line) }
 }
 
-test('the posture of a device says of each check what was expected and what was found', async (t) => {
+test('the posture of a device shows expected and actual facts of each check', async (t) => {
   const { run } = await start(t)
   const { code, out } = await run(['device', 'posture', device_id])
   assert.equal(code, 0)
@@ -48,7 +48,7 @@ test('the posture of a device says of each check what was expected and what was 
   assert.deepEqual(JSON.parse((await run(['device', 'posture', device_id, '--json'])).out), posture)
 })
 
-test('an assertion is asked for with the nonce of whoever relies on it', async (t) => {
+test('an assertion is requested with the nonce of the relying party', async (t) => {
   const { run, lines } = await start(t)
   const { out } = await run(['device', 'assertion', device_id, '--nonce', 'AAAAAAAAAAA', '--json'])
   assert.deepEqual(JSON.parse(out), assertion)

@@ -14,7 +14,7 @@ const key = {
 }
 const summary = { expired: 0, critical: 0, warning: 1, ok: 0, spcs: [] }
 
-test('what runs out is a table, or one object a line; a check says by its exit code whether anything is due', async (t) => {
+test('expiry list prints a table or one object per line; expiry check exits by whether anything is due', async (t) => {
   let items = [key]
   const { url, asked } = await startServer(t, () => ({ body: { items, next_cursor: null, summary } }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
@@ -43,7 +43,7 @@ test('what runs out is a table, or one object a line; a check says by its exit c
   )
 })
 
-test('a server that is not there is neither', async (t) => {
+test('expiry check exits with 3 when the server is unreachable', async (t) => {
   const { run } = await startShell(t, { HOLDFAST_URL: 'http://127.0.0.1:1', HOLDFAST_API_KEY: 'hfk_x' })
   assert.equal((await run(['expiry', 'check'])).code, 3)
 })

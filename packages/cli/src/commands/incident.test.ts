@@ -39,7 +39,7 @@ const run = {
 const devices = { items: [{ device_id: 'dev_1', name: 'laptop' }], next_cursor: null }
 const answer = ({ line }: Asked) => ({ body: line.includes('/devices') ? devices : { run, changed: true } })
 
-test('a playbook is run with its parameters by their types, a device by its name', async (t) => {
+test('a playbook runs with typed parameters, and finds a device by its name', async (t) => {
   const { url, asked } = await startServer(t, answer)
   const { run: shell } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   const { code, out, err } = await shell(
@@ -57,7 +57,7 @@ test('a playbook is run with its parameters by their types, a device by its name
   assert.equal((await shell('incident run lost_device laptop --dry-run'.split(' '))).code, 2, 'name=value')
 })
 
-test('a run that failed is exit code 1, and shown all the same', async (t) => {
+test('a failed run is printed and exits with 1', async (t) => {
   const failed = { ...run, status: 'failed', steps: [{ ...run.steps[0], status: 'failed', error: 'no such device' }] }
   const { url } = await startServer(t, () => ({ body: { run: failed, changed: true } }))
   const { run: shell } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
@@ -66,7 +66,7 @@ test('a run that failed is exit code 1, and shown all the same', async (t) => {
   assert.match(out, /no such device/)
 })
 
-test('the target of a lock is found by its name among what it is', async (t) => {
+test('the target of a lock is found by name among the things of its type', async (t) => {
   const { url, asked } = await startServer(t, ({ line }) => ({
     body: line.includes('/devices') ? devices : { lock: { lock_id: 'lck_1', target: {} }, changed: true },
   }))

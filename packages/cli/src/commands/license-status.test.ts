@@ -27,7 +27,7 @@ async function start(t: Parameters<typeof startServer>[0], answered: Answered) {
   return { asked, license: (...args: string[]) => run(['license', ...args]) }
 }
 
-test('the license in force is shown, and a problem where there is one', async (t) => {
+test('the license in force is shown, with its problem if there is one', async (t) => {
   const good = await start(t, { body: status })
   const { code, out, err } = await good.license('status')
   assert.deepEqual([code, err], [0, ''])
@@ -44,12 +44,12 @@ test('the license in force is shown, and a problem where there is one', async (t
   assert.match((await bad.license('status')).out, /^state +expired\nproblem +It has ended\.\nproblem_at +2031-02-01T/)
 })
 
-test('a license without limits says so', async (t) => {
+test('a license without limits shows "unlimited"', async (t) => {
   const { license } = await start(t, { body: { ...status, limits: {} } })
   assert.match((await license('status')).out, /^limits +unlimited$/m)
 })
 
-test('reload says whether there is another license now', async (t) => {
+test('reload prints whether the license changed', async (t) => {
   for (const [changed, said] of [
     [true, 'It is in force now.\n'],
     [false, 'It was in force before.\n'],
@@ -63,7 +63,7 @@ test('reload says whether there is another license now', async (t) => {
   }
 })
 
-test('a file that was not taken is the sentence of the server, exit code 1', async (t) => {
+test('a refused license file prints the error of the server and exits with 1', async (t) => {
   const detail = 'license: the file was not taken, and what held before goes on: it ended 2030-01-01'
   const { license } = await start(t, {
     status: 422,

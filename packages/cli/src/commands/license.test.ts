@@ -41,7 +41,7 @@ async function start(t: TestContext) {
   return { at, write, made, key, pub, license, issue }
 }
 
-test('keygen writes a pair, the private key for its owner only, and says its id', async (t) => {
+test('keygen writes a key pair, with a private key that only its owner can read, and prints its id', async (t) => {
   const { made, key, pub } = await start(t)
   const [held] = readLicenseKeys(await readFile(pub, 'utf8'))
   assert.match(made.out, new RegExp(`^kid +${held?.kid}\\n`))
@@ -49,7 +49,7 @@ test('keygen writes a pair, the private key for its owner only, and says its id'
   if (process.platform !== 'win32') assert.equal((await stat(key)).mode & 0o777, 0o600)
 })
 
-test('keygen overwrites neither file, and leaves no half of a pair', async (t) => {
+test('keygen overwrites no file, and leaves no half of a pair', async (t) => {
   const { at, write, key, pub, license } = await start(t)
   const before = [await readFile(key), await readFile(pub)]
   const again = await license('keygen', '--out', at('keys'))
@@ -66,14 +66,14 @@ test('keygen overwrites neither file, and leaves no half of a pair', async (t) =
   assert.equal(await readFile(at('other/license-key.pub.pem'), 'utf8'), 'mine')
 })
 
-test('keygen where a file is', async (t) => {
+test('keygen refuses a folder path that is a file', async (t) => {
   const { write, license } = await start(t)
   const { code, err } = await license('keygen', '--out', await write('file', ''))
   assert.equal(code, 2)
   assert.match(err, /can't be made a directory/)
 })
 
-test('sign prints a license that verifies, or writes it where no file is', async (t) => {
+test('sign prints a license that verifies, or writes it to a new file', async (t) => {
   const { at, write, key, pub, license } = await start(t)
   const keys = readLicenseKeys(await readFile(pub, 'utf8'))
   const args = ['sign', await write('c.json', claims), '--key', key]
@@ -90,7 +90,7 @@ test('sign prints a license that verifies, or writes it where no file is', async
   assert.equal(await readFile(key, 'utf8'), secret)
 })
 
-test('sign refuses claims that are not in order, and says what to put right', async (t) => {
+test('sign refuses wrong claims, with the correction', async (t) => {
   const { at, write, key, license } = await start(t)
   const twice = `{"sub":"x",${JSON.stringify(claims).slice(1)}`
   for (const [content, said] of [
@@ -110,7 +110,7 @@ test('sign refuses claims that are not in order, and says what to put right', as
   await assert.rejects(stat(at('l')), { code: 'ENOENT' })
 })
 
-test('sign refuses what is no private key, and shows nothing of it', async (t) => {
+test('sign refuses a text that is no private key, without printing it', async (t) => {
   const { write, pub, license } = await start(t)
   const file = await write('c.json', claims)
   for (const key of [pub, file, await write('empty', '')]) {
@@ -121,7 +121,7 @@ test('sign refuses what is no private key, and shows nothing of it', async (t) =
   assert.equal((await license('sign', file)).code, 2)
 })
 
-test('files that are missing, or are directories', async (t) => {
+test('a missing file and a directory are refused by name', async (t) => {
   const { at, write, key, license, issue } = await start(t)
   const [file, claimsFile] = [await issue(), await write('c.json', claims)]
   for (const [path, said] of [
@@ -140,7 +140,7 @@ test('files that are missing, or are directories', async (t) => {
     }
 })
 
-test('inspect shows what a license says, and that the signature was not checked', async (t) => {
+test('inspect shows the claims of a license, and that the signature was not checked', async (t) => {
   const { license, issue } = await start(t)
   const file = await issue({ deployment_id: '0198c0de-0000-7000-8000-0123456789ab' })
   const { code, out, err } = await license('inspect', file)
@@ -170,7 +170,7 @@ test('inspect shows what a license says, and that the signature was not checked'
   assert.deepEqual({ limits, features }, { limits: claims.limits, features: claims.features })
 })
 
-test('inspect says where in its life a license is', async (t) => {
+test('inspect shows the state of a license: not yet valid, active, in grace or expired', async (t) => {
   const { license, issue } = await start(t)
   for (const [changed, state] of [
     [{ nbf: now + day }, 'not_yet_valid'],
@@ -185,7 +185,7 @@ test('inspect says where in its life a license is', async (t) => {
   }
 })
 
-test('inspect checks the signature: exit code 1 when it is not good, its claims shown all the same', async (t) => {
+test('inspect checks the signature; a bad one exits with 1 and still shows the claims', async (t) => {
   const { write, pub, license, issue } = await start(t)
   const file = await issue()
   const ask = async (path: string, keys: string) => {
@@ -205,7 +205,7 @@ test('inspect checks the signature: exit code 1 when it is not good, its claims 
   assert.deepEqual([changed.code, changed.shown.signature, changed.shown.customer], [1, 'bad_signature', 'ACME'])
 })
 
-test('inspect refuses what is no license, and keys that are none', async (t) => {
+test('inspect refuses a file without a license, and wrong keys', async (t) => {
   const { write, key, license, issue } = await start(t)
   const file = await issue()
   const text = await readFile(file, 'utf8')
@@ -224,7 +224,7 @@ test('inspect refuses what is no license, and keys that are none', async (t) => 
   }
 })
 
-test('a name in a license can not steer the terminal', async (t) => {
+test('a name in a license cannot send control characters to the terminal', async (t) => {
   const { license, issue } = await start(t)
   const { out } = await license('inspect', await issue({ sub: 'ACME \u202egpj' }))
   assert.match(out, /^customer +ACME \\u202egpj\n/)

@@ -33,7 +33,7 @@ const items = [
   { ...key, key_id: 'f'.repeat(16), line: 3, sealed: null, digests: null, unused_since: null },
 ]
 
-test('of each master key is said where it stands, and whether its line may go', async (t) => {
+test('the status of each master key shows its line, and whether that line can be removed', async (t) => {
   const { url, asked } = await startServer(t, () => ({ body: { replicas: 2, items } }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   const { code, out, err } = await run(['master-key', 'status'])

@@ -4,13 +4,13 @@ import { type Answered, type Asked, startServer, startShell } from '../../test/s
 
 const team = { plan_id: 'pln_1', name: 'team', limits: { users: 50, devices: 100 }, features: ['siem'], tenants: 2 }
 
-test('plans are listed with their limits as they are written', async (t) => {
+test('plans are listed with their limits in the syntax of the options', async (t) => {
   const { url } = await startServer(t, () => ({ body: { items: [team], next_cursor: null } }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   assert.match((await run(['plan', 'list'])).out, /\npln_1 +team +2 +users=50, devices=100 +siem\n$/)
 })
 
-test('a plan is made with what it limits, and with nothing else', async (t) => {
+test('a plan is created with exactly the given limits', async (t) => {
   const { url, asked } = await startServer(t, () => ({ status: 201, body: team }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   await run(['plan', 'create', 'team', '--limit', 'users=50', 'devices=100', '--feature', 'siem'])
@@ -24,7 +24,7 @@ test('a plan is made with what it limits, and with nothing else', async (t) => {
   )
 })
 
-test('a change of a plan is laid over what is there, and begins anew where somebody was faster', async (t) => {
+test('a change of a plan keeps its other limits, and is retried after a concurrent change', async (t) => {
   let reads = 0
   const answer = ({ line, headers }: Asked): Answered => {
     if (line.startsWith('GET ')) return { headers: { etag: `"${++reads}"` }, body: team }
@@ -46,7 +46,7 @@ test('a change of a plan is laid over what is there, and begins anew where someb
   assert.equal((await run(['plan', 'update', 'pln_1'])).code, 2)
 })
 
-test('a plan is deleted by its name, once somebody is sure', async (t) => {
+test('a plan is deleted by name after a confirmation', async (t) => {
   const { url, asked } = await startServer(t, ({ line }) => ({
     body: line.startsWith('GET ') ? { items: [team], next_cursor: null } : { changed: true },
   }))

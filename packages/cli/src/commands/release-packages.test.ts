@@ -24,7 +24,7 @@ async function start(t: TestContext) {
   return { control, home, file, download: () => run(['release', 'download', 'pkg_1', file]) }
 }
 
-test('a download that breaks off leaves no file, and is a failure of the connection', async (t) => {
+test('an interrupted download leaves no file and exits with 3', async (t) => {
   const { control, home, file, download } = await start(t)
   control.sent = size / 2
   const { code, err } = await download()
@@ -36,7 +36,7 @@ test('a download that breaks off leaves no file, and is a failure of the connect
   assert.equal((await readFile(file)).length, size)
 })
 
-test('a file that is there already is kept, and nothing is asked', async (t) => {
+test('an existing file is not overwritten, and no request is sent', async (t) => {
   const { control, download } = await start(t)
   await download()
   const { code, err } = await download()

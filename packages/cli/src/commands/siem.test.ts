@@ -5,7 +5,7 @@ import { type Asked, startServer, startShell } from '../../test/support/shell.ts
 const connector = (next_seq: number | null) => ({ connector_id: 'sie_1', name: 'soc', delivery: { next_seq } })
 const event = { event_id: 'evt_1', seq: 7, kind: 'login.failed', timestamp: '2026-01-01', actor: { name: "o'hara" } }
 
-test('the event that a connector stands on is shown and set aside once somebody is sure', async (t) => {
+test('the event that blocks a connector is shown, and set aside after a confirmation', async (t) => {
   let next: number | null = 7
   const answer = ({ line }: Asked) => {
     if (line.startsWith('GET /v1/audit/events?')) return { body: { items: [event], next_cursor: null } }

@@ -22,7 +22,7 @@ async function start(t: TestContext, body: object, status = 200) {
   return { asked, signer: (line: string) => run(['signer', ...line.split(' ')]) }
 }
 
-test('keys are a table, by purpose and state', async (t) => {
+test('signers are listed in a table, filtered by purpose and state', async (t) => {
   const { asked, signer: run } = await start(t, { items: [signer], next_cursor: null })
   const { out } = await run('list --purpose policy --state active')
   assert.deepEqual(
@@ -33,7 +33,7 @@ test('keys are a table, by purpose and state', async (t) => {
   assert.deepEqual(JSON.parse((await run('list --json')).out), signer)
 })
 
-test('a key is made for what may be signed, and says what comes next', async (t) => {
+test('a signer is created for a purpose, and the next command is printed', async (t) => {
   const { asked, signer: run } = await start(t, { ...signer, state: 'pending' }, 201)
   const { code, err } = await run('create policy --provider local')
   assert.deepEqual([code, err], [0, 'It signs nothing yet; begin with: holdfast signer activate sgn_1\n'])
@@ -42,7 +42,7 @@ test('a key is made for what may be signed, and says what comes next', async (t)
   assert.equal(asked.length, 1)
 })
 
-test('activating needs no word, retiring does', async (t) => {
+test('activation needs no confirmation, retirement does', async (t) => {
   const { asked, signer: run } = await start(t, { changed: false, signer })
   const { out, err } = await run('activate sgn_1 --reason yearly')
   assert.match(out, /^signer_id +sgn_1\n/)
@@ -61,7 +61,7 @@ test('activating needs no word, retiring does', async (t) => {
   )
 })
 
-test('why a key can not retire yet is the sentence of the server, exit code 1', async (t) => {
+test('a refused retirement prints the reason of the server and exits with 1', async (t) => {
   const detail = '3 of 9 devices have not fetched a trust set that lists the key after it: wait, or force it'
   const { signer: run } = await start(t, { error: 'validation_error', detail, request_id: 'r-1' }, 422)
   assert.deepEqual(await run('retire sgn_1 --yes'), { code: 1, out: '', err: `Error: ${detail} (request r-1)\n` })

@@ -24,7 +24,7 @@ async function start(t: TestContext, body: object, status = 200) {
   return { asked, file, home, spc: (...args: string[]) => run(['spc', ...args]) }
 }
 
-test('certificates are a table, of one device where it is named', async (t) => {
+test('certificates are listed in a table, optionally of one device', async (t) => {
   const { asked, spc: run } = await start(t, { items: [spc], next_cursor: null })
   const { out } = await run('list', '--device', 'dev_1', '--status', 'active')
   assert.match(out, /^SPC +DEVICE +STATUS +ISSUED +ENDS\nspc_1 +dev_1 +active +2030/)
@@ -32,7 +32,7 @@ test('certificates are a table, of one device where it is named', async (t) => {
   assert.deepEqual(JSON.parse((await run('list', '--json')).out), spc)
 })
 
-test('a key made here is asked for, and stays in a file that only its owner reads', async (t) => {
+test('the private key of a new request stays in a file that only its owner reads', async (t) => {
   const { asked, file, spc: run } = await start(t, issued, 201)
   const { code, out, err } = await run('issue', 'dev_1', '--new-key', file('key'), '--out', file('pem'))
   assert.deepEqual([code, out], [0, ''])
@@ -57,7 +57,7 @@ test('without a file the certificate and its chain go to stdout', async (t) => {
   assert.deepEqual(JSON.parse((await run('rotate', 'spc_9', '--csr', file('csr'), '--json')).out), issued)
 })
 
-test('nothing is asked, and nothing overwritten, where the files do not fit; what is refused leaves none', async (t) => {
+test('existing files are not overwritten, conflicting options send no request, and a refusal leaves no file', async (t) => {
   const {
     asked,
     file,
@@ -76,7 +76,7 @@ test('nothing is asked, and nothing overwritten, where the files do not fit; wha
   assert.deepEqual(await readdir(home), ['pem'])
 })
 
-test('a revocation is confirmed, and says when it was one before', async (t) => {
+test('a revocation needs a confirmation, and a repeated one is reported as such', async (t) => {
   const { asked, spc: run } = await start(t, { changed: false, spc: { ...spc, status: 'revoked' } })
   assert.equal((await run('revoke', 'spc_1')).code, 2)
   assert.equal(asked.length, 0)
@@ -85,7 +85,7 @@ test('a revocation is confirmed, and says when it was one before', async (t) => 
   assert.deepEqual(asked[0]?.body, { spc_id: 'spc_1', reason: 'keyCompromise' })
 })
 
-test('a certificate that does not count is exit code 1; of a chain the first is judged', async (t) => {
+test('an invalid certificate exits with 1; of a chain the first certificate is judged', async (t) => {
   for (const [valid, expected] of [
     [true, 0],
     [false, 1],

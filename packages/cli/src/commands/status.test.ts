@@ -37,7 +37,7 @@ const overview = {
   series: [step],
 }
 
-test('how the fleet stands is a field a line, or the answer as it came; series are a table', async (t) => {
+test('status prints one field per line, or the answer as JSON; series are a table', async (t) => {
   const { url, asked } = await startServer(t, ({ line }) => ({
     body: line.includes('/overview') ? overview : { from: step.at, to: step.at, step: 'day', series: [step] },
   }))

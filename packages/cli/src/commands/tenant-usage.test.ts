@@ -17,7 +17,7 @@ async function start(t: TestContext, body: object) {
   }
 }
 
-test('a tenant that is not named is that of --tenant, else the own one', async (t) => {
+test('the default tenant is that of --tenant, otherwise that of the caller', async (t) => {
   const { run, lines } = await start(t, { items: [] })
   await run('tenant alerts tnt_2')
   assert.deepEqual(lines(), ['tenants/tnt_2/alerts'])
@@ -27,7 +27,7 @@ test('a tenant that is not named is that of --tenant, else the own one', async (
   assert.deepEqual(lines(), ['me', 'tenants/tnt_1/alerts'])
 })
 
-test('an entitlement shows each limit, and what sets it', async (t) => {
+test('an entitlement shows each limit and its source', async (t) => {
   const entitlement = {
     tenant_id: 'tnt_1',
     plan: 'team',
@@ -44,7 +44,7 @@ test('an entitlement shows each limit, and what sets it', async (t) => {
   assert.deepEqual(JSON.parse((await run('tenant entitlement --json')).out), entitlement)
 })
 
-test('a status is a table; what is blocked, and a license that is not active, are said beside it', async (t) => {
+test('a status is a table; blocked metrics and an inactive license are printed to stderr', async (t) => {
   const status = {
     tenant_id: 'tnt_1',
     license_state: 'grace',
@@ -67,7 +67,7 @@ test('a status is a table; what is blocked, and a license that is not active, ar
   assert.deepEqual(JSON.parse((await run('tenant status --json')).out), status)
 })
 
-test('alerts are a line each; without any it says so', async (t) => {
+test('alerts are one line each; an empty list is reported', async (t) => {
   const alert = {
     metric: 'users',
     level: 'over',
@@ -84,7 +84,7 @@ test('alerts are a line each; without any it says so', async (t) => {
   assert.deepEqual(await none.run('tenant alerts --json'), { code: 0, out: '', err: '' })
 })
 
-test('usage is the series, then what it comes to, then when limits are reached', async (t) => {
+test('usage shows the series, its totals, and the dates at which limits are reached', async (t) => {
   const [from, to] = ['2030-01-01T00:00:00.000Z', '2030-01-02T00:00:00.000Z']
   const totals = { rx_bytes: 1_500_000_000, tx_bytes: 999, sessions_started: 1 }
   const usage = {
@@ -110,7 +110,7 @@ test('usage is the series, then what it comes to, then when limits are reached',
   assert.deepEqual(JSON.parse((await run('tenant usage --json')).out), usage)
 })
 
-test('hours are told apart, and where nothing is limited it says so', async (t) => {
+test('hourly steps show the time; a tenant without limits has no forecast', async (t) => {
   const [from, to] = ['2030-01-01T22:00:00.000Z', '2030-01-01T23:00:00.000Z']
   const totals = { rx_bytes: 0, tx_bytes: 0, sessions_started: 0 }
   const series = [{ at: from, ...totals, peak: ofEach(countedMetrics, 0) }]

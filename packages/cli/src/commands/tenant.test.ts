@@ -19,7 +19,7 @@ test('tenants are listed by status, plan and name', async (t) => {
   assert.equal(asked[0]?.line, 'GET /v1/admin/tenants?status=active&q=ac&plan_id=pln_1&limit=5')
 })
 
-test('a tenant is made with its first administrator, whose password goes alone to stdout', async (t) => {
+test('a tenant is created with its first administrator, whose password alone is printed to stdout', async (t) => {
   const first = { user_id: 'usr_1', username: 'jane', secret: 's3cret' }
   const { asked, run } = await start(t, () => changed({ administrator: first }))
   const line = 'tenant create acme --plan pln_1 --limit users=50 devices= --admin jane --admin-email j@acme.example'
@@ -39,7 +39,7 @@ test('a tenant is made with its first administrator, whose password goes alone t
   assert.deepEqual(JSON.parse((await run(`${line} --json`)).out).administrator, first)
 })
 
-test('a tenant without an administrator says that nobody can sign in to it', async (t) => {
+test('creating a tenant without an administrator prints that nobody can sign in yet', async (t) => {
   const { asked, run } = await start(t, () => changed())
   const { code, out, err } = await run('tenant create acme')
   assert.equal(code, 0)
@@ -49,7 +49,7 @@ test('a tenant without an administrator says that nobody can sign in to it', asy
   assert.equal((await run('tenant create acme --admin-email j@acme.example')).code, 2)
 })
 
-test('what is changed about a tenant is sent, and what is taken away as null', async (t) => {
+test('a tenant update sends the named fields, and null for cleared ones', async (t) => {
   const { asked, run } = await start(t, () => changed())
   await run('tenant update tnt_1 --name acme2 --display-name Acme --plan pln_2 --limit users=0 --reason asked')
   await run('tenant update tnt_1 --no-plan --limit bandwidth_gb_month=')
@@ -68,7 +68,7 @@ test('what is changed about a tenant is sent, and what is taken away as null', a
   assert.equal((await run('tenant update tnt_1 --reason none')).code, 2)
 })
 
-test('limits that are not in order are refused before anything is sent', async (t) => {
+test('malformed limits are refused before any request', async (t) => {
   const { asked, run } = await start(t, () => changed())
   for (const [limits, said] of [
     ['seats=5', /no limit of seats; there are: users, .+bandwidth_gb_month\./],
@@ -84,7 +84,7 @@ test('limits that are not in order are refused before anything is sent', async (
   assert.deepEqual(asked, [])
 })
 
-test('each move of a tenant is one request; those that shut out are asked about first', async (t) => {
+test('each status change of a tenant is one request; suspension and deletion need a confirmation', async (t) => {
   const { asked, run } = await start(t, () => changed())
   for (const move of ['suspend', 'delete']) {
     const { code, err } = await run(`tenant ${move} tnt_1`)
@@ -107,7 +107,7 @@ test('each move of a tenant is one request; those that shut out are asked about 
   )
 })
 
-test('a deletion says when it is, and how it is taken back; a second one changes nothing', async (t) => {
+test('a deletion prints its time and how to cancel it; a repeated one changes nothing', async (t) => {
   const tenant = { ...acme, status: 'deleting', delete_after: '2030-01-08T00:00:00.000Z' }
   const { run } = await start(t, () => changed({ changed: false, tenant }))
   const { out, err } = await run('tenant delete tnt_1 --yes')

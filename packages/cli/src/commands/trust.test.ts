@@ -15,7 +15,7 @@ async function start(t: TestContext, body: object = rotated) {
   return { asked, trust: (line: string) => run(['trust', ...line.split(' ')]) }
 }
 
-test('a planned rotation says what happens, and asks nothing', async (t) => {
+test('a planned rotation needs no confirmation and prints its consequences', async (t) => {
   const { asked, trust } = await start(t)
   const { code, out, err } = await trust('rotate --overlap 30d --reason yearly')
   assert.equal(code, 0)
@@ -26,7 +26,7 @@ test('a planned rotation says what happens, and asks nothing', async (t) => {
   assert.deepEqual(JSON.parse((await trust('rotate --json')).out), rotated)
 })
 
-test('an emergency says what ends, and happens only when that is confirmed', async (t) => {
+test('an emergency rotation lists its consequences and needs a confirmation', async (t) => {
   const { asked, trust } = await start(t, { ...rotated, mode: 'emergency', retire_after: null })
   const refused = await trust('rotate --emergency')
   assert.equal(refused.code, 2)
@@ -36,7 +36,7 @@ test('an emergency says what ends, and happens only when that is confirmed', asy
   assert.deepEqual(asked[0]?.body, { mode: 'emergency', anchor_id: 'sgn_old' })
 })
 
-test('an overlap is a duration', async (t) => {
+test('an overlap must be a duration', async (t) => {
   const { asked, trust } = await start(t)
   assert.equal((await trust('rotate --overlap soon')).code, 2)
   assert.equal(asked.length, 0)

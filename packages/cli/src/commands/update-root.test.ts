@@ -10,7 +10,7 @@ async function start(t: TestContext) {
   return { home, file, root: (...args: string[]) => run(['update', 'root', ...args]) }
 }
 
-test('a pair of keys is made whole or not at all', async (t) => {
+test('a key pair is written whole or not at all', async (t) => {
   const { home, file, root } = await start(t)
   await writeFile(file('anna.pub'), 'hers')
   assert.equal((await root('keygen', file('anna'))).code, 2)
@@ -20,7 +20,7 @@ test('a pair of keys is made whole or not at all', async (t) => {
   assert.equal((await root('keygen', file('ben'))).code, 2)
 })
 
-test('what is no private key signs nothing, and nothing of it is shown', async (t) => {
+test('a file that is no private key signs nothing, and its text is not shown', async (t) => {
   const { file, root } = await start(t)
   await writeFile(file('root.json'), JSON.stringify({ signed: { _type: 'root' }, signatures: [] }))
   await root('keygen', file('anna'))

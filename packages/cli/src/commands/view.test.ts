@@ -20,7 +20,7 @@ const hit = {
   actions: ['suspend'],
 }
 
-test('a search prints kind, name and detail, and says of which kinds there is more', async (t) => {
+test('a search prints kind, name and detail, and the kinds with more results', async (t) => {
   const body = { items: [hit], kinds: ['device'], more: ['device'] }
   const { url, asked } = await startServer(t, () => ({ body }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
@@ -37,7 +37,7 @@ test('a search prints kind, name and detail, and says of which kinds there is mo
     assert.equal((await run(args)).code, 2, args.join(' '))
 })
 
-test('views are listed, made, changed and deleted', async (t) => {
+test('views can be listed, created, changed and deleted', async (t) => {
   const answer = ({ line }: Asked) => {
     if (line.startsWith('GET /v1/admin/views?')) return { body: { items: [view], next_cursor: null } }
     if (line.startsWith('DELETE')) return { body: { changed: true } }

@@ -15,7 +15,7 @@ const text = [
   said('end', '2-9', { reason: 'key_ended' }),
 ].join('')
 
-test('changes are shown a line each, or as they come with --json', async (t) => {
+test('changes are printed one line each, or unchanged with --json', async (t) => {
   const asked: unknown[] = []
   const server = createServer((request, response) => {
     asked.push([request.url, request.headers['last-event-id']])

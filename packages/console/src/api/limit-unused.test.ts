@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { QueryClient, QueryObserver } from '@tanstack/react-query'
 import { limitUnused } from './limit-unused.ts'
 
-test('a walk keeps the pages that were read last, and makes and reads each once', async (t) => {
+test('the cache keeps the pages that were read last, and creates and reads each once', async (t) => {
   const client = new QueryClient()
   t.after(() => client.clear())
   const cache = client.getQueryCache()
@@ -33,7 +33,7 @@ test('a walk keeps the pages that were read last, and makes and reads each once'
   leave()
 })
 
-test('Back through all the pages that are kept reads none again', async (t) => {
+test('Back through all cached pages reads none again', async (t) => {
   const client = new QueryClient()
   t.after(() => client.clear())
   limitUnused(client.getQueryCache(), 5)

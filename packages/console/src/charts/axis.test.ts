@@ -18,7 +18,7 @@ test('a scale ends at a round number above the highest value', () => {
   }
 })
 
-test('times on an axis are hours up to a day and a half, else days', () => {
+test('an axis shows hours for up to a day and a half, then days', () => {
   assert.equal(formatAxisTime('2026-11-27T14:05:00Z', 3_600_000, 'utc'), '14:05')
   assert.equal(formatAxisTime('2026-11-07T14:05:00Z', 7 * 86_400_000, 'utc'), '7 Nov')
   const hours = Array.from({ length: 25 }, (_, i) => new Date(Date.UTC(2026, 10, 26, 14 + i)).toISOString())
@@ -35,13 +35,13 @@ test('a gap breaks a line in two', () => {
   assert.deepEqual(runsOf([null, null]), [])
 })
 
-test('a series is told by its highest, its lowest and its last value', () => {
+test('the description of a series names its highest, lowest and last value', () => {
   assert.equal(describeSeries('Sessions', [190, 913, 873], String), 'Sessions: highest 913, lowest 190, now 873')
   assert.equal(describeSeries('Sessions', [190, null], String), 'Sessions: highest 190, lowest 190, now unknown')
   assert.equal(describeSeries('Sessions', [null], String), 'Sessions: no values')
 })
 
-test('only nothing is the lightest step of a heat strip', () => {
+test('the lightest step of a heat strip is for 0 only', () => {
   assert.deepEqual(
     [0, 1, 25, 26, 99, 100].map((value) => heatStep(value, 100)),
     [0, 1, 1, 2, 4, 4],

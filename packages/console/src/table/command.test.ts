@@ -4,11 +4,11 @@ import { commandOf, optionsOf } from './command.ts'
 
 const spec = { command: 'holdfast device list', defaultSort: '-enrolled_at' }
 
-test('a list as it comes is the bare command', () => {
+test('a list without filters is the bare command', () => {
   assert.equal(commandOf(spec, { q: '', filters: {}, sort: '-enrolled_at' }), 'holdfast device list')
 })
 
-test('filters, text and order become options as the command line calls them', () => {
+test('filters, text and order become options of the command line', () => {
   const filters = { user_id: 'usr_1', effective_status: 'active', unseen_for: '2592000', seen_within: '5400' }
   assert.equal(
     commandOf(spec, { q: 'kst mbp', filters, sort: '-name' }),
@@ -16,10 +16,10 @@ test('filters, text and order become options as the command line calls them', ()
   )
 })
 
-test('a list says which options are called otherwise, and which there are not', () => {
+test('a list can rename an option or leave it out', () => {
   assert.deepEqual(optionsOf({ sort: 'name', seen: 'x' }, { sort: false, seen: 'seen-at' }), ['--seen-at=x'])
 })
 
-test('a shell takes no value apart', () => {
+test('option values are quoted for the shell', () => {
   assert.deepEqual(optionsOf({ tag: "it's $HOME; rm" }), ["--tag='it'\\''s $HOME; rm'"])
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { flatten, toCsv } from './csv.ts'
 
-test('a row is flat: fields of objects by their path, lists between blanks, nothing for null', () => {
+test('a row is flattened: nested fields by path, lists joined by blanks, null as an empty cell', () => {
   assert.deepEqual(flatten({ name: 'a', tags: ['x', 'y'], policy: { digest: null, seq: 4 }, online: true }), {
     name: 'a',
     tags: 'x y',
@@ -12,7 +12,7 @@ test('a row is flat: fields of objects by their path, lists between blanks, noth
   })
 })
 
-test('commas, quotes and line breaks are quoted (RFC 4180), and each row has every column', () => {
+test('commas, quotes and line breaks are quoted (RFC 4180), and every row has all columns', () => {
   assert.equal(toCsv([{ name: 'a,"b"' }, { note: 'two\nlines' }]), 'name,note\r\n"a,""b""",\r\n,"two\nlines"')
 })
 

@@ -20,7 +20,7 @@ test('a duration has at most two units', () => {
   for (const [seconds, text] of cases) assert.equal(formatDuration(seconds), text)
 })
 
-test('a time is shown by its distance from now', () => {
+test('a time is shown relative to now', () => {
   const now = Date.parse('2026-11-27T14:02:00Z')
   const cases: [at: string, text: string][] = [
     ['2026-11-27T14:01:55Z', 'now'],
@@ -38,7 +38,7 @@ test('a time is shown by its distance from now', () => {
   for (const [at, text] of cases) assert.equal(formatRelative(at, now), text)
 })
 
-test('the exact time names its zone', () => {
+test('the exact time shows its zone', () => {
   assert.equal(formatExact('2026-11-27T14:01:00.123Z', 'utc'), '2026-11-27 14:01:00 UTC')
   assert.equal(formatClock('2026-11-27T14:01:48Z', 'utc'), '14:01:48')
   assert.equal(formatExact('2026-11-27T15:01:00+01:00', 'utc'), '2026-11-27 14:01:00 UTC')

@@ -13,7 +13,7 @@ import {
   shortId,
 } from './format.ts'
 
-test('numbers have thin groups, and units stand behind a space', () => {
+test('numbers have comma groups, and a space before the unit', () => {
   assert.equal(formatNumber(1284), '1,284')
   assert.equal(formatCount(1, 'device'), '1 device')
   assert.equal(formatCount(1500, 'device'), '1,500 devices')
@@ -27,7 +27,7 @@ test('numbers have thin groups, and units stand behind a space', () => {
   assert.equal(formatBitRate(48_200_000), '48.2 Mbit/s')
 })
 
-test('per cent is 0 or 100 only where the share is', () => {
+test('a percentage is 0 or 100 only if the share is exactly 0 or 1', () => {
   assert.equal(formatPercent(0.856), '85.6 %')
   assert.equal(formatPercent(0), '0 %')
   assert.equal(formatPercent(1), '100 %')
@@ -42,7 +42,7 @@ test('an id keeps its prefix and its last six characters', () => {
   assert.equal(shortDigest('sha256:9f86d081884c7d659a2f'), '9f86d081')
 })
 
-test('words of the API become words for people', () => {
+test('values of the API are shown as words', () => {
   assert.equal(formatWord('non_compliant'), 'Fails')
   assert.equal(formatWord('on_it'), 'Still on it')
   assert.equal(formatWord('stuck'), 'Stuck')
@@ -51,7 +51,7 @@ test('words of the API become words for people', () => {
   assert.equal(formatWord('macos'), 'macOS')
 })
 
-test('names become initials and lists', () => {
+test('names are shortened to initials and joined to lists', () => {
   assert.equal(formatInitials('Marta Lindqvist'), 'ML')
   assert.equal(formatInitials('saga.bergman@kestrel.example'), 'SB')
   assert.equal(formatInitials(''), '')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseWholeNumber } from './whole-number.ts'
 
-test('a whole number is read, and a wrong text gets the rule', () => {
+test('a whole number is parsed, and a wrong text gets the rule as error', () => {
   assert.deepEqual(parseWholeNumber(' 1,500 ', { min: 1 }), { value: 1500, error: undefined })
   assert.deepEqual(parseWholeNumber('0', {}), { value: 0, error: undefined })
   assert.deepEqual(parseWholeNumber('', { optional: true }), { value: undefined, error: undefined })

@@ -27,7 +27,7 @@ function runOpenssl(files: Record<string, string | Buffer>, args: string[]): str
   return stdout
 }
 
-test('node: the chain verifies and the constraints are those of the design', async () => {
+test('node: the chain verifies with the designed constraints', async () => {
   const { root, issuing, rootSigner, issuingKey } = await hierarchy()
   const [rootCert, issuingCert] = [new X509Certificate(root.der), new X509Certificate(issuing.pem)]
   assert.ok(rootCert.verify(importPublic(rootSigner.publicJwk)))
@@ -38,7 +38,7 @@ test('node: the chain verifies and the constraints are those of the design', asy
   assert.deepEqual(new X509Certificate(root.pem).raw, root.der)
 })
 
-test('openssl: strict verification of the chain', { skip }, async () => {
+test('openssl: the chain passes strict verification', { skip }, async () => {
   const { root, issuing } = await hierarchy()
   const at = String(Math.floor(notBefore.getTime() / 1000) + 3600)
   const args = ['verify', '-x509_strict', '-check_ss_sig', '-attime', at, '-CAfile', 'root.pem', 'issuing.pem']
@@ -47,7 +47,7 @@ test('openssl: strict verification of the chain', { skip }, async () => {
   assert.throws(() => runOpenssl({ 'root.pem': stranger.root.pem, 'issuing.pem': issuing.pem }, args))
 })
 
-test('openssl: extensions, names, dates and algorithms as written', { skip }, async () => {
+test('openssl: extensions, names, dates and algorithms are as designed', { skip }, async () => {
   const { root, issuing } = await hierarchy()
   const show = (pem: string) => runOpenssl({ 'c.pem': pem }, ['x509', '-in', 'c.pem', '-noout', '-text'])
   const rootText = show(root.pem)
@@ -71,7 +71,7 @@ test('openssl: extensions, names, dates and algorithms as written', { skip }, as
   assert.doesNotMatch(asn1, /prim: NULL/)
 })
 
-test('dates after 2049 are GeneralizedTime and come back whole', async () => {
+test('dates after 2049 are GeneralizedTime and are read back without fractions', async () => {
   const signer = softwareSigner('ca-root', generateKey('ES384').privateJwk)
   const dates = { notBefore: new Date('2045-06-01T00:00:00.999Z'), notAfter: new Date('2055-06-01T00:00:00.999Z') }
   const info = certificateInfo((await createRootCertificate(signer, { tenantId, serial: mintSerial(), ...dates })).der)
@@ -79,7 +79,7 @@ test('dates after 2049 are GeneralizedTime and come back whole', async () => {
   assert.equal(info.not_after, '2055-06-01T00:00:00.000Z')
 })
 
-test('certificate info', async () => {
+test('certificateInfo returns subject, key hash, dates and serial number', async () => {
   const { issuing, issuingKey, fields } = await hierarchy()
   const serial = fields.serial.toString('hex')
   assert.deepEqual(certificateInfo(issuing.pem), {
@@ -94,7 +94,7 @@ test('certificate info', async () => {
   })
 })
 
-test('only root keys make CAs, roots are on P-384', async () => {
+test('only root keys create CAs, and roots use P-384', async () => {
   const { rootSigner, root, issuingKey, fields } = await hierarchy()
   const policy = softwareSigner('policy', generateKey('ES384').privateJwk)
   const small = softwareSigner('ca-root', generateKey('ES256').privateJwk)
@@ -120,7 +120,7 @@ test('only root keys make CAs, roots are on P-384', async () => {
   assert.ok(await issue(rootSigner, { notAfter: rootDates.notAfter }))
 })
 
-test('a key store that signs with another key than it announces is caught', async () => {
+test('a key store that signs with another key than announced is refused', async () => {
   const announced = softwareSigner('ca-root', generateKey('ES384').privateJwk)
   const actual = softwareSigner('ca-root', generateKey('ES384').privateJwk)
   const signer = { ...announced, sign: actual.sign }
@@ -129,7 +129,7 @@ test('a key store that signs with another key than it announces is caught', asyn
   })
 })
 
-test('a serial is positive and of full length; a high or zero first byte is encoded as DER demands', async () => {
+test('a serial number is positive and of full length, and encoded as DER requires', async () => {
   for (let i = 0; i < 200; i++) {
     const serial = mintSerial()
     assert.ok(serial.length === 16 && serial.readUInt8(0) >= 0x40 && serial.readUInt8(0) < 0x80)

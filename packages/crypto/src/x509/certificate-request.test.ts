@@ -15,7 +15,7 @@ const pem = (der: Buffer) => encodePem('CERTIFICATE REQUEST', der)
 const refuses = (text: string, code: string, why?: string) =>
   assert.throws(() => readCertificateRequest(text), { name: 'CryptoError', code }, why)
 
-test('a request is read as PEM, old or new, and as base64 of DER, whatever its line ends', async () => {
+test('a request is read as PEM with either label, or as base64 of DER, with any line ends', async () => {
   for (const alg of ['ES256', 'ES384', 'Ed25519'] as const) {
     const key = generateKey(alg)
     const der = await requestOf({ key })
@@ -27,7 +27,7 @@ test('a request is read as PEM, old or new, and as base64 of DER, whatever its l
   }
 })
 
-test('text in front of the block and behind it is passed over (RFC 7468 §2), in every line end', async () => {
+test('text around the PEM block is ignored (RFC 7468 §2), with any line ends', async () => {
   const key = generateKey('ES256')
   const der = await requestOf({ key })
   const printed = 'Certificate Request:\n    Data:\n        Version: 1 (0x0)\n            04:f2:7b:e1\n'
@@ -41,7 +41,7 @@ test('text in front of the block and behind it is passed over (RFC 7468 §2), in
   assert.deepEqual(readCertificateRequest(stdout).publicJwk, key.publicJwk)
 })
 
-test('one request and nothing else', async () => {
+test('a text must hold exactly one request', async () => {
   const der = await requestOf()
   refuses(pem(der) + pem(await requestOf()), 'malformed', 'two')
   refuses(pem(Buffer.concat([der, der])), 'malformed', 'two in one block')
@@ -58,7 +58,7 @@ test('one request and nothing else', async () => {
   refuses('', 'malformed')
 })
 
-test('at most 8 KiB', async () => {
+test('a request has at most 8 KiB', async () => {
   const large = (size: number) => requestOf({ attributes: [sequence(utf8String('x'.repeat(size)))] })
   const inside = await large(7900)
   assert.ok(inside.length > 8000 && inside.length <= 8192)
@@ -71,7 +71,7 @@ test('at most 8 KiB', async () => {
     assert.throws(() => readCertificateRequest(huge.repeat(2_000_000 / huge.length)), byItsLength)
 })
 
-test('a request of another version', async () => {
+test('a request of another version is refused', async () => {
   const der = await requestOf()
   const version = der.indexOf(Buffer.from('020100', 'hex'))
   assert.ok(version > 0 && version < 8)
@@ -80,14 +80,14 @@ test('a request of another version', async () => {
   refuses(base64(other), 'malformed')
 })
 
-test('what it asks for is not looked at', async () => {
+test('requested attributes are ignored', async () => {
   const key = generateKey('ES256')
   const extensionRequest = oid('1.2.840.113549.1.9.14')
   const asks = sequence(objectIdentifier(extensionRequest), element(tags.set, utf8String('anything')))
   assert.deepEqual(readCertificateRequest(pem(await requestOf({ key, attributes: [asks] }))).publicJwk, key.publicJwk)
 })
 
-test('whoever asks holds the key', async () => {
+test('a request must be signed by its own key', async () => {
   const stranger = generateKey('ES256')
   refuses(pem(await requestOf({ spki: publicSpki(stranger.publicJwk) })), 'bad_signature')
   refuses(pem(await requestOf({ spki: publicSpki(generateKey('ES384').publicJwk) })), 'bad_signature')
@@ -95,7 +95,7 @@ test('whoever asks holds the key', async () => {
   refuses(pem(await requestOf({ key: generateKey('Ed25519'), spki: publicSpki(stranger.publicJwk) })), 'bad_algorithm')
 })
 
-test('a point that is not on its curve, and one that is compressed', async () => {
+test('a point off its curve and a compressed point are refused', async () => {
   const { publicJwk } = generateKey('ES256')
   const spki = publicSpki(publicJwk)
   const off = Buffer.from(spki)
@@ -108,7 +108,7 @@ test('a point that is not on its curve, and one that is compressed', async () =>
   refuses(pem(await requestOf({ spki: compressed })), 'bad_algorithm')
 })
 
-test('openssl: requests with every kind of key', { skip: withoutOpenssl }, () => {
+test('openssl: requests of every supported key are read', { skip: withoutOpenssl }, () => {
   const ec = (curve: string, ...more: string[]) => ['ec', '-pkeyopt', `ec_paramgen_curve:${curve}`, ...more]
   const made = (newkey: readonly string[], ...more: readonly string[]) => {
     const args = ['-newkey', ...newkey, '-nodes', '-keyout', 'key', '-subj', '/CN=dev_another/O=tnt_another']
@@ -141,7 +141,7 @@ test('openssl: requests with every kind of key', { skip: withoutOpenssl }, () =>
   for (const text of refused) refuses(text, 'bad_algorithm', text)
 })
 
-test('no change of an octet leaves a request that is taken; no text is an accident', async () => {
+test('a request with any changed octet, and any random text, is refused', async () => {
   const key = generateKey('ES256')
   const der = await requestOf({ key })
   fc.assert(
@@ -169,7 +169,7 @@ test('no change of an octet leaves a request that is taken; no text is an accide
   )
 })
 
-test('a public key and its SubjectPublicKeyInfo', () => {
+test('a public key is converted to its SubjectPublicKeyInfo and back', () => {
   for (const alg of ['ES256', 'ES384', 'Ed25519'] satisfies SigningAlg[]) {
     const { publicJwk } = generateKey(alg)
     const spki = publicSpki(publicJwk)

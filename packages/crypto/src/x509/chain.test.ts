@@ -40,7 +40,7 @@ const depth = (leaf: Files, intermediates: readonly Files[], anchors: readonly F
     anchors: anchors.map(({ der }) => der),
     at,
   }).length
-test('an SPC and an issuing CA are accepted under their root, and under no other', async () => {
+test('an SPC and an issuing CA are accepted under their own root only', async () => {
   const [own, other] = [await hierarchy(), await hierarchy()]
   const spc = await own.issue()
   assert.equal(depth(spc, [own.issuing], [own.root]), 3)
@@ -58,7 +58,7 @@ test('an SPC and an issuing CA are accepted under their root, and under no other
   assert.deepEqual(path, [spc.der, own.issuing.der, own.root.der])
 })
 
-test('the ends of time: the first and the last moment count, those beside them do not', async () => {
+test('a certificate is valid from its first to its last moment inclusive', async () => {
   const { root, issuing, issue } = await hierarchy()
   const spc = await issue()
   const { notBefore, notAfter } = readCertificate(spc.der)
@@ -70,12 +70,12 @@ test('the ends of time: the first and the last moment count, those beside them d
   assert.throws(() => depth(root, [], [root], after(11 * year)), { code: 'expired' })
 })
 
-test('no time is no time at which a certificate is valid', async () => {
+test('an invalid date is refused as time of validation', async () => {
   const { root, issuing } = await hierarchy()
   assert.throws(() => depth(issuing, [], [root], new Date(Number.NaN)), { code: 'not_yet_valid' })
 })
 
-test('a CA vouches for nobody of another tenant', async () => {
+test('a CA cannot issue for another tenant', async () => {
   const { root, issuing } = await hierarchy()
   const ca = readCertificate(issuing.pem)
   const leaf = await signCertificate(issuing.signer, {
@@ -90,7 +90,7 @@ test('a CA vouches for nobody of another tenant', async () => {
   assert.throws(() => depth(leaf, [issuing], [root]), { code: 'wrong_context' })
 })
 
-test('an anchor counts while it is valid', async () => {
+test('an anchor counts only while it is valid', async () => {
   const signer = softwareSigner('ca-root', generateKey('ES384').privateJwk)
   const made = (from: Date, to: Date) =>
     createRootCertificate(signer, { tenantId, commonName: 'Root', serial: mintSerial(), notBefore: from, notAfter: to })
@@ -127,7 +127,7 @@ async function oddIssuer(
   return { signer, ...files }
 }
 
-test('only a CA may stand above another certificate, and only so far', async () => {
+test('only a CA with certificate signing may issue', async () => {
   const root = await rootOf()
   const under = async (issuing: { signer: typeof root.signer; pem: string }) =>
     spcIssuer(issuing.signer, issuing.pem, { trustDomain }).issue({
@@ -151,7 +151,7 @@ test('only a CA may stand above another certificate, and only so far', async () 
     assert.throws(await judge(...extensions), { code: 'wrong_issuer' })
 })
 
-test('a path length is kept: an issuing CA vouches for no CA', async () => {
+test('a path length is enforced: an issuing CA cannot issue a CA', async () => {
   const { root, issuing } = await hierarchy()
   const { subject } = readCertificate(issuing.pem)
   const below = generateKey('ES256')
@@ -176,7 +176,7 @@ test('a path length is kept: an issuing CA vouches for no CA', async () => {
   assert.throws(() => depth(spc, [made, issuing], [root]), { code: 'wrong_issuer' })
 })
 
-test('a forged signature is found on every step', async () => {
+test('a forged signature is found at every level of the chain', async () => {
   const { root, issuing, issue } = await hierarchy()
   const spc = await issue()
   const certificates: readonly Files[] = [spc, issuing]
@@ -214,7 +214,7 @@ async function impostorOf({ subject, notBefore, notAfter, ...root }: Certificate
   })
 }
 
-test('a CA of the same name and another key is passed over', async () => {
+test('a CA with the same name and another key is skipped', async () => {
   const { root, issuing, issue } = await hierarchy()
   const spc = await issue()
   const { subject } = readCertificate(issuing.pem)
@@ -223,7 +223,7 @@ test('a CA of the same name and another key is passed over', async () => {
   assert.equal(depth(spc, [twin, issuing], [root]), 3)
 })
 
-test('what must be understood and is not known ends every way', async () => {
+test('an unknown critical extension makes a certificate unusable', async () => {
   const { root, issuing } = await hierarchy()
   const strange = extension(oid('1.2.3.4'), true, Buffer.alloc(0))
   const odd = await oddIssuer(root, [basicConstraints({ ca: true }), keyUsage(keyUsages.keyCertSign), strange])
@@ -231,7 +231,7 @@ test('what must be understood and is not known ends every way', async () => {
   assert.equal(depth(issuing, [odd], [root]), 2)
 })
 
-test('what can not be read is on no way, and closes none', async () => {
+test('an unreadable intermediate is ignored', async () => {
   const { root, issuing, issue } = await hierarchy()
   const spc = await issue()
   const files = (der: Buffer): Files => ({ der, pem: encodePem('CERTIFICATE', der) })
@@ -246,7 +246,7 @@ test('what can not be read is on no way, and closes none', async () => {
   }
 })
 
-test('the work for one leaf is bounded', async () => {
+test('the number of signature checks for one leaf is bounded', async () => {
   const { root, issuing, issue } = await hierarchy()
   const spc = await issue()
   const impostors = await Promise.all(Array.from({ length: 16 }, () => impostorOf(readCertificate(issuing.pem))))
@@ -258,7 +258,7 @@ test('the work for one leaf is bounded', async () => {
   })
 })
 
-test('no octet of a chain can be changed', async () => {
+test('a chain with any changed octet is refused', async () => {
   const { root, issuing, issue } = await hierarchy()
   const spc = await issue()
   const isTaken = (leaf: Buffer, ca: Buffer) =>

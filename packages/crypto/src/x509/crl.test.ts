@@ -36,7 +36,7 @@ const reasons = Object.keys(reasonCodes) as RevocationReason[]
 const pem = (der: Buffer) => encodePem('X509 CRL', der)
 const revoked = (serial: string, reason: RevocationReason = 'superseded') => ({ serial, revokedAt: now, reason })
 
-test('what is listed is read back, of an issuing CA and of a root', async () => {
+test('the entries of a list are read back, of an issuing CA and of a root', async () => {
   const { root, issuing } = await hierarchy()
   const hex = fc.uint8Array({ minLength: 1, maxLength: 19 }).map((some) => Buffer.of(1, ...some).toString('hex'))
   const date = fc.date({ min: new Date('2000-01-01'), max: new Date('2070-01-01'), noInvalidDate: true })
@@ -59,7 +59,7 @@ test('what is listed is read back, of an issuing CA and of a root', async () => 
   )
 })
 
-test('openssl: the numbers, times, and every reason by its name', { skip: withoutOpenssl }, async () => {
+test('openssl: numbers, times and reasons are as written', { skip: withoutOpenssl }, async () => {
   const { issuing } = await hierarchy()
   const entries = reasons.map((reason, i) => revoked(Buffer.of(0x90 + i, 1).toString('hex'), reason))
   const der = await createCrl(issuing.signer, issuing.pem, { ...dates, number: 258, revoked: entries })
@@ -87,7 +87,7 @@ test('openssl: the numbers, times, and every reason by its name', { skip: withou
   assert.match(checked.stderr, /verify OK/)
 })
 
-test('openssl: -crl_check_all, good, revoked, expired, and under a foreign root', {
+test('openssl -crl_check_all: good, revoked, expired, and under another root', {
   skip: withoutOpenssl,
 }, async () => {
   const { root, issuing, issue } = await hierarchy()
@@ -137,7 +137,7 @@ test('openssl: -crl_check_all, good, revoked, expired, and under a foreign root'
   assert.match(verify({ 'root.crl': await listOf(foreign.root) }), /1: unable to get certificate CRL/)
 })
 
-test('only a CA lists what it revoked', async () => {
+test('a list is created only by the CA that it names, with a matching key', async () => {
   const { root, issuing } = await hierarchy()
   const fields = { ...dates, number: 1, revoked: [] }
   await assert.rejects(createCrl(softwareSigner('policy', generateKey('ES256').privateJwk), issuing.pem, fields), {
@@ -153,7 +153,7 @@ test('only a CA lists what it revoked', async () => {
   await assert.rejects(createCrl(swapped, issuing.pem, fields), { code: 'bad_signature' })
 })
 
-test('a list of another CA, or that another one signed, is not read', async () => {
+test('a list of another CA, or signed by another CA, is refused', async () => {
   const { root, issuing } = await hierarchy()
   const der = await createCrl(issuing.signer, issuing.pem, { ...dates, number: 1, revoked: [revoked('01')] })
   assert.throws(() => readCrl(der, root.pem), { code: 'wrong_issuer' })
@@ -176,7 +176,7 @@ test('a list of another CA, or that another one signed, is not read', async () =
   assert.throws(() => readCrl(ofOne, device.pem), { code: 'wrong_issuer', message: 'this CA signs no lists' })
 })
 
-test('a list of another shape is not read, whoever signed it', async () => {
+test('a malformed list is refused, even with a good signature', async () => {
   const { issuing } = await hierarchy()
   const { subject, ...ca } = readCertificate(issuing.pem)
   const key = authorityKeyIdentifier(subjectKeyOf({ subject, ...ca }))
@@ -224,7 +224,7 @@ test('a list of another shape is not read, whoever signed it', async () => {
   }
 })
 
-test('no octet of a list can be changed, and no bytes are an accident', async () => {
+test('a list with any changed octet, and any random bytes, is refused', async () => {
   const { issuing } = await hierarchy()
   const entries = [revoked('01'), revoked('02', 'unspecified')]
   const der = await createCrl(issuing.signer, issuing.pem, { ...dates, number: 1, revoked: entries })
@@ -237,7 +237,7 @@ test('no octet of a list can be changed, and no bytes are an accident', async ()
   fc.assert(fc.property(fc.uint8Array(), isRead))
 })
 
-test('a long list is made in time slices, from entries that come one by one', async () => {
+test('a long list is built in time slices from an iterator', async () => {
   const { issuing } = await hierarchy()
   let made = 0
   let pauses = 0

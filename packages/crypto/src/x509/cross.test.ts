@@ -37,7 +37,7 @@ async function rotated() {
   return { before, next, newWithOld, oldWithNew }
 }
 
-test('who knows only one root accepts what the other one issued through the cross certificate', async () => {
+test('a verifier with one root accepts certificates of the other through the cross certificate', async () => {
   const { before, next, newWithOld, oldWithNew } = await rotated()
   const [oldSpc, newSpc] = [await before.issue(), await next.issue()]
   assert.equal(depth(newSpc, [next.issuing, newWithOld], [before.root]), 4)
@@ -52,7 +52,9 @@ test('who knows only one root accepts what the other one issued through the cros
   })
 })
 
-test('openssl: the same through the cross certificates', { skip: withoutOpenssl }, async () => {
+test('openssl accepts certificates of the other root through the cross certificates', {
+  skip: withoutOpenssl,
+}, async () => {
   const { before, next, newWithOld, oldWithNew } = await rotated()
   const [oldSpc, newSpc] = [await before.issue(), await next.issue()]
   const verify = (leaf: Files, intermediates: readonly Files[], anchor: Files) => {
@@ -67,7 +69,7 @@ test('openssl: the same through the cross certificates', { skip: withoutOpenssl 
   assert.ok(!verify(oldSpc, [before.issuing], next.root))
 })
 
-test('through two rotations, and no further', async () => {
+test('cross certificates lead through two rotations and no further', async () => {
   const [first, second, third, fourth] = [await rootOf(), await rootOf(), await rootOf(), await rootOf()]
   const steps = [await cross(first, second), await cross(second, third), await cross(third, fourth)]
   const young = await hierarchy({}, Promise.resolve(third))
@@ -77,7 +79,7 @@ test('through two rotations, and no further', async () => {
   assert.throws(() => depth(spc, [younger.issuing, ...steps], [first]), { code: 'wrong_issuer' })
 })
 
-test('a cross certificate is of one tenant, ends with either root, and is made by a root', async () => {
+test('a cross certificate belongs to one tenant, ends with the first of both roots, and is signed by a root', async () => {
   const [before, next, stranger] = [await hierarchy(), await hierarchy(), await hierarchy({ tenant: 'tnt_another' })]
   const made = (by: typeof before.root, of: Files, changed = {}) =>
     createCrossCertificate(by.signer, by.pem, of.pem, {

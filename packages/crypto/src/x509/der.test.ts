@@ -23,7 +23,7 @@ const malformed = { code: 'malformed' }
 const read = <T>(hex: string | Buffer, how: (reader: DerReader) => T) =>
   readDer(typeof hex === 'string' ? Buffer.from(hex, 'hex') : hex, how)
 
-test('object identifiers are encoded as X.690 §8.19 has it', () => {
+test('object identifiers are encoded by X.690 §8.19', () => {
   for (const [dotted, hex] of [
     ['2.5.4.10', '55040a'],
     ['1.2.840.113549', '2a864886f70d'],
@@ -43,7 +43,7 @@ test('object identifiers are encoded as X.690 §8.19 has it', () => {
     assert.throws(() => read(wrong, (r) => r.oid()), malformed)
 })
 
-test('a length is written in its shortest form, and read in no other', () => {
+test('a length is written in its shortest form, and refused in any other', () => {
   for (const length of [0, 1, 127, 128, 255, 256, 65_535, 65_536, 16_777_216]) {
     const encoded = octetString(Buffer.alloc(length, 7))
     assert.deepEqual(header(tags.octetString, length), encoded.subarray(0, encoded.length - length))
@@ -63,19 +63,19 @@ test('a length is written in its shortest form, and read in no other', () => {
   for (const [what, hex] of Object.entries(odd)) assert.throws(() => read(hex, (r) => r.whole()), malformed, what)
 })
 
-test('only DER is read', () => {
+test('non-canonical DER is refused', () => {
   for (const hex of ['020100', '0201ff'.replace('ff', '7f')]) assert.ok(read(hex, (r) => r.number()) >= 0)
   for (const wrong of ['0200', '0201ff', '02020001', '020900ffffffffffffffff', '02080020000000000000'])
     assert.throws(() => read(wrong, (r) => r.number()), malformed, wrong)
   for (const wrong of ['0100', '010101', '01020000']) assert.throws(() => read(wrong, (r) => r.boolean()), malformed)
   for (const wrong of ['0300', '03020180']) assert.throws(() => read(wrong, (r) => r.bitString()), malformed, wrong)
   for (const wrong of ['0c01ff', '0c02c080', '0c03eda080']) assert.throws(() => read(wrong, (r) => r.utf8()), malformed)
-  assert.throws(() => read('0500' + '0500', (r) => r.content(tags.null)), malformed, 'what follows')
-  assert.throws(() => read('3003' + '02017f', (r) => r.sequence().done()), malformed, 'what is left')
+  assert.throws(() => read('0500' + '0500', (r) => r.content(tags.null)), malformed, 'following bytes')
+  assert.throws(() => read('3003' + '02017f', (r) => r.sequence().done()), malformed, 'remaining bytes')
   assert.throws(() => new DerReader(Buffer.from('3004020101', 'hex')).sequence(), malformed, 'too short')
 })
 
-test('times', () => {
+test('times are read as UTCTime and GeneralizedTime by DER, and others are refused', () => {
   for (const [hex, iso] of [
     ['170d3439313233313233353935395a', '2049-12-31T23:59:59.000Z'],
     ['170d3530303130313030303030305a', '1950-01-01T00:00:00.000Z'],
@@ -104,7 +104,7 @@ test('times', () => {
   )
 })
 
-test('what is written is read back', () => {
+test('encoded values are read back', () => {
   fc.assert(
     fc.property(
       fc.bigInt({ min: 0n, max: 1n << 160n }),
@@ -128,7 +128,7 @@ test('what is written is read back', () => {
   for (const wrong of [-1, -1n, 1.5, 2 ** 53]) assert.throws(() => integer(wrong), RangeError)
 })
 
-test('whatever the bytes are, reading them ends with a value or with `malformed`', () => {
+test('reading any bytes returns a value or fails as malformed', () => {
   const how: readonly ((reader: DerReader) => unknown)[] = [
     (r) => r.oid(),
     (r) => r.number(),

@@ -35,7 +35,7 @@ const request = (ids: readonly Buffer[], ...more: readonly Buffer[]) =>
 const extensions = (...list: readonly Buffer[]) => element(contextOf(2), sequence(...list))
 const nonceOf = (size: number) => extensions(extension(oids.ocspNonce, false, octetString(Buffer.alloc(size, 9))))
 
-test('a request: what it asks for, its nonce, and how much may be asked', () => {
+test('an OCSP request is read with its certificates and nonce, up to its limits', () => {
   const sha1 = certId()
   const sha256 = certId({ algorithm: oids.sha256, bytes: 32, parameters: Buffer.alloc(0) })
   const read = readOcspRequest(request([sha1, sha256], nonceOf(32)))
@@ -61,7 +61,7 @@ test('a request: what it asks for, its nonce, and how much may be asked', () => 
   )
 })
 
-test('a request that says more, or something else', () => {
+test('an OCSP request with unknown critical extensions or another structure is refused', () => {
   const sha1 = certId()
   const unknown = extension(oid('1.3.6.1.5.5.7.48.1.4'), false, Buffer.alloc(0))
   const critical = extension(oid('1.3.6.1.5.5.7.48.1.4'), true, Buffer.alloc(0))
@@ -82,7 +82,7 @@ test('a request that says more, or something else', () => {
   assert.throws(() => readOcspRequest(Buffer.concat([request([sha1]), Buffer.of(0)])), malformed)
 })
 
-test('openssl: good, revoked for every reason, and unknown, with a nonce and without', {
+test('openssl verifies answers: good, revoked for every reason, and unknown, with and without a nonce', {
   skip: withoutOpenssl,
 }, async () => {
   const { root, issuing, issue } = await hierarchy()
@@ -122,7 +122,7 @@ test('openssl: good, revoked for every reason, and unknown, with a nonce and wit
   }
 })
 
-test('openssl: an answer of another CA is not verified, nor one to another question', {
+test('openssl refuses the answer of another CA and the answer to another request', {
   skip: withoutOpenssl,
 }, async () => {
   const [own, other] = [await hierarchy(), await hierarchy()]
@@ -147,7 +147,7 @@ test('openssl: an answer of another CA is not verified, nor one to another quest
   assert.match(judge(another, await answer(own.issuing)), /Nonce Verify error/)
 })
 
-test('openssl: the errors by their names', { skip: withoutOpenssl }, () => {
+test('openssl shows the OCSP errors by name', { skip: withoutOpenssl }, () => {
   for (const [error, named] of [
     ['malformedRequest', 'malformedrequest (1)'],
     ['internalError', 'internalerror (2)'],
@@ -166,7 +166,7 @@ test('openssl: the errors by their names', { skip: withoutOpenssl }, () => {
   }
 })
 
-test('a responder knows its own certificates, and signs with its own key', async () => {
+test('a responder recognises its own certificates, and signs only with its own key', async () => {
   const [own, other] = [await hierarchy(), await hierarchy()]
   const responder = ocspResponder(own.issuing.signer, own.issuing.pem)
   const foreign: CertId = readOcspRequest(request([certId()])).certIds[0]!
@@ -185,7 +185,7 @@ test('a responder knows its own certificates, and signs with its own key', async
   await assert.rejects(answer, { code: 'bad_signature' })
 })
 
-test('no request is an accident', () => {
+test('any bytes are read as an OCSP request or refused', () => {
   const whole = request([certId(), certId({ algorithm: oids.sha256, bytes: 32 })], nonceOf(32))
   const some = fc.oneof(fc.uint8Array(), damaged(whole), fc.constant(randomBytes(4097)))
   fc.assert(

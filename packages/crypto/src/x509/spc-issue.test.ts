@@ -26,7 +26,7 @@ const digest = 'c0'.repeat(32)
 const policy = { bundleVersion: 7, channel: 'stable', digest }
 const seconds = (date: Date) => new Date(Math.floor(date.getTime() / 1000) * 1000)
 
-test('what is issued is read back: every kind of key, with and without a policy', async () => {
+test('an issued SPC is read back, for every kind of key, with and without a policy', async () => {
   const { issuing, issue } = await hierarchy()
   for (const alg of ['ES256', 'ES384', 'Ed25519'] as const)
     for (const held of [policy, undefined]) {
@@ -56,7 +56,9 @@ test('what is issued is read back: every kind of key, with and without a policy'
     }
 })
 
-test('openssl: names, usages, constraints, identifiers and pointers as written', { skip: withoutOpenssl }, async () => {
+test('openssl shows names, usages, constraints, identifiers and URLs of an SPC as written', {
+  skip: withoutOpenssl,
+}, async () => {
   const crlUrl = 'http://pki.example/issuing.crl'
   const options = { crlUrl, ocspUrl: 'http://pki.example/ocsp', issuerUrl: 'http://pki.example/issuing.cer' }
   const { issuing, issue } = await hierarchy({ ...options, oidArc: '1.3.6.1.4.1.99999' })
@@ -84,7 +86,7 @@ test('openssl: names, usages, constraints, identifiers and pointers as written',
   assert.doesNotMatch(bare, /Distribution|Information Access|1\.3\.6\.1\.4\.1/)
 })
 
-test('the policy extension is the DER that is announced', async () => {
+test('the policy extension has the documented DER', async () => {
   const { issue } = await hierarchy()
   const { der } = await issue({ policy: { bundleVersion: 300, channel: 'beta', digest } })
   const expected = [
@@ -100,7 +102,7 @@ test('the policy extension is the DER that is announced', async () => {
   assert.ok(der.toString('hex').includes(expected))
 })
 
-test('serial numbers', async () => {
+test('serial numbers are encoded as DER requires', async () => {
   const { issue } = await hierarchy()
   for (const [given, read] of [
     ['0190b3c4d5e67f8899aabbccddeeff00', '0190b3c4d5e67f8899aabbccddeeff00'],
@@ -124,7 +126,7 @@ test('an SPC is valid within its issuing CA only', async () => {
   await assert.rejects(issue({ notBefore: now, notAfter: after(200) }), { code: 'malformed' }, 'the same second')
 })
 
-test('what cannot stand in an SPC is refused', async () => {
+test('fields that an SPC cannot hold are refused', async () => {
   const { root, issuing, issue } = await hierarchy()
   for (const other of ['', 'a/b', 'ü', 'x'.repeat(65), 'a b', '..', 'a\0'])
     await assert.rejects(issue({ deviceId: other }), { code: 'malformed' }, other)
@@ -147,7 +149,7 @@ test('what cannot stand in an SPC is refused', async () => {
   await assert.rejects(make(swapped).issue(spcFields()), { code: 'bad_signature' })
 })
 
-test('whatever is issued is read back', async () => {
+test('any issued SPC is read back and verified', async () => {
   const { issuing, issue } = await hierarchy()
   const { publicJwk } = generateKey('ES256')
   const verify = spcVerifier(issuing.pem)

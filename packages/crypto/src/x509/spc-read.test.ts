@@ -31,7 +31,7 @@ import { defaultOidArc, policyOid } from './spc-policy.ts'
 import { readSpc, spcVerifier } from './spc-read.ts'
 import { spiffeId } from './spiffe-id.ts'
 
-test('an SPC is of the CA that signed it, and of no other', async () => {
+test('an SPC verifies under the CA that signed it only', async () => {
   const { issuing, issue } = await hierarchy()
   const { der } = await issue()
   const verify = spcVerifier(issuing.pem)
@@ -49,7 +49,7 @@ test('an SPC is of the CA that signed it, and of no other', async () => {
   })
 })
 
-test('a certificate of another version, or with two algorithms, is not read, whoever signed it', async () => {
+test('a certificate of another version, or with two algorithms, is refused', async () => {
   const { issuing, issue } = await hierarchy()
   const { tbs } = readCertificate((await issue()).der).signed
   const changed = async (from: string, to: string) => {
@@ -76,7 +76,7 @@ async function signedWith({ tenant = tenantId, extensions = [] as readonly Buffe
   return { ...files, verify: spcVerifier(issuing.pem), issuing }
 }
 
-test('a certificate of another shape is no SPC, whoever signed it', async () => {
+test('a certificate of another shape is refused as SPC', async () => {
   const shape = {
     constraints: basicConstraints({ ca: false }),
     usage: keyUsage(keyUsages.digitalSignature),
@@ -114,7 +114,7 @@ test('a certificate of another shape is no SPC, whoever signed it', async () => 
   for (const ca of [root.pem, issuing.pem, root.der]) assert.throws(() => readSpc(ca), { code: 'malformed' })
 })
 
-test('an issuing CA vouches for its own tenant only', async () => {
+test('an issuing CA is accepted for its own tenant only', async () => {
   const { der, verify, issuing } = await signedWith({
     tenant: 'tnt_another',
     extensions: [
@@ -130,7 +130,7 @@ test('an issuing CA vouches for its own tenant only', async () => {
   assert.throws(() => verify(spc), { code: 'wrong_context' })
 })
 
-test('what is read is at most 8 KiB, one certificate, PEM or DER', async () => {
+test('an SPC file is one certificate of at most 8 KiB, PEM or DER', async () => {
   const { issue } = await hierarchy()
   const { der, pem } = await issue()
   for (const wrong of [
@@ -161,7 +161,7 @@ test('what is read is at most 8 KiB, one certificate, PEM or DER', async () => {
   )
 })
 
-test('no octet can be changed: what is still read is not verified', async () => {
+test('an SPC with any changed octet does not verify', async () => {
   const { issuing, issue } = await hierarchy()
   const { der } = await issue({ policy: { bundleVersion: 7, channel: 'stable', digest: 'c0'.repeat(32) } })
   const verify = spcVerifier(issuing.pem)

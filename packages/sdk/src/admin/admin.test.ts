@@ -19,7 +19,7 @@ const renewing = ({ path }: Asked) => {
 }
 const cookies = (asked: readonly Asked[]) => asked.map(({ headers }) => headers.cookie)
 
-test('a code goes along with the password, and only the one that was given', async (t) => {
+test('signIn sends the given code with the password, and no other', async (t) => {
   const { baseUrl, asked } = await startServer(t, () => login())
   const who = { baseUrl, username: 'admin', password: 'secret' }
   await signIn(who)
@@ -32,14 +32,14 @@ test('a code goes along with the password, and only the one that was given', asy
   )
 })
 
-test('what the session owes is told', async (t) => {
-  for (const owed of [null, 'change_password', 'enroll_mfa'] as const) {
-    const { baseUrl } = await startServer(t, () => login(owed))
-    assert.equal((await signIn({ baseUrl, username: 'admin', password: 'secret' })).requiredAction, owed)
+test('signIn returns the required action of the session', async (t) => {
+  for (const requiredAction of [null, 'change_password', 'enroll_mfa'] as const) {
+    const { baseUrl } = await startServer(t, () => login(requiredAction))
+    assert.equal((await signIn({ baseUrl, username: 'admin', password: 'secret' })).requiredAction, requiredAction)
   }
 })
 
-test('after a renewal the client goes on with the new cookie, which its owner has heard of by then', async (t) => {
+test('a renewed cookie is passed to its owner before the client uses it', async (t) => {
   const { baseUrl, asked } = await startServer(t, renewing)
   const heard: string[] = []
   const onCookie = async (cookie: string) => {
@@ -57,7 +57,7 @@ test('after a renewal the client goes on with the new cookie, which its owner ha
   assert.deepEqual(heard, [second], 'a cookie that is cleared is no new one')
 })
 
-test('a session that signIn started is followed just so', async (t) => {
+test('a session started by signIn follows renewals of its cookie', async (t) => {
   const { baseUrl, asked } = await startServer(t, renewing)
   const heard: string[] = []
   const onCookie = (cookie: string) => void heard.push(cookie)

@@ -22,7 +22,7 @@ const block = (data: string | undefined, more: Partial<StreamBlock> = {}): Strea
   ...more,
 })
 
-test('a stream is read as the HTML standard has it, however it is cut', async () => {
+test('an event stream is parsed as by the HTML standard, however it is split', async () => {
   const text =
     '\ufeff: comment\nevent: a\ndata: 1\ndata:  2\nid: x\n\ndata\n\ndata\r\rretry: 10\r\n\r\nid\n\nretry: 1x\nother: y\n\ndata: é\n\ndata: lost'
   const wanted = [
@@ -43,7 +43,7 @@ test('a stream is read as the HTML standard has it, however it is cut', async ()
 const said = (event: string, id: string, data: object) =>
   `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
 
-test('a stream that breaks is opened anew behind the last event, until its end is final', async (t) => {
+test('a broken stream is reopened after the last event, until a final end', async (t) => {
   const texts = [
     `retry: 1\n\n${said('ready', '1-1', { kinds: ['devices'] })}${said('changed', '2-1', { changes: [] })}:\nid: 3-1\n\n`,
     said('end', '3-1', { reason: 'permissions_changed' }),
@@ -64,7 +64,7 @@ test('a stream that breaks is opened anew behind the last event, until its end i
   )
 })
 
-test('who is refused is told so; who ends it is not asked again', async (t) => {
+test('a refused stream throws the refusal, and an aborted one sends no request', async (t) => {
   const server = await startServer(t, () => ({ status: 401, body: { error: 'unauthorized', detail: 'no' } }))
   const admin = createAdmin({ baseUrl: server.baseUrl, apiKey: 'hfk_x' })
   await assert.rejects(changes(admin).next(), (e) => e instanceof ApiError && e.status === 401)

@@ -47,7 +47,7 @@ const judge = ({ credential = good, proof, ...more }: Shown = {}) =>
     ...more,
   })
 
-test('a device with its credential and its key is let in, until either ends', async () => {
+test('a device with its credential and key is accepted until the first of them ends', async () => {
   assert.deepEqual(judge(), { deviceId: 'dev_1', userId: null, peer, until: after(3600) })
   const short = await stateOf({ peers: [{ ...peer, valid_until: after(60).toISOString() }] })
   const credential = await issuer.credential(device.kid, { uid: 'usr_1' })
@@ -71,12 +71,8 @@ const at = (date: Date) => Math.floor(date.getTime() / 1000)
 const refusals: [what: string, code: string, shown: () => Shown | Promise<Shown>][] = [
   ['no policy', 'no_policy', () => ({ state: null })],
   ['a policy that has ended', 'no_policy', () => ({ now: state.expiresAt })],
-  ['what is no credential', 'malformed', () => ({ credential: 'hfk_x' })],
-  [
-    'something else that we signed',
-    'wrong_type',
-    async () => ({ credential: await of({}, { typ: 'policy-pointer+jwt' }) }),
-  ],
+  ['a text that is no credential', 'malformed', () => ({ credential: 'hfk_x' })],
+  ['another signed type', 'wrong_type', async () => ({ credential: await of({}, { typ: 'policy-pointer+jwt' }) })],
   ['a changed credential', 'bad_signature', () => ({ credential: bent(good) })],
   [
     'a key that is not in the trust set',
@@ -102,17 +98,17 @@ const refusals: [what: string, code: string, shown: () => Shown | Promise<Shown>
   ['a changed proof', 'bad_signature', () => ({ proof: bent(prove()) })],
   ['an old proof', 'expired', () => ({ proof: prove(good, { now: after(-61) }) })],
   ['a proof of tomorrow', 'not_yet_valid', () => ({ proof: prove(good, { now: after(65) }) })],
-  ['a proof that was used', 'replayed', () => ({ proof: used })],
+  ['a used proof', 'replayed', () => ({ proof: used })],
   ['a device that is no peer', 'not_a_peer', async () => ({ credential: await of({ sub: 'dev_2' }) })],
   [
-    'a peer whose time has come',
+    'a peer that has ended',
     'not_a_peer',
     async () => ({ state: await stateOf({ peers: [{ ...peer, valid_until: start.toISOString() }] }) }),
   ],
-  ['a device that is kept out', 'blocked', () => ({ state: blocked })],
+  ['a blocked device', 'blocked', () => ({ state: blocked })],
 ]
 
-test('each refusal has its name', async (t) => {
+test('each refusal has its own code', async (t) => {
   for (const [what, code, shown] of refusals)
     await t.test(what, async () => {
       const all = await shown()
@@ -120,7 +116,7 @@ test('each refusal has its name', async (t) => {
     })
 })
 
-test('a proof that is refused for another reason is not used up, and the memory of proofs ends with them', () => {
+test('a proof that was refused for another reason is not used up, and proofs are forgotten after their end', () => {
   const proof = prove()
   assert.throws(() => judge({ proof, state: blocked }), { code: 'blocked' })
   judge({ proof })

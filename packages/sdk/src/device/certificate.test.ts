@@ -5,10 +5,10 @@ import { generateKey, softwareSigner } from '@holdfast/crypto'
 import { type Authorities, createAuthorities } from '../../test/support/authorities.ts'
 import { startControl as startDeviceControl } from '../../test/support/device-control-plane.ts'
 import { makeKey } from '../../test/support/issuer.ts'
+import { verificationError } from '../../test/support/refusals.ts'
 import type { Answered, Asked } from '../../test/support/scripted-server.ts'
 import { type DeviceCertificate, type DeviceOptions, type DeviceState, openDevice } from '../index.ts'
 
-const refuses = (code: string) => ({ name: 'VerificationError', code })
 const hour = 3_600_000
 const refusal: Answered = { status: 422, body: { error: 'validation_error', detail: 'no', request_id: 'r' } }
 
@@ -54,7 +54,7 @@ async function startControl(t: TestContext, options: DeviceOptions = {}) {
 }
 const keyOf = ({ certificate }: DeviceCertificate) => new X509Certificate(certificate).publicKey
 
-test('a certificate for a key made here is verified, kept with its key, and there again after a restart', async (t) => {
+test('a certificate for a key made here is verified, saved with its key, and loaded after a restart', async (t) => {
   const { device, last, reopen } = await startControl(t)
   assert.equal(device.certificate, null)
   assert.ok(device.isCertificateDue)
@@ -67,7 +67,7 @@ test('a certificate for a key made here is verified, kept with its key, and ther
   assert.deepEqual(reopen().certificate, made)
   assert.equal(reopen().isCertificateDue, false)
 })
-test('a state of before there were certificates opens and gets one', async (t) => {
+test('a saved state without certificates opens and gets one', async (t) => {
   const { last, reopen } = await startControl(t)
   const { certificate: _, certificateRequest: __, ...old } = last()
   const device = reopen(old)
@@ -75,7 +75,7 @@ test('a state of before there were certificates opens and gets one', async (t) =
   assert.equal((await device.renewCertificate()).spcId, 'spc_1')
 })
 
-test('another one comes in its place, for another key; calls at the same time share one', async (t) => {
+test('a renewed certificate replaces the old one with a new key; concurrent renewals share one request', async (t) => {
   const { device, pass, bodies } = await startControl(t)
   const first = await device.renewCertificate()
   pass(15)
@@ -94,7 +94,7 @@ test('another one comes in its place, for another key; calls at the same time sh
   assert.equal(device.certificate, null, 'it has ended')
 })
 
-test('an answer that is lost is asked for again with the same request, also by the next process', async (t) => {
+test('a lost answer is requested again with the same certificate request, also after a restart', async (t) => {
   const { control, device, reopen, bodies, issued } = await startControl(t)
   control.loseAnswers = 1
   await assert.rejects(device.renewCertificate(), { name: 'ConnectionError' })
@@ -105,7 +105,7 @@ test('an answer that is lost is asked for again with the same request, also by t
   assert.equal(new Set(bodies('/v1/spc/issue').map(({ csr }) => csr)).size, 1)
 })
 
-test('what can not be rotated any more is issued anew; what is refused then is told', async (t) => {
+test('a certificate that can no longer be rotated is issued anew, and a further refusal is thrown', async (t) => {
   const { device, issued, bodies, last } = await startControl(t)
   await device.renewCertificate()
   issued.refuse = 1
@@ -117,7 +117,7 @@ test('what can not be rotated any more is issued anew; what is refused then is t
   assert.equal(device.certificate?.spcId, 'spc_2')
 })
 
-test('what is not ours is refused by name, and the one before stays in use', async (t) => {
+test('a foreign certificate is refused by code, and the previous one stays in use', async (t) => {
   const { control, authorities, device, issued, last } = await startControl(t)
   const good = await device.renewCertificate()
   const { now } = control.clock
@@ -132,13 +132,13 @@ test('what is not ours is refused by name, and the one before stays in use', asy
     [{ by: { ...authorities, issue: async () => ({ pem: 'nothing', der: Buffer.alloc(0) }) } }, 'malformed'],
   ] as const) {
     Object.assign(issued, { by: authorities, deviceId: 'dev_1' }, change)
-    await assert.rejects(device.renewCertificate(), refuses(code), code)
+    await assert.rejects(device.renewCertificate(), verificationError(code), code)
     assert.equal(device.certificate, good)
     assert.equal(last().certificateRequest, null)
   }
 })
 
-test('a certificate under an anchor of a younger trust set is judged by that', async (t) => {
+test('a certificate under an anchor of a newer trust set is verified after a refresh', async (t) => {
   const { control, device, issued } = await startControl(t)
   const next = await createAuthorities({ tenantId: control.issuer.tenantId, now: () => control.clock.now })
   control.trust = await control.issuer.trustSet({ version: 2, ...next.inSet() })
@@ -147,7 +147,7 @@ test('a certificate under an anchor of a younger trust set is judged by that', a
   assert.equal(device.state.trust.version, 2)
 })
 
-test('where a trust set no longer knows its anchor another one is due', async (t) => {
+test('a certificate is due when the trust set no longer lists its anchor', async (t) => {
   const { control, device, issued } = await startControl(t)
   await device.renewCertificate()
   const next = await createAuthorities({ tenantId: control.issuer.tenantId, now: () => control.clock.now })
@@ -160,7 +160,7 @@ test('where a trust set no longer knows its anchor another one is due', async (t
   assert.equal(device.isCertificateDue, false)
 })
 
-test('a certificate that was kept and altered is none', async (t) => {
+test('a saved certificate that was altered is dropped', async (t) => {
   const { device, last, reopen } = await startControl(t)
   const { certificate } = await device.renewCertificate()
   const bent = Buffer.from(new X509Certificate(certificate).raw)
@@ -172,7 +172,7 @@ test('a certificate that was kept and altered is none', async (t) => {
   }
 })
 
-test("keys of the caller's own are certified, each once, and are in no state", async (t) => {
+test("each of the caller's own keys is certified once, and is not saved in the state", async (t) => {
   const made: string[] = []
   const newCertificateKey = () => {
     const { privateJwk, kid } = generateKey('ES384')
@@ -188,7 +188,7 @@ test("keys of the caller's own are certified, each once, and are in no state", a
   assert.equal(made.length, 1)
 })
 
-test('polling keeps one in use: the first, those that are due, and one anew after a suspension or a revocation', {
+test('polling keeps a certificate in use: the first, each due one, and a new one after a suspension or revocation', {
   timeout: 30_000,
 }, async (t) => {
   const { control, device, issued, pass } = await startControl(t)
@@ -235,16 +235,16 @@ test('polling keeps one in use: the first, those that are due, and one anew afte
   assert.deepEqual(told, ['spc_1', 'spc_2', 'spc_2', 'spc_3', 'spc_3', 'spc_4'])
 })
 
-test('a set that no trusted key signed is pinned when that is asked for, and over TLS only', async (t) => {
+test('a trust set without a trusted signature is pinned only on request, and only over TLS', async (t) => {
   const { control, device, last, reopen } = await startControl(t)
   const key = makeKey('trust-set')
   control.trust = await control.issuer.trustSet({ version: 2, published: [key], signedBy: [key] })
-  await assert.rejects(device.refreshTrust(), refuses('unknown_key'))
+  await assert.rejects(device.refreshTrust(), verificationError('unknown_key'))
   const plain = reopen({ ...last(), baseUrl: 'http://control.example' })
   await assert.rejects(plain.repinTrustOverTls(), TypeError)
   await device.repinTrustOverTls()
   assert.deepEqual([device.state.trust.version, last().trust.version], [2, 2])
   control.trust = await control.issuer.trustSet({ version: 3, tenant_id: 'tnt_b', published: [key], signedBy: [key] })
-  await assert.rejects(device.repinTrustOverTls(), refuses('wrong_tenant'))
+  await assert.rejects(device.repinTrustOverTls(), verificationError('wrong_tenant'))
   assert.equal(device.state.trust.version, 2)
 })

@@ -6,7 +6,7 @@ import { day, startControl, token } from '../../test/support/device-control-plan
 import { contentFor, digestOf, makeKey } from '../../test/support/issuer.ts'
 import { ApiError, ConnectionError, type DeviceState, openDevice, type ProofSigner } from '../index.ts'
 
-test('enrolling proves a key of its own and pins the trust set', async (t) => {
+test('enrollment proves a new key and pins the trust set', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   assert.equal(device.id, 'dev_1')
@@ -17,7 +17,7 @@ test('enrolling proves a key of its own and pins the trust set', async (t) => {
   assert.equal(control.asked[0]?.headers.authorization, `Bearer ${token}`)
 })
 
-test('an enrollment whose answer is lost is asked for again under the same key', async (t) => {
+test('an enrollment with a lost answer is repeated under the same idempotency key', async (t) => {
   const control = await startControl(t)
   control.loseAnswers = 1
   await control.enrollNow()
@@ -26,13 +26,13 @@ test('an enrollment whose answer is lost is asked for again under the same key',
   assert.equal(new Set(keys).size, 1)
 })
 
-test('a trust set that its own keys did not sign ends the enrollment', async (t) => {
+test('a trust set that is not signed by its own keys fails the enrollment', async (t) => {
   const control = await startControl(t)
   control.trust = await control.issuer.trustSet({ signedBy: [makeKey('trust-set')] })
   await assert.rejects(control.enrollNow(), { name: 'VerificationError', code: 'unknown_key' })
 })
 
-test('a poll finds the change, the bundle brings it, the next poll is conditional', async (t) => {
+test('a poll finds the change, the bundle fetches it, and the next poll is conditional', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   assert.equal(device.policy, null)
@@ -48,7 +48,7 @@ test('a poll finds the change, the bundle brings it, the next poll is conditiona
   assert.deepEqual(device.state.accepted, { digest: digestOf(control.content), seq: 2 })
 })
 
-test('304 for ever does not freeze a device: after half of its life the pointer is asked for in full', async (t) => {
+test('the pointer is fetched in full after half of its life, despite 304 answers', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   await device.fetchBundle()
@@ -60,7 +60,7 @@ test('304 for ever does not freeze a device: after half of its life the pointer 
   assert.equal(control.asks('/v1/policy/digest').at(-1)?.headers['if-none-match'], undefined)
 })
 
-test('a bundle is asked for in full after half of its life, and its longer life is taken', async (t) => {
+test('a bundle is fetched in full after half of its life, and its new end counts', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   const first = await device.fetchBundle()
@@ -73,7 +73,7 @@ test('a bundle is asked for in full after half of its life, and its longer life 
   assert.equal(device.isBundleDue, false)
 })
 
-test('what fails verification leaves the last good policy in force, until its end', async (t) => {
+test('a failed verification keeps the last good policy in force until its end', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   const good = await device.fetchBundle()
@@ -97,7 +97,7 @@ test('what fails verification leaves the last good policy in force, until its en
   assert.equal(device.policy, null)
 })
 
-test('a policy by a key that a newer trust set brings is accepted after its refresh', async (t) => {
+test('a policy by a key of a newer trust set is accepted after a refresh', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   const { issuer } = control
@@ -109,7 +109,7 @@ test('a policy by a key that a newer trust set brings is accepted after its refr
   assert.equal(device.state.trust.version, 2)
 })
 
-test('a saved device goes on where it was: policy, seq and key', async (t) => {
+test('a saved device continues with its policy, sequence number and key', async (t) => {
   const control = await startControl(t)
   const first = await control.enrollNow()
   await first.fetchBundle()
@@ -127,7 +127,7 @@ test('a saved device goes on where it was: policy, seq and key', async (t) => {
   await assert.rejects(suspicious.fetchBundle(), { code: 'rollback' })
 })
 
-test('renewal, with the old key and with a new one', async (t) => {
+test('a renewal keeps the key, or changes it on request', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   const firstKey = thumbprint(device.state.privateJwk!)
@@ -149,7 +149,7 @@ function lockedKey(): ProofSigner & { thumbprint: string } {
   return { alg: 'ES256', publicJwk, signSync, thumbprint: thumbprint(publicJwk) }
 }
 
-test("a key of the caller's own proves enrollment, requests and renewals, and is in no state", async (t) => {
+test('a key of the caller proves enrollment, requests and renewals, and is not saved in the state', async (t) => {
   const control = await startControl(t)
   const [first, second] = [lockedKey(), lockedKey()]
   const device = await control.enrollNow({ key: first })
@@ -170,7 +170,7 @@ test("a key of the caller's own proves enrollment, requests and renewals, and is
   assert.equal(thumbprint(device.state.privateJwk!), control.jkt, 'back to a key of the state')
 })
 
-test('a renewal that asks for something is not swallowed by one that is under way', async (t) => {
+test('a renewal with parameters is not merged into one that is under way', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   const wireguardPublicKey = `${'A'.repeat(43)}=`
@@ -182,7 +182,7 @@ test('a renewal that asks for something is not swallowed by one that is under wa
   assert.equal(device.state.credential, 'cred-3')
 })
 
-test('a request overtaken by a renewal is sent again with the new credential', async (t) => {
+test('a request overtaken by a renewal is repeated with the new credential', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   control.instead['/v1/posture/report'] = async ({ headers }) => {
@@ -193,7 +193,7 @@ test('a request overtaken by a renewal is sent again with the new credential', a
   assert.equal((await device.reportPosture({})).verdict, 'compliant')
 })
 
-test('an event keeps its id: what was not answered is sent again as it is', async (t) => {
+test('an event keeps its id when it is sent again', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   const path = '/v1/telemetry/session'

@@ -17,7 +17,7 @@ async function poll(device: Awaited<ReturnType<typeof openDevice>>, done: (seen:
   return { seen, errors }
 }
 
-test('polling brings each policy once, over a failure in between', { timeout: 20_000 }, async (t) => {
+test('polling delivers each policy once, across a failure', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   let fails = 1
@@ -33,7 +33,7 @@ test('polling brings each policy once, over a failure in between', { timeout: 20
   assert.equal(errors.length, 1)
 })
 
-test('a policy older than what is held is refused, borne for a moment, and told of when it stays so', {
+test('an older policy is refused, and reported only if it persists', {
   timeout: 20_000,
 }, async (t) => {
   const control = await startControl(t)
@@ -71,10 +71,10 @@ test('a policy older than what is held is refused, borne for a moment, and told 
     errors.map((e) => (e as { code: string }).code),
     ['rollback'],
   )
-  assert.equal(device.policy?.content.rules[0]?.id, 'r2', 'what is held stays in force')
+  assert.equal(device.policy?.content.rules[0]?.id, 'r2', 'the held policy stays in force')
 })
 
-test('polling renews when it is time', { timeout: 20_000 }, async (t) => {
+test('polling renews the credential when it is due', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   control.trust = await control.issuer.trustSet({ version: 2, expires_at: '2031-01-01T00:00:00Z' })
@@ -98,13 +98,13 @@ async function live(
     const next = story[status]?.shift()
     if (next) next()
     else stop.abort()
-    throw new Error('what a watcher does is its own')
+    throw new Error('an error of the callback')
   }
   await device.runPolling({ signal: stop.signal, onPolicy: () => {}, onStatus, slow: 0.02 })
   return seen
 }
 
-test('approval, an outage, suspension and a refusal are lived through, each told once, without a restart', {
+test('polling survives approval, an outage, a suspension and a refusal, and reports each once', {
   timeout: 20_000,
 }, async (t) => {
   const control = await startControl(t)
@@ -150,7 +150,7 @@ test('approval, an outage, suspension and a refusal are lived through, each told
   assert.equal(device.standing, 'active')
 })
 
-test('while it waits for approval no request is held for long', { timeout: 20_000 }, async (t) => {
+test('a pending device sends no long poll', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   control.standing = 'pending'
@@ -164,7 +164,7 @@ test('while it waits for approval no request is held for long', { timeout: 20_00
   assert.equal(control.asks('/v1/policy/bundle').at(-1)?.headers.prefer, 'wait=20')
 })
 
-test('only a definite end ends it, by name: revoked, or a credential that has expired', {
+test('polling ends only when the device is revoked or its credential has expired', {
   timeout: 20_000,
 }, async (t) => {
   const control = await startControl(t)
@@ -185,7 +185,7 @@ test('only a definite end ends it, by name: revoked, or a credential that has ex
   await assert.rejects(live(device, { refused: [expire] }), ended('credential_expired'))
 })
 
-test('the end of the last good policy is told', { timeout: 20_000 }, async (t) => {
+test('polling reports the end of the last good policy', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   const { expiresAt } = await device.fetchBundle()
@@ -196,7 +196,7 @@ test('the end of the last good policy is told', { timeout: 20_000 }, async (t) =
   assert.deepEqual((await poll(device, (all) => all.includes(null))).seen, ['r1', null])
 })
 
-test('one request is held for as long as nothing changes and nothing else is due', { timeout: 20_000 }, async (t) => {
+test('a long poll lasts until something changes or is due', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   let held = 0
@@ -218,7 +218,7 @@ test('one request is held for as long as nothing changes and nothing else is due
   assert.equal(control.asks('/v1/policy/digest').length, 1, 'the digest is asked for once, to confirm')
 })
 
-test('what could not be applied is told, and applied again', { timeout: 20_000 }, async (t) => {
+test('a policy that could not be applied is reported and applied again', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   const abort = new AbortController()
@@ -233,7 +233,7 @@ test('what could not be applied is told, and applied again', { timeout: 20_000 }
   assert.match(String(errors[0]), /nft is not there/)
 })
 
-test('the same content under a new tag is asked for by that tag from then on', { timeout: 20_000 }, async (t) => {
+test('a new tag for the same content is used in later requests', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   await device.fetchBundle()

@@ -29,7 +29,7 @@ const state: DeviceState = {
   directory: null,
 }
 
-test('the state survives in a file that only its owner reads', { skip: process.platform === 'win32' }, async (t) => {
+test('the state is saved in a file that only its owner can read', { skip: process.platform === 'win32' }, async (t) => {
   const path = join(await folder(t), 'deep', 'device.json')
   const store = fileStore(path)
   assert.equal(await store.load(), undefined)
@@ -42,7 +42,7 @@ test('the state survives in a file that only its owner reads', { skip: process.p
   assert.equal((await stat(path)).mode & 0o777, 0o600, 'a file of looser mode is replaced, not kept')
 })
 
-test('saves at the same time leave the last one, whole, and nothing beside it', async (t) => {
+test('concurrent saves leave the last state complete, and no other file', async (t) => {
   const path = await folder(t)
   const store = fileStore(join(path, 'device.json'))
   await Promise.all(Array.from({ length: 20 }, (_, n) => store.save({ ...state, credential: `c${n}` })))
@@ -50,7 +50,7 @@ test('saves at the same time leave the last one, whole, and nothing beside it', 
   assert.deepEqual(await readdir(path), ['device.json'])
 })
 
-test('a file that is something else is refused', async (t) => {
+test('a file with other content is refused', async (t) => {
   const path = join(await folder(t), 'device.json')
   for (const text of ['', 'x', '[]', '{"schema":"other"}']) {
     await writeFile(path, text)

@@ -36,19 +36,19 @@ const choices = (pools: DirectoryPool[]) =>
 const share = (chosen: readonly (string | undefined)[], id: string) =>
   chosen.filter((c) => c === id).length / chosen.length
 
-test('devices spread by weight, and the same one chooses the same', () => {
+test('devices are spread by weight, and each device always gets the same gateway', () => {
   const pools = [pool('p', [gateway('a', { weight: 300 }), gateway('b'), gateway('c', { weight: 0 })])]
   const chosen = choices(pools)
   assert.ok(Math.abs(share(chosen, 'a') - 0.75) < 0.03, `${share(chosen, 'a')}`)
   assert.equal(share(chosen, 'c'), 0)
   assert.deepEqual(choices(pools), chosen)
   const shuffled = [pool('p', pools[0]!.gateways.toReversed())]
-  assert.deepEqual(choices(shuffled), chosen, 'whatever the order in which they are offered')
+  assert.deepEqual(choices(shuffled), chosen, 'in any order of the gateways')
   const idle = choices([pool('p', [gateway('c', { weight: 0 }), gateway('d', { weight: 0 })])])
   assert.ok(Math.abs(share(idle, 'c') - 0.5) < 0.05)
 })
 
-test('when a gateway leaves only its own devices move', () => {
+test('when a gateway is removed only its own devices move', () => {
   const all = ['a', 'b', 'c', 'd'].map((id) => gateway(id))
   const before = choices([pool('p', all)])
   const after = choices([
@@ -61,7 +61,7 @@ test('when a gateway leaves only its own devices move', () => {
   assert.ok(after.every((id) => id !== 'b'))
 })
 
-test('who is connected stays, also where another would be chosen, and moves when it is offered no more', () => {
+test('a connected device stays at its gateway, and moves when that is no longer offered', () => {
   const device = { deviceId: 'dev_1', current: 'b' }
   const chosen = (gateways: DirectoryGateway[]) => chooseGateway([pool('p', gateways)], device)?.gateway.gateway_id
   assert.equal(chosen([gateway('a', { weight: 1000 }), gateway('b', { weight: 1, standby: true })]), 'b')
@@ -70,7 +70,7 @@ test('who is connected stays, also where another would be chosen, and moves when
   assert.equal(chosen([]), undefined)
 })
 
-test('where all stand by devices spread over those that do best', () => {
+test('if all gateways stand by, devices spread over the healthiest', () => {
   const back = { standby: true }
   const chosen = choices([
     pool('p', [gateway('a', back), gateway('b', back), gateway('c', { ...back, status: 'degraded' })]),
@@ -79,7 +79,7 @@ test('where all stand by devices spread over those that do best', () => {
   assert.equal(share(chosen, 'c'), 0)
 })
 
-test('the nearest pool that serves, where the device says where it is', () => {
+test('a device with a position gets the nearest pool that serves', () => {
   const frankfurt = pool('fra', [gateway('a')], { lat: 50.1, lon: 8.7 })
   const tokyo = pool('tyo', [gateway('b')], { lat: 35.7, lon: 139.7 })
   const nowhere = pool('nowhere', [gateway('c')])

@@ -4,11 +4,11 @@ import { type TestContext, test } from 'node:test'
 import { createKeyAndRequest, readSpc } from '@holdfast/crypto'
 import { type Authorities, createAuthorities } from '../../test/support/authorities.ts'
 import { createIssuer, makeKey } from '../../test/support/issuer.ts'
+import { verificationError } from '../../test/support/refusals.ts'
 import { type Answered, startServer } from '../../test/support/scripted-server.ts'
 import { type Gateway, openGateway, VerificationError } from '../index.ts'
 import type { GatewayCrls } from './crls.ts'
 
-const refuses = (code: string) => ({ name: 'VerificationError', code })
 type Lists = Awaited<ReturnType<Authorities['rootList']>>[]
 
 async function startControl(t: TestContext) {
@@ -70,12 +70,12 @@ async function firstError(gateway: Gateway): Promise<unknown> {
 }
 const serialOf = (certificate: string) => readSpc(certificate).serial
 
-test('a device certificate is judged by what is held: good, and each refusal by its name', async (t) => {
+test('a device certificate is checked against the stored lists, and each refusal has its own code', async (t) => {
   const control = await startControl(t)
   const { authorities, clock, issue } = control
   const gateway = control.open()
   const certificate = await issue()
-  assert.throws(() => gateway.checkSpc(certificate), refuses('trust_expired'), 'before anything is held')
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('trust_expired'), 'before anything is held')
   await gateway.refreshTrust()
   const asked = control.asks().length
   const { deviceId, serial, until } = gateway.checkSpc(certificate)
@@ -94,19 +94,19 @@ test('a device certificate is judged by what is held: good, and each refusal by 
     [authorities.issuing, 'malformed'],
     ['no certificate', 'malformed'],
   ] as const)
-    assert.throws(() => gateway.checkSpc(shown), refuses(code), code)
+    assert.throws(() => gateway.checkSpc(shown), verificationError(code), code)
   clock.now = new Date('2030-01-02T00:00:01Z')
-  assert.throws(() => gateway.checkSpc(certificate), refuses('expired'))
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('expired'))
   const younger = await issue()
-  assert.throws(() => gateway.checkSpc(younger), refuses('crl_expired'))
+  assert.throws(() => gateway.checkSpc(younger), verificationError('crl_expired'))
   clock.now = new Date('2029-12-31T23:00:00Z')
-  assert.throws(() => gateway.checkSpc(certificate), refuses('not_yet_valid'))
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('not_yet_valid'))
   clock.now = new Date('2030-01-09T00:00:00Z')
-  assert.throws(() => gateway.checkSpc(certificate), refuses('trust_expired'))
-  assert.equal(control.asks().length, asked, 'nobody was asked')
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('trust_expired'))
+  assert.equal(control.asks().length, asked, 'no request was sent')
 })
 
-test('what an authority on the way has revoked is revoked: the certificate, or who issued it', async (t) => {
+test('a revocation by any authority of the chain counts', async (t) => {
   const control = await startControl(t)
   const { authorities } = control
   const [one, other] = [await control.issue(), await control.issue()]
@@ -114,24 +114,24 @@ test('what an authority on the way has revoked is revoked: the certificate, or w
   await gateway.refreshTrust()
   control.crls[1] = await authorities.issuingList(2, [serialOf(one)])
   await gateway.refreshTrust()
-  assert.throws(() => gateway.checkSpc(one), refuses('revoked'))
+  assert.throws(() => gateway.checkSpc(one), verificationError('revoked'))
   assert.equal(gateway.checkSpc(other).deviceId, 'dev_1')
   control.crls[0] = await authorities.rootList(2, [authorities.issuingSerial])
   await gateway.refreshTrust()
-  assert.throws(() => gateway.checkSpc(other), refuses('revoked'))
+  assert.throws(() => gateway.checkSpc(other), verificationError('revoked'))
 })
 
-test('without the list of an authority on the way nothing is good', async (t) => {
+test('no certificate is accepted without the list of each authority in its chain', async (t) => {
   const control = await startControl(t)
   const [root] = control.crls
   control.crls = [root!]
   const gateway = control.open()
   await gateway.refreshTrust()
   const certificate = await control.issue()
-  assert.throws(() => gateway.checkSpc(certificate), refuses('no_crl'))
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('no_crl'))
 })
 
-test('an anchor that is distrusted is none, and its lists are dropped', async (t) => {
+test('a distrusted anchor is not used, and its lists are dropped', async (t) => {
   const control = await startControl(t)
   const gateway = control.open()
   await gateway.refreshTrust()
@@ -141,11 +141,11 @@ test('an anchor that is distrusted is none, and its lists are dropped', async (t
     anchors: control.authorities.inSet('distrusted').anchors,
   })
   await gateway.refreshTrust()
-  assert.throws(() => gateway.checkSpc(certificate), refuses('wrong_issuer'))
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('wrong_issuer'))
   assert.equal(gateway.crls, null)
 })
 
-test('a revocation arrives while the request is held, and the agent gets all lists in one text', {
+test('a revocation arrives during a long poll, and the agent gets all lists in one text', {
   timeout: 20_000,
 }, async (t) => {
   const control = await startControl(t)
@@ -178,12 +178,12 @@ test('a revocation arrives while the request is held, and the agent gets all lis
     told[1]?.lists.map(({ number }) => number),
     [1n, 2n],
   )
-  assert.throws(() => gateway.checkSpc(certificate), refuses('revoked'))
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('revoked'))
   stop.abort()
   await running
 })
 
-test('a list that is older, another of the same number, of nobody, or bent is refused; the others are taken', async (t) => {
+test('an older, conflicting, foreign or altered list is refused; the others are accepted', async (t) => {
   const control = await startControl(t)
   const { authorities, clock } = control
   const certificate = await control.issue()
@@ -207,7 +207,7 @@ test('a list that is older, another of the same number, of nobody, or bent is re
   ] as const) {
     control.crls = [await authorities.rootList(++number), list]
     await gateway.refreshTrust()
-    assert.throws(() => gateway.checkSpc(certificate), refuses('revoked'), code)
+    assert.throws(() => gateway.checkSpc(certificate), verificationError('revoked'), code)
     assert.deepEqual(
       gateway.crls?.lists.map((held) => held.number),
       [BigInt(number), 5n],
@@ -219,13 +219,13 @@ test('a list that is older, another of the same number, of nobody, or bent is re
   control.crls = [control.crls[0]!, await authorities.issuingList(6, [], 0.001)]
   clock.now = new Date(clock.now.getTime() + 60_000)
   await gateway.refreshTrust()
-  assert.throws(() => gateway.checkSpc(certificate), refuses('revoked'), 'one that has ended is not taken')
+  assert.throws(() => gateway.checkSpc(certificate), verificationError('revoked'), 'one that has ended is not taken')
   control.crls = [await stranger.rootList(1), ...control.crls.slice(0, 1)]
   await gateway.refreshTrust()
   assert.equal(gateway.crls?.lists.length, 2, 'one of nobody is passed over, one that is missing is kept')
 })
 
-test('an authority that can not be read closes no way, and takes no list from the others', async (t) => {
+test('an unreadable authority is skipped, and the lists of the others stay in use', async (t) => {
   const control = await startControl(t)
   const known = control.authorities.inSet()
   const newer = '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n'
@@ -236,17 +236,17 @@ test('an authority that can not be read closes no way, and takes no list from th
   assert.equal(gateway.checkSpc(await control.issue()).deviceId, 'dev_1')
 })
 
-test('a restart goes on with the lists, and none may be older than they', async (t) => {
+test('a restart continues with the saved lists, and refuses older ones', async (t) => {
   const control = await startControl(t)
   const certificate = await control.issue()
   control.crls[1] = await control.authorities.issuingList(7, [serialOf(certificate)])
   await control.open().refreshTrust()
   const again = control.open()
   await again.restore()
-  assert.throws(() => again.checkSpc(certificate), refuses('revoked'))
+  assert.throws(() => again.checkSpc(certificate), verificationError('revoked'))
   control.crls[1] = await control.authorities.issuingList(6)
   await again.refreshTrust()
-  assert.throws(() => again.checkSpc(certificate), refuses('revoked'))
+  assert.throws(() => again.checkSpc(certificate), verificationError('revoked'))
 
   for (const text of ['{}', 'x', control.texts.get('crls')!.replace(/"der":"..../, '"der":"AAAA')]) {
     control.texts.set('crls', text)
@@ -257,7 +257,7 @@ test('a restart goes on with the lists, and none may be older than they', async 
   }
 })
 
-test('the end of a list is told: from then on nobody can say who is revoked', { timeout: 20_000 }, async (t) => {
+test('the end of a list is reported, and certificates are refused from then on', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   control.crls[1] = await control.authorities.issuingList(1, [], 1)
   const gateway = control.open()
@@ -276,7 +276,7 @@ test('the end of a list is told: from then on nobody can say who is revoked', { 
   await running
 })
 
-test('a set that no trusted key signed is pinned when that is asked for, and never else', async (t) => {
+test('a trust set without a trusted signature is pinned only on request', async (t) => {
   const control = await startControl(t)
   const gateway = control.open()
   await gateway.refreshTrust()
@@ -289,7 +289,7 @@ test('a set that no trusted key signed is pinned when that is asked for, and nev
     ...others.inSet(),
   })
   control.crls = [await others.rootList(), await others.issuingList()]
-  await assert.rejects(gateway.refreshTrust(), refuses('unknown_key'))
+  await assert.rejects(gateway.refreshTrust(), verificationError('unknown_key'))
   assert.equal(gateway.trust?.version, 1)
   await gateway.repinTrustOverTls()
   assert.equal(gateway.trust?.version, 2)

@@ -30,7 +30,7 @@ const signed = async (control: Control, name: string, more: object = {}): Promis
 })
 const names = (directory: GatewayDirectory | null) => directory?.pools.map((p) => p.name) ?? null
 
-test('following brings each directory once, survives what fails, and tells again what could not be applied', async (t) => {
+test('each directory is delivered once, across failures, and again if it could not be applied', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   const asked: unknown[] = []
@@ -65,7 +65,7 @@ test('following brings each directory once, survives what fails, and tells again
   ])
 })
 
-test('a replica that is behind is asked again in a second, without a word; one that stays behind is told of', async (t) => {
+test('a replica that is behind is asked again after a second; only a persistent lag is reported', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   const times: number[] = []
@@ -95,7 +95,7 @@ test('a replica that is behind is asked again in a second, without a word; one t
     if (i > 1) assert.ok(at - (times[i - 1] ?? 0) >= 790, `asked again after ${at - (times[i - 1] ?? 0)} ms`)
 })
 
-test('a directory is in force again after a restart, until its own end, and nothing older is taken then', async (t) => {
+test('a saved directory is in force after a restart until its end, and older ones are refused', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
   const exp = Math.floor(control.clock.now.getTime() / 1000) + 100

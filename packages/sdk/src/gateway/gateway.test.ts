@@ -5,7 +5,7 @@ import { makeKey, peerOf, poolPart } from '../../test/support/issuer.ts'
 import type { Answered } from '../../test/support/scripted-server.ts'
 import type { GatewayChange } from '../index.ts'
 
-test('first a snapshot, then deltas on what is held', async (t) => {
+test('the first pull is a snapshot, later ones are deltas', async (t) => {
   const control = await startGatewayControl(t)
   const gateway = control.open()
   assert.deepEqual((await gateway.pull())?.peers, ['dev_1'])
@@ -26,7 +26,7 @@ test('first a snapshot, then deltas on what is held', async (t) => {
   )
 })
 
-test('a delta on another base is answered with a fresh snapshot', async (t) => {
+test('a delta on another base is replaced by a new snapshot', async (t) => {
   const control = await startGatewayControl(t)
   const gateway = control.open()
   await gateway.pull()
@@ -38,7 +38,7 @@ test('a delta on another base is answered with a fresh snapshot', async (t) => {
   assert.deepEqual([...(gateway.state?.peers.keys() ?? [])], ['dev_3'])
 })
 
-test('forged, foreign and old policies leave the state as it was', async (t) => {
+test('forged, foreign and old policies leave the state unchanged', async (t) => {
   const control = await startGatewayControl(t)
   const { issuer } = control
   control.seq = 5
@@ -60,7 +60,7 @@ test('forged, foreign and old policies leave the state as it was', async (t) => 
   }
 })
 
-test('what has expired is in force for nobody; a delta on it brings all of it back', async (t) => {
+test('an expired policy applies to no peer, and a delta on it restores all', async (t) => {
   const control = await startGatewayControl(t)
   const gateway = control.open()
   await gateway.pull()
@@ -80,7 +80,7 @@ test('what has expired is in force for nobody; a delta on it brings all of it ba
   assert.equal(last?.headers.prefer, undefined, 'it does not wait while nothing is in force')
 })
 
-test('a policy that says so is in force beyond its end', async (t) => {
+test('a policy with fail mode open stays in force after its end', async (t) => {
   const control = await startGatewayControl(t)
   const gateway = control.open()
   const open = {
@@ -94,7 +94,7 @@ test('a policy that says so is in force beyond its end', async (t) => {
   assert.deepEqual([...(gateway.state?.peers.keys() ?? [])], ['dev_1'])
 })
 
-test('pulling tells each change', { timeout: 20_000 }, async (t) => {
+test('pulling reports each change', { timeout: 20_000 }, async (t) => {
   const control = await startGatewayControl(t)
   const abort = new AbortController()
   const seen: GatewayChange[] = []
@@ -116,7 +116,7 @@ test('pulling tells each change', { timeout: 20_000 }, async (t) => {
   )
 })
 
-test('a control plane that is away, and one that refuses, end nothing: each is said, and what comes after it', {
+test('an unreachable or refusing control plane is reported, and pulling continues', {
   timeout: 20_000,
 }, async (t) => {
   const control = await startGatewayControl(t)
@@ -136,7 +136,7 @@ test('a control plane that is away, and one that refuses, end nothing: each is s
         seen.push([status, error instanceof Error ? error.name : undefined])
         assert.ok(since instanceof Date)
         if (status === 'connected') stop.abort()
-        throw new Error('what a watcher does is its own')
+        throw new Error('an error of the callback')
       },
       onChange: () => {},
     })
@@ -148,7 +148,7 @@ test('a control plane that is away, and one that refuses, end nothing: each is s
   assert.ok(asked >= 3, 'a secret that was replaced is read before each request')
 })
 
-test('a heartbeat says what is enforced, and what keeps it from enforcing what came after', {
+test('a heartbeat reports the applied policy, and the error that prevents the next one', {
   timeout: 20_000,
 }, async (t) => {
   const control = await startGatewayControl(t)
@@ -192,7 +192,7 @@ test('a heartbeat says what is enforced, and what keeps it from enforcing what c
 
 const sample = { session_id: 'vse_1', device_id: 'dev_1', state: 'active', rx_bytes: 1, tx_bytes: 2 } as const
 
-test('a report is sent under one sequence until it is acknowledged; the next waits for it', {
+test('a report keeps its sequence number until it is acknowledged, and the next one waits', {
   timeout: 20_000,
 }, async (t) => {
   const control = await startGatewayControl(t)
@@ -211,7 +211,7 @@ test('a report is sent under one sequence until it is acknowledged; the next wai
   assert.deepEqual(sent, Array(4).fill([gateway.bootId, '2030-01-01T00:00:00.000Z']))
 })
 
-test('a server of an earlier version, which refuses what it does not know, gets reports without it', async (t) => {
+test('fields that an earlier server version refuses are left out', async (t) => {
   const control = await startGatewayControl(t)
   control.unknown = ['sent_at', 'certificate_expires_at']
   const gateway = control.open()
@@ -231,7 +231,7 @@ test('a server of an earlier version, which refuses what it does not know, gets 
   await assert.rejects(gateway.heartbeat({ active_sessions: 1, certificate_expires_at }), { status: 422 })
 })
 
-test('a report that the server refuses is thrown, and the next one goes', async (t) => {
+test('a report that the server refuses is thrown, and the next one is sent', async (t) => {
   const control = await startGatewayControl(t)
   control.metering = [{ status: 422, body: { error: 'validation_error', detail: 'no' } }]
   const gateway = control.open()
@@ -242,7 +242,7 @@ test('a report that the server refuses is thrown, and the next one goes', async 
   )
 })
 
-test('more samples than a report holds go in several', async (t) => {
+test('samples above the limit of one report are sent in several', async (t) => {
   const control = await startGatewayControl(t)
   control.metering = [
     { body: { accepted: 10_000, duplicate: 0, rejected: [], unknown_resources: ['wiki'] } },

@@ -52,7 +52,7 @@ test('the addresses move at the first handshake with the newer key, and not back
   assert.equal(keys.noteHandshake('dev_1', 'k3')?.from, 'k2')
 })
 
-test('the next process knows where the addresses are, as far as the keys are still signed for', async () => {
+test('the keys that carry the addresses are restored after a restart, if they are still signed', async () => {
   const texts = new Map<string, string>()
   const store = {
     load: async (name: string) => texts.get(name),
@@ -85,7 +85,7 @@ test('the next process knows where the addresses are, as far as the keys are sti
   }
 })
 
-test('at its end the old key goes, the peer stays, and the addresses are at the new one', async () => {
+test('at its end the old key is dropped, the peer stays, and the new key carries the addresses', async () => {
   const state = await told([current('k2'), ending('k1', 60)])
   const keys = createTunnelKeys(() => state)
   assert.deepEqual(dropEnded(state, after(59.999)), { ended: [], rekeyed: [] })
@@ -97,7 +97,7 @@ test('at its end the old key goes, the peer stays, and the addresses are at the 
   assert.equal(state.nextEnd, Number.POSITIVE_INFINITY)
 })
 
-test('whatever is renewed, ends and shakes hands: the addresses are at one valid key, and never go back to an older one', async () => {
+test('the addresses are always at one valid key, and never return to an older one', async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('renew' as const) }),
     fc.record({ do: fc.constant('handshake' as const), key: fc.nat(8) }),

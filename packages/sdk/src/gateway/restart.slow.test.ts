@@ -117,7 +117,7 @@ function startGateway(t: TestContext, args: string[]) {
   }
 }
 
-test('killed and started again in an outage: the same peers, cut at the end of the policy, back after the outage', {
+test('a gateway restarted during an outage has the same peers, drops them at the end of the policy, and recovers', {
   timeout: 120_000,
 }, async (t) => {
   const control = await startControl(t)

@@ -9,7 +9,7 @@ import { createSessions } from './sessions.ts'
 const bytes = (rx_bytes: number, tx_bytes = 0) => ({ rx_bytes, tx_bytes })
 const resource = (name: string, rx: number, tx = 0) => ({ resource: name, ...bytes(rx, tx) })
 
-test('bytes by resource are counted as those of the interface are, and by the next process too', async () => {
+test('bytes by resource are counted like those of the interface, also after a restart', async () => {
   const texts = new Map<string, string>()
   const reported: MeteringSample[] = []
   const open = () =>
@@ -50,7 +50,7 @@ test('bytes by resource are counted as those of the interface are, and by the ne
   assert.deepEqual([said[2]?.[0], said[2]?.length], [resource('wiki', 5), 62])
 })
 
-test('packets that the policy refused are counted from what the packet filter showed at the start', async () => {
+test('denied packets are counted from the counter of the packet filter at the start', async () => {
   const reported: MeteringSample[] = []
   const sessions = createSessions({
     meter: async (samples) => {
@@ -74,7 +74,7 @@ test('packets that the policy refused are counted from what the packet filter sh
   )
 })
 
-test('a report is no larger than the control plane takes, whatever its samples name', async (t) => {
+test('a report never exceeds the size that the control plane accepts', async (t) => {
   const { asked, baseUrl } = await startServer(t, ({ body }) => {
     const n = (body as { samples: unknown[] }).samples.length
     const rejected = [{ index: n - 1, error: 'the last of each' }]

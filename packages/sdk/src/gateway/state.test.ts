@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { contentFor, createIssuer, digestOf, makeKey, peerOf, poolPart } from '../../test/support/issuer.ts'
+import { verificationError } from '../../test/support/refusals.ts'
 import { pinTrust } from '../verify/trust-store.ts'
 import { applyPolicy, type GatewayState, isBlocked } from './state.ts'
 import { verifyGatewayPolicy } from './verifier.ts'
@@ -11,7 +12,6 @@ const issuer = createIssuer({ now: () => now })
 const { tenantId } = issuer
 const trust = pinTrust(await issuer.trustSet(), { tenantId, now })
 const judge = { trust, tenantId, gatewayId: 'gwy_a', now }
-const refuses = (code: string) => ({ name: 'VerificationError', code })
 
 type Options = Parameters<typeof issuer.gatewayPolicy>[1]
 const read = async (overrides: object, options: Options = {}) =>
@@ -23,19 +23,19 @@ const snapshot = { variants: variants(a), peers: [peerOf('dev_1', digestOf(a)), 
 const delta = (overrides: object) => ({ kind: 'delta', base_seq: 5, seq: 6, ...overrides })
 const stateOf = async () => applyPolicy(null, await read(snapshot)).state
 
-test('what is not for this gateway, or not signed by its policy key, is refused', async () => {
-  await assert.rejects(read({ gateway_id: 'gwy_b' }), refuses('wrong_gateway'))
-  await assert.rejects(read({ tenant_id: 'tnt_b' }), refuses('wrong_tenant'))
-  await assert.rejects(read({ expires_at: now.toISOString() }), refuses('expired'))
-  await assert.rejects(read({ schema: 'holdfast.gateway-policy/2' }), refuses('malformed'))
-  await assert.rejects(read({ kind: 'patch' }), refuses('malformed'))
-  await assert.rejects(read({ variants: { [digestOf(a)]: b } }), refuses('wrong_digest'))
-  await assert.rejects(read({}, { typ: 'policy-bundle+jws' }), refuses('wrong_type'))
-  await assert.rejects(read({}, { key: issuer.keys.policy }), refuses('unknown_key'))
-  await assert.rejects(read({}, { key: makeKey('gateway-policy') }), refuses('unknown_key'))
+test('a policy for another gateway, or not signed by a policy key, is refused', async () => {
+  await assert.rejects(read({ gateway_id: 'gwy_b' }), verificationError('wrong_gateway'))
+  await assert.rejects(read({ tenant_id: 'tnt_b' }), verificationError('wrong_tenant'))
+  await assert.rejects(read({ expires_at: now.toISOString() }), verificationError('expired'))
+  await assert.rejects(read({ schema: 'holdfast.gateway-policy/2' }), verificationError('malformed'))
+  await assert.rejects(read({ kind: 'patch' }), verificationError('malformed'))
+  await assert.rejects(read({ variants: { [digestOf(a)]: b } }), verificationError('wrong_digest'))
+  await assert.rejects(read({}, { typ: 'policy-bundle+jws' }), verificationError('wrong_type'))
+  await assert.rejects(read({}, { key: issuer.keys.policy }), verificationError('unknown_key'))
+  await assert.rejects(read({}, { key: makeKey('gateway-policy') }), verificationError('unknown_key'))
 })
 
-test('any changed byte is refused', async () => {
+test('a policy with any changed byte is refused', async () => {
   const jws = await issuer.gatewayPolicy(snapshot)
   fc.assert(
     fc.property(fc.nat(jws.length - 1), fc.nat(6), (at, bit) => {
@@ -47,7 +47,7 @@ test('any changed byte is refused', async () => {
   )
 })
 
-test('a fail mode that is not clearly open is closed', async () => {
+test('only the fail mode "open" is open', async () => {
   for (const fail_mode of ['closed', undefined, 'OPEN', true])
     assert.equal((await read({ pool: poolPart({ fail_mode }) })).pool.fail_mode, 'closed')
   assert.equal((await read({ pool: poolPart({ fail_mode: 'open' }) })).pool.fail_mode, 'open')
@@ -57,27 +57,27 @@ test('a delta on another base is refused and changes nothing', async () => {
   const state = await stateOf()
   for (const base_seq of [4, 6]) {
     const wrong = await read(delta({ base_seq, seq: 7, removed_peers: ['dev_1'] }))
-    assert.throws(() => applyPolicy(state, wrong), refuses('wrong_base'))
+    assert.throws(() => applyPolicy(state, wrong), verificationError('wrong_base'))
   }
   const early = await read(delta({}))
-  assert.throws(() => applyPolicy(null, early), refuses('wrong_base'))
+  assert.throws(() => applyPolicy(null, early), verificationError('wrong_base'))
   assert.deepEqual([...state.peers.keys()], ['dev_1', 'dev_2'])
 })
 
-test('an older seq is refused', async () => {
+test('an older sequence number is refused', async () => {
   const state = await stateOf()
   const older = await read({ ...snapshot, seq: 4 })
-  assert.throws(() => applyPolicy(state, older), refuses('rollback'))
+  assert.throws(() => applyPolicy(state, older), verificationError('rollback'))
 })
 
-test('a peer without its variant refuses the whole delta', async () => {
+test('a peer without its variant fails the whole delta', async () => {
   const state = await stateOf()
   const broken = await read(delta({ removed_peers: ['dev_1'], peers: [peerOf('dev_3', digestOf(b))] }))
-  assert.throws(() => applyPolicy(state, broken), refuses('malformed'))
+  assert.throws(() => applyPolicy(state, broken), verificationError('malformed'))
   assert.deepEqual([...state.peers.keys()], ['dev_1', 'dev_2'])
 })
 
-test('a delta adds, moves, removes and revokes, and drops variants that nobody uses', async () => {
+test('a delta adds, moves, removes and revokes peers, and drops unused variants', async () => {
   const policy = await read(
     delta({
       variants: variants(b),
@@ -109,14 +109,14 @@ test('a delta adds, moves, removes and revokes, and drops variants that nobody u
   assert.deepEqual([...applyPolicy(state, await read(lifted)).state.revokedDevices], [])
 })
 
-test('a device that is revoked and named as a peer at once is revoked', async () => {
+test('a device that is revoked and listed as a peer is revoked', async () => {
   const both = await read({ ...snapshot, revocations: { devices: ['dev_1'], sessions: [] } })
   const { state } = applyPolicy(null, both)
   assert.deepEqual([...state.peers.keys()], ['dev_2'])
   assert.deepEqual([...state.revokedDevices], ['dev_1'])
 })
 
-test('a snapshot replaces all, and says who went', async () => {
+test('a snapshot replaces the state and lists the removed peers', async () => {
   const { state, change } = applyPolicy(
     await stateOf(),
     await read({ seq: 8, variants: variants(b), peers: [peerOf('dev_2', digestOf(b))] }),
@@ -125,7 +125,7 @@ test('a snapshot replaces all, and says who went', async () => {
   assert.deepEqual(change.removedPeers, ['dev_1'])
 })
 
-test('a chain of deltas arrives where a snapshot of the same fleet does', async () => {
+test('a chain of deltas ends in the state of a snapshot', async () => {
   const contents = [a, b, contentFor('c')]
   const step = fc.array(
     fc.record({ id: fc.integer({ min: 0, max: 7 }), to: fc.option(fc.integer({ min: 0, max: 2 })) }),

@@ -85,7 +85,7 @@ async function runOnce(control: Control) {
   return gateway
 }
 
-test('what was accepted is in force again after a restart, to the same moment, and goes on with a delta', async (t) => {
+test('the accepted policy is in force after a restart until its end, and continues with a delta', async (t) => {
   const control = await startControl(t)
   const before = (await runOnce(control)).state
   const again = control.open()
@@ -110,7 +110,7 @@ async function reopened(control: Control) {
   return gateway
 }
 
-test('peers of chunks are there again without the control plane', async (t) => {
+test('peers from chunks are restored without the control plane', async (t) => {
   const control = await startControl(t)
   const chunk = { peers: peers('dev_7') }
   control.chunks.set(digestOf(chunk), chunk)
@@ -130,7 +130,7 @@ const set = (control: Control, name: string, text: string) => void control.store
 
 const faults: [what: string, code: string, bend: (control: Control) => void | Promise<void>][] = [
   [
-    'a policy that is not ours',
+    'a policy signed by another key',
     'unknown_key',
     async (c) => set(c, 'policy-1', await sign(c, {}, { key: makeKey('gateway-policy') })),
   ],
@@ -145,9 +145,9 @@ const faults: [what: string, code: string, bend: (control: Control) => void | Pr
     async (c) => set(c, 'policy-1', await sign(c, { gateway_id: 'gwy_b' })),
   ],
   ["another tenant's policy", 'wrong_tenant', async (c) => set(c, 'policy-1', await sign(c, { tenant_id: 'tnt_b' }))],
-  ['an older policy in the place of a newer', 'rollback', (c) => set(c, 'policy-1-1', c.store.texts.get('policy-1')!)],
-  ['deltas that are left out', 'rollback', (c) => rewrite(c, 'policy', (head) => ({ ...head, deltas: 0 }))],
-  ['a delta that is gone', 'malformed', (c) => void c.store.texts.delete('policy-1-1')],
+  ['an older policy in place of a newer one', 'rollback', (c) => set(c, 'policy-1-1', c.store.texts.get('policy-1')!)],
+  ['omitted deltas', 'rollback', (c) => rewrite(c, 'policy', (head) => ({ ...head, deltas: 0 }))],
+  ['a missing delta', 'malformed', (c) => void c.store.texts.delete('policy-1-1')],
   [
     'a head of another gateway',
     'wrong_gateway',
@@ -158,14 +158,14 @@ const faults: [what: string, code: string, bend: (control: Control) => void | Pr
     'wrong_tenant',
     (c) => rewrite(c, 'policy', (head) => ({ ...head, tenant_id: 'tnt_b' })),
   ],
-  ['a head that can not be read', 'malformed', (c) => set(c, 'policy', '{"')],
-  ['a trust set that was altered', 'wrong_digest', (c) => rewrite(c, 'trust', (trust) => ({ ...trust, version: 9 }))],
+  ['an unreadable head', 'malformed', (c) => set(c, 'policy', '{"')],
+  ['an altered trust set', 'wrong_digest', (c) => rewrite(c, 'trust', (trust) => ({ ...trust, version: 9 }))],
   [
     'a trust set of another tenant',
     'wrong_tenant',
     async (c) => set(c, 'trust', JSON.stringify(await createIssuer({ tenantId: 'tnt_b' }).trustSet())),
   ],
-  ['a trust set that is none', 'malformed', (c) => set(c, 'trust', '[]')],
+  ['a malformed trust set', 'malformed', (c) => set(c, 'trust', '[]')],
   ['no trust set', 'trust_expired', (c) => void c.store.texts.delete('trust')],
   [
     'a clock that was set back',
@@ -176,7 +176,7 @@ const faults: [what: string, code: string, bend: (control: Control) => void | Pr
   ],
 ]
 
-test('what can not be believed is refused by name, and the next pull begins anew', async (t) => {
+test('a saved policy that does not verify is refused by code, and the next pull is a snapshot', async (t) => {
   for (const [what, code, bend] of faults)
     await t.test(what, async (t) => {
       const control = await startControl(t)
@@ -191,11 +191,11 @@ test('what can not be believed is refused by name, and the next pull begins anew
       assert.deepEqual(held(again), ['dev_9'])
       assert.deepEqual(held(await reopened(control)), ['dev_9'], 'and is kept anew')
       const names = [...control.store.texts.keys()].filter((name) => name.startsWith('policy'))
-      assert.equal(names.length, 2, 'what is of no use any more is gone')
+      assert.equal(names.length, 2, 'unused files are removed')
     })
 })
 
-test('a control plane that is older than what was stored is refused, also where that could not be read', async (t) => {
+test('a control plane older than the saved state is refused, also if the state could not be read', async (t) => {
   const control = await startControl(t)
   await runOnce(control)
   control.store.texts.delete('policy-1-1')
@@ -206,7 +206,7 @@ test('a control plane that is older than what was stored is refused, also where 
   assert.equal(again.state, null)
 })
 
-test('a store that fails stops nothing; once it works, what it holds is whole again', async (t) => {
+test('a failing store does not stop pulling, and is complete again once it works', async (t) => {
   const control = await startControl(t)
   const gateway = await runOnce(control)
   control.isAway = false
@@ -222,7 +222,7 @@ test('a store that fails stops nothing; once it works, what it holds is whole ag
   assert.deepEqual(held(await reopened(control)), ['dev_3', 'dev_4'])
 })
 
-test('a report that was not acknowledged is sent by the next process, as it was and before any other', async (t) => {
+test('an unacknowledged report is sent unchanged after a restart, before any other', async (t) => {
   const control = await startControl(t)
   const first = control.open()
   const session = first.sessions.start({ device_id: 'dev_1', source_ip: '192.0.2.1' }, { rx_bytes: 100, tx_bytes: 0 })
@@ -262,7 +262,7 @@ test('a report that was not acknowledged is sent by the next process, as it was 
   assert.deepEqual((await reopened(control)).sessions.running, [])
 })
 
-test('the folder and its files are for their owner alone; names lead nowhere else; the later of two stays', async (t) => {
+test('the store is readable by its owner only, its names lead to no other file, and the last of concurrent saves counts', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-store-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const path = join(folder, 'state')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createIssuer, makeKey } from '../../test/support/issuer.ts'
+import { verificationError } from '../../test/support/refusals.ts'
 import { type GatewayDirectory, verifyGatewayDirectory } from './directory-verifier.ts'
 import { pinTrust } from './trust-store.ts'
 
@@ -11,7 +12,6 @@ const issuer = createIssuer({ now: () => now })
 const { tenantId } = issuer
 const trust = pinTrust(await issuer.trustSet(), { tenantId, now })
 const judge = { trust, tenantId, now }
-const refuses = (code: string) => ({ name: 'VerificationError', code })
 const gateway = {
   gateway_id: 'gwy_a',
   name: 'a',
@@ -38,7 +38,7 @@ type Accepted = Pick<GatewayDirectory, 'seq' | 'issuedAt'>
 const read = async (overrides: object, options: Parameters<typeof issuer.directory>[1] = {}, accepted?: Accepted) =>
   verifyGatewayDirectory(await issuer.directory(overrides, options), judge, accepted)
 
-test('what the tenant signed is read', async () => {
+test('a directory signed by the tenant is read', async () => {
   assert.deepEqual(await read({ seq: 7, pools: [pool] }), {
     seq: 7,
     issuedAt: now,
@@ -47,7 +47,7 @@ test('what the tenant signed is read', async () => {
   })
 })
 
-test('forged, foreign, old and expired: each is refused by its name', async () => {
+test('a forged, foreign, old or expired directory is refused by code', async () => {
   const another = createIssuer({ tenantId: 'tnt_b', now: () => now })
   const accepted = { seq: 5, issuedAt: now }
   const cases: [string, () => Promise<unknown>][] = [
@@ -62,11 +62,11 @@ test('forged, foreign, old and expired: each is refused by its name', async () =
     ['malformed', () => read({ schema: 'holdfast.gateway-directory/2' })],
     ['malformed', () => read({ pools: [{ ...pool, gateways: [{ ...gateway, public_key: 7 }] }] })],
   ]
-  for (const [code, work] of cases) await assert.rejects(work(), refuses(code), code)
+  for (const [code, work] of cases) await assert.rejects(work(), verificationError(code), code)
   assert.equal((await read({ seq: 5 }, {}, accepted)).seq, 5, 'the same again is taken')
 })
 
-test('any changed byte is refused', async () => {
+test('a directory with any changed byte is refused', async () => {
   const directory = await issuer.directory({ pools: [pool] })
   fc.assert(
     fc.property(fc.nat(directory.length - 1), fc.nat(6), (at, bit) => {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { generateKey, softwareSigner } from '@holdfast/crypto'
 import fc from 'fast-check'
 import { createIssuer, makeKey } from '../../test/support/issuer.ts'
+import { verificationError } from '../../test/support/refusals.ts'
 import { verifyPostureAssertion } from './posture-verifier.ts'
 import { pinTrust } from './trust-store.ts'
 
@@ -11,14 +12,13 @@ const issuer = createIssuer({ now: () => now })
 const trust = pinTrust(await issuer.trustSet(), { tenantId: issuer.tenantId, now })
 const nonce = 'AAAAAAAAAAAAAAAAAAAAAA'
 const options = { issuer: 'https://control.example', nonce: null, now }
-const refuses = (code: string) => ({ name: 'VerificationError', code })
 const later = (seconds: number) => ({ now: new Date(now.getTime() + seconds * 1000) })
 
 type Made = Parameters<typeof issuer.assertion>
 const read = async (claims: object, more: object = {}, made: Made[1] = {}) =>
   verifyPostureAssertion(await issuer.assertion(claims, made), trust, { ...options, ...more })
 
-test('what the tenant vouches for is read', async () => {
+test('an assertion of the tenant is read', async () => {
   assert.deepEqual(await read({ eat_nonce: nonce }, { nonce, deviceId: 'dev_1' }), {
     deviceId: 'dev_1',
     userId: 'usr_1',
@@ -36,7 +36,7 @@ test('what the tenant vouches for is read', async () => {
   assert.deepEqual([nobodys.userId, nobodys.keyThumbprint, nobodys.reportedAt], [null, null, null])
 })
 
-test('another tenant, issuer, audience, device, nonce or time: each is refused by its name', async () => {
+test('an assertion with another tenant, issuer, audience, device, nonce or time is refused by code', async () => {
   for (const [code, claims, more] of [
     ['wrong_tenant', { tid: 'tnt_b' }],
     ['wrong_tenant', { tid: undefined }],
@@ -58,25 +58,25 @@ test('another tenant, issuer, audience, device, nonce or time: each is refused b
     ['malformed', { posture: { reported_at: 'then' } }],
     ['malformed', { cnf: 'thumb' }],
   ] as const)
-    await assert.rejects(read(claims, more), refuses(code), `${code} ${JSON.stringify(claims)}`)
+    await assert.rejects(read(claims, more), verificationError(code), `${code} ${JSON.stringify(claims)}`)
   await read({}, later(-30))
   await read({}, later(599))
 })
 
-test('a key of another purpose vouches for nothing, nor does one that is not published', async () => {
+test('a key with another purpose and an unpublished key are refused', async () => {
   const { posture: _, ...others } = issuer.keys
-  for (const key of Object.values(others)) await assert.rejects(read({}, {}, { key }), refuses('unknown_key'))
-  await assert.rejects(read({}, {}, { key: makeKey('posture') }), refuses('unknown_key'))
+  for (const key of Object.values(others)) await assert.rejects(read({}, {}, { key }), verificationError('unknown_key'))
+  await assert.rejects(read({}, {}, { key: makeKey('posture') }), verificationError('unknown_key'))
 })
 
-test('nothing else that is signed passes for an assertion, nor an assertion for it', async () => {
+test('other signed types are refused as assertion, and an assertion is refused as credential', async () => {
   for (const typ of ['device+jwt', 'JWT', 'policy-pointer+jwt', 'application/eat+jwt', 'EAT+JWT'])
-    await assert.rejects(read({}, {}, { typ }), refuses('wrong_type'), typ)
+    await assert.rejects(read({}, {}, { typ }), verificationError('wrong_type'), typ)
   const credential = await issuer.credential('thumb', {}, { key: issuer.keys.posture })
-  assert.throws(() => verifyPostureAssertion(credential, trust, options), refuses('wrong_type'))
+  assert.throws(() => verifyPostureAssertion(credential, trust, options), verificationError('wrong_type'))
 })
 
-test('algorithm and key are the published ones, whatever the header says', async () => {
+test('only the published algorithm and key count, regardless of the header', async () => {
   const good = await issuer.assertion()
   const [, payload = '', signature = ''] = good.split('.')
   const own = generateKey('ES256')
@@ -97,17 +97,17 @@ test('algorithm and key are the published ones, whatever the header says', async
   ] as const)
     assert.throws(
       () => verifyPostureAssertion(withHeader(header), trust, options),
-      refuses(code),
+      verificationError(code),
       JSON.stringify(header),
     )
 
   // Signed by the attacker's key under the `kid` of the published key.
   const forged = { ...softwareSigner('posture', own.privateJwk), kid }
   const key = { ...makeKey('posture'), signer: forged }
-  await assert.rejects(read({}, {}, { key }), refuses('bad_signature'))
+  await assert.rejects(read({}, {}, { key }), verificationError('bad_signature'))
 })
 
-test('any changed byte is refused', async () => {
+test('an assertion with any changed byte is refused', async () => {
   const good = await issuer.assertion()
   fc.assert(
     fc.property(fc.nat(good.length - 1), fc.nat(6), (at, bit) => {

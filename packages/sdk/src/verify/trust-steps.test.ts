@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createIssuer, makeKey } from '../../test/support/issuer.ts'
+import { verificationError } from '../../test/support/refusals.ts'
 import { VerificationError } from '../errors.ts'
 import { openTrust, type SignedTrustSet } from './trust-store.ts'
 
 const now = new Date('2030-01-01T00:00:00Z')
 const issuer = createIssuer({ now: () => now })
 const { tenantId } = issuer
-const refuses = (code: string) => ({ name: 'VerificationError', code })
 type Steps = SignedTrustSet['signed'][]
 
 /** Creates sets that each list only one key of their own and are signed by it and the previous one. */
@@ -31,26 +31,26 @@ const accept = (from: SignedTrustSet, to: SignedTrustSet, steps: readonly Signed
   return { store, isNew: store.accept({ ...to, steps: signed }, at) }
 }
 
-test('who slept through rotations is led over what lies between', async () => {
+test('a client that missed rotations follows the steps between', async () => {
   const [first, ...later] = await chainOf(6)
   const last = later.pop()!
   const { store, isNew } = accept(first!, last, later)
   assert.deepEqual([isNew, store.version], [true, 6])
   assert.equal('steps' in store.document, false)
-  assert.throws(() => accept(first!, last, []), refuses('unknown_key'))
+  assert.throws(() => accept(first!, last, []), verificationError('unknown_key'))
 })
 
-test('a step may have ended; the set that it leads to may not', async () => {
+test('a step may have expired, the final set may not', async () => {
   const [first, second, third] = await chainOf(3, { expires_at: '2029-12-31T00:00:00Z' })
   assert.ok(accept(first!, third!, [second!]).isNew)
-  assert.throws(() => accept(first!, third!, [second!], new Date('2030-02-01T00:00:00Z')), refuses('expired'))
+  assert.throws(() => accept(first!, third!, [second!], new Date('2030-02-01T00:00:00Z')), verificationError('expired'))
 })
 
-test('steps that do not lead on are refused by name, and the set that is held stays', async () => {
+test('steps that do not continue the held set are refused by code, and the set stays', async () => {
   const [first, second, third, fourth] = await chainOf(4)
   const store = openTrust(first!, { tenantId })
   const refused = (steps: Steps, code: string, to = fourth!) => {
-    assert.throws(() => store.accept({ ...to, steps }, now), refuses(code))
+    assert.throws(() => store.accept({ ...to, steps }, now), verificationError(code))
     assert.equal(store.version, 1)
   }
   refused([second!.signed], 'unknown_key')
@@ -70,34 +70,34 @@ test('steps that do not lead on are refused by name, and the set that is held st
   )
 })
 
-test('a step of another tenant is refused though a trusted key signed it, and so is what is no set', async () => {
+test('a step of another tenant, or that is no trust set, is refused despite a trusted signature', async () => {
   const [a, b] = [makeKey('trust-set'), makeKey('trust-set')]
   const first = await issuer.trustSet({ published: [a], signedBy: [a] })
   const foreign = await issuer.trustSet({ version: 2, tenant_id: 'tnt_b', published: [b], signedBy: [a] })
   const third = await issuer.trustSet({ version: 3, published: [b], signedBy: [b] })
-  assert.throws(() => accept(first, third, [foreign]), refuses('wrong_tenant'))
+  assert.throws(() => accept(first, third, [foreign]), verificationError('wrong_tenant'))
   const worded = await issuer.trustSet({ version: '2' as unknown as number, published: [b], signedBy: [a] })
-  assert.throws(() => accept(first, third, [worded]), refuses('malformed'))
+  assert.throws(() => accept(first, third, [worded]), verificationError('malformed'))
 })
 
-test('a set older than a step that leads past it is refused, though the step lists its key', async () => {
+test('a set older than a step is refused, even if the step lists its key', async () => {
   const [a, b] = [makeKey('trust-set'), makeKey('trust-set')]
   const first = await issuer.trustSet({ published: [a], signedBy: [a] })
   const third = await issuer.trustSet({ version: 3, published: [a, b], signedBy: [a] })
   const old = await issuer.trustSet({ version: 2, published: [b], signedBy: [b] })
-  assert.throws(() => accept(first, old, [third]), refuses('rollback'))
+  assert.throws(() => accept(first, old, [third]), verificationError('rollback'))
 })
 
-test('a set goes neither back nor on by an unknown key, with steps or without', async () => {
+test('an older set, and one by an unknown key, are refused with and without steps', async () => {
   const [first, second, third] = await chainOf(3)
-  assert.throws(() => accept(third!, second!, []), refuses('rollback'))
-  assert.throws(() => accept(third!, second!, [first!]), refuses('rollback'))
+  assert.throws(() => accept(third!, second!, []), verificationError('rollback'))
+  assert.throws(() => accept(third!, second!, [first!]), verificationError('rollback'))
   const stranger = makeKey('trust-set')
   const alone = await issuer.trustSet({ version: 4, published: [stranger], signedBy: [stranger] })
-  assert.throws(() => accept(first!, alone, [second!, third!]), refuses('unknown_key'))
+  assert.throws(() => accept(first!, alone, [second!, third!]), verificationError('unknown_key'))
 })
 
-test('whatever is dropped, repeated or moved: accepted is what leads on, key by key and version by version', async () => {
+test('any selection of steps is accepted exactly if each continues the one before by key and version', async () => {
   const keys = Array.from({ length: 4 }, () => makeKey('trust-set'))
   const some = fc.subarray([0, 1, 2, 3], { minLength: 1 })
   const sets = fc.array(fc.record({ lists: some, signedBy: some }), { minLength: 2, maxLength: 5 })

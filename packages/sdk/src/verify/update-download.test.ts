@@ -32,7 +32,7 @@ async function start(t: TestContext, answer: (asked: Asked) => Answered) {
   return { path, asked, download, files, content: () => readFile(path, 'utf8') }
 }
 
-test('what breaks off is a failure of the connection, and is gone on with', async (t) => {
+test('an interrupted download fails with a connection error and is resumed later', async (t) => {
   const cut = { 'content-length': String(text.length), connection: 'close' }
   let answers = 0
   const { path, asked, download, files, content } = await start(t, (one) =>
@@ -47,14 +47,14 @@ test('what breaks off is a failure of the connection, and is gone on with', asyn
   assert.deepEqual(await files(), ['client'])
 })
 
-test('where ranges are not known on the way, the whole replaces the part that is there', async (t) => {
+test('without range support the whole file replaces the part', async (t) => {
   const { path, download, content } = await start(t, () => ({ text }))
   await writeFile(`${path}.part`, text.slice(0, 50_000))
   await download()
   assert.equal(await content(), text)
 })
 
-test('two at once do not write into one another', async (t) => {
+test("concurrent downloads do not write into each other's file", async (t) => {
   const { download, content, files } = await start(t, inPart)
   await Promise.all([download(), download()])
   assert.equal(await content(), text)

@@ -39,13 +39,13 @@ const verify = async (changed: object, typ = 'update-manifest+jws', by = signer)
   verifyManifest(await signJws(by, typ, { ...manifest, ...changed }), asked, { trust, tenantId: 'tnt_1', now })
 const refusedAs = (code: string) => (e: unknown) => e instanceof VerificationError && e.code === code
 
-test('a manifest is read where it answers what was asked', async () => {
+test('a manifest that answers the request is read', async () => {
   const { updates, latest, expiresAt } = await verify({})
   assert.deepEqual([updates[0]?.version, updates[0]?.targetPath, latest], ['1.1.0', update.target_path, '1.1.0'])
   assert.equal(expiresAt.getTime(), now.getTime() + 60_000)
 })
 
-test('of what is not asked the signed answer says for what it is', async () => {
+test('parameters left out of the request are read from the signed answer', async () => {
   const all = { trust, tenantId: 'tnt_1', now }
   const signed = (changed: object = {}) => signJws(signer, 'update-manifest+jws', { ...manifest, ...changed })
   const { platform, arch, current, updates } = verifyManifest(await signed(), {}, all)
@@ -59,7 +59,7 @@ test('of what is not asked the signed answer says for what it is', async () => {
   assert.throws(() => verifyManifest(older, { arch: 'arm64' }, all), refusedAs('wrong_digest'))
 })
 
-test('one of another tenant, question, time, key or type, or with something older, is refused', async () => {
+test('a manifest of another tenant, request, time, key or type, or with an older version, is refused', async () => {
   const other = softwareSigner('update', generateKey('ES256').privateJwk)
   await assert.rejects(verify({ tenant_id: 'tnt_2' }), refusedAs('wrong_tenant'))
   await assert.rejects(verify({ platform: 'windows' }), refusedAs('wrong_digest'))

@@ -4,7 +4,7 @@ import { spiffeId } from '@holdfast/crypto'
 import { trustDomainOf } from '../modules/certificates/spc/prepare.ts'
 import { ConfigError, parseConfig } from './config.ts'
 
-test('the mail server is an smtp URL, and an error about it does not repeat its password', () => {
+test('the mail server must be an smtp URL, and its error does not repeat the password', () => {
   assert.equal(parseConfig({}).smtpUrl, undefined)
   const good = ['smtp://mail.example', 'smtps://u:p@mail.example:465?from=vpn@example.com', 'smtp://[::1]:25']
   for (const url of good) assert.equal(parseConfig({ HOLDFAST_SMTP_URL: url }).smtpUrl, url)
@@ -22,7 +22,7 @@ test('the mail server is an smtp URL, and an error about it does not repeat its 
     )
 })
 
-test('the public URL is an origin whose host certificates can name', () => {
+test('the public URL must be an origin with a host that certificates can name', () => {
   for (const url of [
     'https://vpn.example.com',
     'http://vpn_1.example.com:8080',
@@ -47,14 +47,14 @@ test('the public URL is an origin whose host certificates can name', () => {
     )
 })
 
-test('networks that tenants may reach are CIDRs or addresses; none unless said', () => {
+test('allowed private networks are CIDRs or addresses; the default is none', () => {
   assert.deepEqual(parseConfig({}).allowedPrivateCidrs, [])
   const { allowedPrivateCidrs } = parseConfig({ HOLDFAST_ALLOWED_PRIVATE_CIDRS: '10.1.0.0/16, fd00::/8,127.0.0.1' })
   assert.deepEqual(allowedPrivateCidrs, ['10.1.0.0/16', 'fd00::/8', '127.0.0.1'])
   assert.throws(() => parseConfig({ HOLDFAST_ALLOWED_PRIVATE_CIDRS: '10.0.0.0/8,inside' }), /ALLOWED_PRIVATE_CIDRS/)
 })
 
-test('what gateways look up by themselves is named; nothing unless said', () => {
+test('the condition kinds that gateways know are listed; the default is none', () => {
   assert.deepEqual(parseConfig({}).gatewaysKnow, new Set())
   assert.deepEqual(parseConfig({ HOLDFAST_GATEWAYS_KNOW: 'services, countries' }).gatewaysKnow.size, 2)
   assert.throws(
@@ -63,7 +63,7 @@ test('what gateways look up by themselves is named; nothing unless said', () => 
   )
 })
 
-test('what is over is kept for a week at least, for as long as is said', () => {
+test('retention periods are at least a week; defaults apply otherwise', () => {
   const { keptDays } = parseConfig({ HOLDFAST_KEEP_SESSIONS_DAYS: '365', HOLDFAST_KEEP_REVOKED_DEVICES_DAYS: '7' })
   assert.deepEqual(keptDays, {
     audit: null,
@@ -79,7 +79,7 @@ test('what is over is kept for a week at least, for as long as is said', () => {
     )
 })
 
-test('a token is named whole, and its library reads nothing of ours', () => {
+test('a PKCS#11 token needs all its settings, and its library gets none of ours', () => {
   const named = { HOLDFAST_PKCS11_LIBRARY: '/p11.so', HOLDFAST_PKCS11_TOKEN: 'a', HOLDFAST_PKCS11_PIN_FILE: '/pin' }
   assert.equal(parseConfig({}).pkcs11, undefined)
   const { pkcs11 } = parseConfig({
@@ -100,7 +100,7 @@ test('a token is named whole, and its library reads nothing of ours', () => {
     )
 })
 
-test('what certificates point to is served where the operator says, in plain HTTP; nowhere unless said', () => {
+test('the PKI listener is plain HTTP at the configured URL; the default is none', () => {
   assert.equal(parseConfig({}).pki, undefined)
   assert.deepEqual(parseConfig({ HOLDFAST_PKI_PORT: '8081' }).pki, { port: 8081, url: 'http://127.0.0.1:8081' })
   const named = { HOLDFAST_PKI_PORT: '8081', HOLDFAST_PKI_PUBLIC_URL: 'http://pki.example.com/' }
@@ -119,7 +119,7 @@ test('what certificates point to is served where the operator says, in plain HTT
     )
 })
 
-test('metrics are served on loopback, or elsewhere to whoever has a token; nowhere unless said', () => {
+test('metrics are served on loopback, or on other addresses with a token; the default is none', () => {
   const port = { HOLDFAST_METRICS_PORT: '9464' }
   assert.equal(parseConfig({}).metrics, undefined)
   assert.deepEqual(parseConfig(port).metrics, { host: '127.0.0.1', port: 9464 })
@@ -139,7 +139,7 @@ test('metrics are served on loopback, or elsewhere to whoever has a token; nowhe
     )
 })
 
-test('the arc of the operator is an object identifier; that of examples unless said', () => {
+test('the OID arc must be an object identifier; the default is that for examples', () => {
   assert.equal(parseConfig({}).oidArc, '1.3.6.1.4.1.32473')
   assert.equal(parseConfig({ HOLDFAST_OID_ARC: '1.3.6.1.4.1.55555' }).oidArc, '1.3.6.1.4.1.55555')
   for (const arc of ['3.1', '1.3.06', '1.3.6.', 'enterprise', '2.25.340282366920938463463374607431768211455'])
@@ -150,7 +150,7 @@ test('the arc of the operator is an object identifier; that of examples unless s
     )
 })
 
-test('without a public URL the loopback names are one place, and a wildcard is reached by one of them', () => {
+test('without a public URL the loopback names share one origin, and a wildcard host is reached by one of them', () => {
   const at = (env: Record<string, string>) => {
     const { publicUrl, publicUrlIsSet, otherOrigins } = parseConfig(env)
     return { publicUrl, publicUrlIsSet, otherOrigins }

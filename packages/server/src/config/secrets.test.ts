@@ -23,7 +23,7 @@ function folderFor(t: TestContext) {
 }
 const line = () => randomBytes(32).toString('base64')
 
-test('a first start makes one master key, for its owner alone', async (t) => {
+test('the first start creates one master key that only its owner can read', async (t) => {
   const { load, file } = folderFor(t)
   const { masterKeys } = await load()
   assert.match(readFileSync(file, 'utf8'), /^[A-Za-z0-9+/]{43}=\n$/)
@@ -34,7 +34,7 @@ test('a first start makes one master key, for its owner alone', async (t) => {
   )
 })
 
-test('the first line writes, the others are read; what is derived from one does not depend on the others', async (t) => {
+test('the first line writes and the others read; derived keys depend on their own line only', async (t) => {
   const { load, serviceSecret } = folderFor(t)
   const [a, b] = [line(), line()]
   const alone = await load(`${a}\n`)
@@ -54,7 +54,7 @@ test('the first line writes, the others are read; what is derived from one does 
   assert.deepEqual(given.gatewayServiceSecrets, [own])
 })
 
-test('a file that is not what it must be is refused by its name, and no key is in the message', async (t) => {
+test('a malformed master key file is refused by name, without showing a key', async (t) => {
   const { load, file } = folderFor(t)
   const [a, b] = [line(), line()]
   for (const [text, why] of [
@@ -76,7 +76,7 @@ test('a file that is not what it must be is refused by its name, and no key is i
     })
 })
 
-test('a master key elsewhere makes the directories that are missing, and no key where a database has data', async (t) => {
+test('a master key file elsewhere creates missing directories, and no new key for an existing database', async (t) => {
   const { load, file } = folderFor(t)
   const elsewhere = join(file, '..', 'keys/of/master.key')
   const dataDir = join(file, '..', 'not/there/yet')

@@ -230,7 +230,7 @@ async function begin(env: Env): Promise<void> {
 }
 
 for (const name of variables)
-  test(`${name}: each wrong value is one line that names it, and repeats no secret`, async (t) => {
+  test(`${name}: each wrong value is refused in one line that names it and repeats no secret`, async (t) => {
     const values = wrongs[name]
     if ('none' in values) return t.skip(values.none)
     for (const value of values) {
@@ -249,7 +249,7 @@ for (const name of variables)
     }
   })
 
-test('good values are taken', async () => {
+test('valid values are accepted', async () => {
   const ca = `postgres://u:p@h:5432/d?sslmode=require&sslrootcert=${certFile}`
   assert.match(parseConfig({ DATABASE_URL: ca }).databaseUrl!, /sslmode=verify-full&sslrootcert=/)
   for (const url of ['postgres://u@/d?host=/run/postgresql', 'postgresql://u:p%23@[::1]:5432/d', 'postgres://h/d'])
@@ -259,7 +259,7 @@ test('good values are taken', async () => {
   await begin({ HOLDFAST_DATA_DIR: join(folder, 'good'), ...tls, ...bucket, ...token })
 })
 
-test('the list of variables, the documentation and the code name the same', () => {
+test('the code, the list of variables and docs/configuration.md name the same variables', () => {
   const documented = readFileSync(join(import.meta.dirname, '../../../../docs/configuration.md'), 'utf8')
   const rows = documented.split('\n').filter((line) => /^\| `(HOLDFAST|DATABASE)_/.test(line))
   const named = rows.flatMap((row) => [...row.split('|')[1]!.matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name]) => name!))

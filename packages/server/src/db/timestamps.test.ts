@@ -6,7 +6,7 @@ import { readTimestamp } from './timestamps.ts'
 
 const slow = pg.types.getTypeParser(1184, 'text') as (text: string) => unknown
 
-test('a timestamp is read as the library reads it, however it is spelled', () => {
+test('a timestamp is parsed as by the library, in every spelling', () => {
   const date = fc.date({
     noInvalidDate: true,
     min: new Date('0001-01-01T00:00:00Z'),

@@ -106,7 +106,7 @@ function isShell(pid: number): boolean {
 }
 
 describe('the embedded PostgreSQL', () => {
-  test('first start makes a durable UTF-8 cluster that listens on no network address', async () => {
+  test('the first start creates a durable UTF-8 cluster that listens on no network address', async () => {
     const dataDir = join(scratch, 'first')
     const settings = await withPostgres(dataDir, async (client) => {
       const names = ['server_encoding', 'data_checksums', 'fsync', 'synchronous_commit', 'listen_addresses', 'jit']
@@ -131,7 +131,7 @@ describe('the embedded PostgreSQL', () => {
     assert.equal(await withPostgres(dataDir, readRow), 'committed')
   })
 
-  test('stop() leaves no process and settles exited as expected', async () => {
+  test('stop() leaves no process and resolves `exited` as expected', async () => {
     const postgres = await startEmbeddedPostgres({ dataDir: newDataDir('stop'), log: silent })
     const below = descendants(process.pid)
     assert.ok(below.length > 5)
@@ -141,7 +141,7 @@ describe('the embedded PostgreSQL', () => {
     await untilGone(below)
   })
 
-  test('a second start on the same data directory is refused, naming the first', async () => {
+  test('a second start on the same data directory is refused and names the first process', async () => {
     const dataDir = newDataDir('twice')
     const { parent, below } = await startParent(dataDir)
     await assert.rejects(startEmbeddedPostgres({ dataDir, log: silent }), (error) => {
@@ -156,7 +156,7 @@ describe('the embedded PostgreSQL', () => {
     await untilGone(below)
   })
 
-  test('kill -9 of the parent alone leaves no process, and the committed row is there', async () => {
+  test('kill -9 of the parent leaves no process and keeps the committed row', async () => {
     const dataDir = newDataDir('parent-killed')
     const { parent, below } = await startParent(dataDir)
     kill(parent.pid!)
@@ -171,7 +171,7 @@ describe('the embedded PostgreSQL', () => {
     assert.equal(await withPostgres(dataDir, readRow), 'committed')
   })
 
-  test('kill -9 of everything, PostgreSQL included, loses no committed row', async () => {
+  test('kill -9 of all processes loses no committed row', async () => {
     const dataDir = newDataDir('all-killed')
     const { parent, below } = await startParent(dataDir)
     kill(parent.pid!, ...below)
@@ -179,7 +179,7 @@ describe('the embedded PostgreSQL', () => {
     await untilGone(below)
   })
 
-  test('a PostgreSQL left alone by kill -9 of all around it is stopped by the next start', async () => {
+  test('an orphaned PostgreSQL is stopped by the next start', async () => {
     const dataDir = newDataDir('orphan')
     const { parent, below } = await startParent(dataDir)
     kill(...below.filter(isShell), parent.pid!)
@@ -189,7 +189,7 @@ describe('the embedded PostgreSQL', () => {
     await untilGone(below)
   })
 
-  test('a killed postmaster is brought back under the same address', async () => {
+  test('a killed postmaster is restarted under the same address', async () => {
     const dataDir = newDataDir('revived')
     const warnings: string[] = []
     const log = { info() {}, warn: (message: string) => warnings.push(message) }
@@ -206,7 +206,7 @@ describe('the embedded PostgreSQL', () => {
     assert.equal((await postgres.exited).expected, true)
   })
 
-  test('a pid file that names some other living process does not stop the start', async () => {
+  test('a pid file that names another process does not prevent the start', async () => {
     const dataDir = newDataDir('stale-pid')
     await withPostgres(dataDir, writeRow)
     const cluster = join(dataDir, 'postgres', 'cluster')
@@ -231,21 +231,21 @@ describe('the embedded PostgreSQL', () => {
     }
   })
 
-  test('a first start killed half way does not leave something that looks like a database', async () => {
+  test('an interrupted first start leaves no partial database', async () => {
     const dataDir = join(scratch, 'half-made')
     mkdirSync(join(dataDir, 'postgres', 'cluster.new', 'base'), { recursive: true })
     writeFileSync(join(dataDir, 'postgres', 'cluster.new', 'PG_VERSION'), '18\n')
     await withPostgres(dataDir, writeRow)
   })
 
-  test('spaces, commas and quotes in the path are fine, and more of it than a socket address holds', async () => {
+  test('the path may have spaces, commas and quotes, and be longer than a socket address', async () => {
     const folders = Array.from({ length: 12 }, (_, index) => `a-rather-long-folder-${index}`)
     const dataDir = join(scratch, `a b, c'd %20 ü`, ...folders)
     await withPostgres(dataDir, writeRow)
     assert.equal(await withPostgres(dataDir, readRow), 'committed')
   })
 
-  test('below a folder that only root can enter, root keeps the database elsewhere', { skip: !isRoot }, async () => {
+  test('root places the database elsewhere if only root can enter the folder', { skip: !isRoot }, async () => {
     const closed = join(scratch, 'closed')
     mkdirSync(closed, { mode: 0o700 })
     const dataDir = join(closed, 'data')
@@ -263,7 +263,7 @@ describe('the embedded PostgreSQL', () => {
     }
   })
 
-  test('a folder that this user may not write is one clear sentence', { skip: isRoot }, async () => {
+  test('a read-only folder is refused with a clear error', { skip: isRoot }, async () => {
     const readOnly = join(scratch, 'read-only')
     mkdirSync(readOnly, { mode: 0o500 })
     await assert.rejects(startEmbeddedPostgres({ dataDir: join(readOnly, 'data'), log: silent }), {

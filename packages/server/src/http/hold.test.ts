@@ -4,7 +4,7 @@ import { Socket } from 'node:net'
 import { test } from 'node:test'
 import { holdOf } from './answer/representation.ts'
 
-test('a request is held as long as it asks for, and no longer than the deployment allows', () => {
+test('a long poll waits as long as requested, up to the limit of the deployment', () => {
   const held = (prefer: string, longest: number, headers: Record<string, string> = {}) => {
     const request = Object.assign(new IncomingMessage(new Socket()), { method: 'GET', httpVersion: '1.1' })
     Object.assign(request.headers, { prefer, ...headers })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isCidr, isPartOf, isWithin, sourceBlock } from './cidr.ts'
 
-test('an address is within a CIDR of its own family only', () => {
+test('an address is contained only in a CIDR of its own family', () => {
   assert.equal(isWithin('10.1.2.3', ['192.168.0.0/16', '10.0.0.0/8']), true)
   assert.equal(isWithin('11.1.2.3', ['10.0.0.0/8']), false)
   assert.equal(isWithin('2001:db8::1', ['2001:db8::/32']), true)
@@ -13,7 +13,7 @@ test('an address is within a CIDR of its own family only', () => {
   assert.equal(isWithin('10.1.2.3', []), false)
 })
 
-test('a CIDR is part of another when all of it is', () => {
+test('a CIDR is part of another if all of its addresses are', () => {
   const part: [string, string[]][] = [
     ['10.1.0.0/16', ['10.0.0.0/8']],
     ['10.0.0.0/8', ['192.0.2.0/24', '10.0.0.0/8']],
@@ -31,7 +31,7 @@ test('a CIDR is part of another when all of it is', () => {
   for (const [cidr, cidrs] of beyond) assert.equal(isPartOf(cidr, cidrs), false, cidr)
 })
 
-test('a CIDR is written in plain notation', () => {
+test('a CIDR must be in plain notation', () => {
   for (const good of ['10.0.0.0/8', '10.0.0.1', '::/0', '2001:db8::/128', '0.0.0.0/0'])
     assert.equal(isCidr(good), true, good)
   for (const bad of [

@@ -17,7 +17,7 @@ const pass = async (busy = false) => {
     else await delay(50)
 }
 
-test('an idle process with much to give gives it back, once', async () => {
+test('an idle process with much garbage collects once', async () => {
   let collected = 0
   const heap = { heapTotal: 120 * MB, heapUsed: 30 * MB }
   const { stop } = collectWhenIdle(() => collected++, { memory: () => heap, everyMs: 40 })
@@ -27,13 +27,13 @@ test('an idle process with much to give gives it back, once', async () => {
   assert.equal(collected, 1)
 })
 
-test('nothing is collected for little, of a large heap, or while there is something to do', async () => {
+test('a small gain, a large heap and a busy process prevent the collection', async () => {
   assert.equal(await run({ heapTotal: 40 * MB, heapUsed: 30 * MB }), 0)
   assert.equal(await run({ heapTotal: 400 * MB, heapUsed: 300 * MB }), 0)
   assert.equal(await run({ heapTotal: 120 * MB, heapUsed: 30 * MB }, true), 0)
 })
 
-test('what a collection left is not collected for again, until there is much more', async (t) => {
+test('the garbage left by a collection triggers no further one until it grows', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let now = 0
   t.mock.method(performance, 'now', () => now)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConcurrencyLimiter } from './concurrency-limiter.ts'
 
-test('one key that waits for all its places leaves places to others', async () => {
+test('a key that fills its own queue leaves places to other keys', async () => {
   const inTurn = createConcurrencyLimiter({ perKey: 1, total: 1, waiting: 4, waitingPerKey: 2 })
   const done: string[] = []
   let open = () => {}

@@ -5,7 +5,7 @@ import { eachTenant, TenantGone } from './each-tenant.ts'
 
 const tenants = ['a', 'b', 'c', 'd'] as TenantId[]
 
-test('what fails for one stops no other, and is thrown at the end; who is gone is passed over', async () => {
+test('an error of one tenant does not stop the others and is thrown at the end; deleted tenants are skipped', async () => {
   const done: string[] = []
   const work = async (tenant: TenantId) => {
     if (tenant === 'a') throw new TenantGone()

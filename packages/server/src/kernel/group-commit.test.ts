@@ -6,7 +6,7 @@ import { createGroupCommit } from './group-commit.ts'
 const one = () => 'one'
 const refusal = () => Object.assign(new Error('no'), { code: '22P05' })
 
-test('what waits while a batch is written shares the next one; each gets its own result', async () => {
+test('calls during a write share the next batch, and each gets its own result', async () => {
   const batches: number[][] = []
   const join = createGroupCommit<number, number>(
     async (batch) => {
@@ -23,7 +23,7 @@ test('what waits while a batch is written shares the next one; each gets its own
   ])
 })
 
-test('a batch that fails fails its own callers only', async () => {
+test('a failed batch fails only its own callers', async () => {
   const join = createGroupCommit<number, number>(
     async (batch) => {
       if (batch.includes(2)) throw new Error('no')
@@ -38,7 +38,7 @@ test('a batch that fails fails its own callers only', async () => {
   )
 })
 
-test('beyond its bound the queue asks to come back, and takes again when it has drained', async () => {
+test('a full queue refuses with a time to retry, and accepts again when it has drained', async () => {
   const join = createGroupCommit<number, number>(async (batch) => batch, {
     tenantOf: one,
     maxBatch: 2,
@@ -56,7 +56,7 @@ test('beyond its bound the queue asks to come back, and takes again when it has 
   assert.equal(await join(5), 5)
 })
 
-test('of a batch whose data is refused only the offender fails', async () => {
+test('refused data fails only the offending call of a batch', async () => {
   let writes = 0
   const join = createGroupCommit<number, number>(
     async (batch) => {
@@ -74,7 +74,7 @@ test('of a batch whose data is refused only the offender fails', async () => {
   assert.ok(writes <= 16, `${writes} writes`)
 })
 
-test('tenants take turns: one that floods waits for itself and is refused at its own bound', async () => {
+test('a tenant that floods the queue waits alone, and is refused at its own limit', async () => {
   const written: string[][] = []
   const join = createGroupCommit<string>(
     async (batch) => {
@@ -94,7 +94,7 @@ test('tenants take turns: one that floods waits for itself and is refused at its
   assert.equal((await flood).filter((s) => s.status === 'rejected').length, 50)
 })
 
-test('those who were answered together come again together: the first of them is no batch of its own', async () => {
+test('callers that were answered together are gathered into one batch again', async () => {
   const batches = async (gathers: boolean): Promise<number[]> => {
     const sizes: number[] = []
     const join = createGroupCommit<number, number>(
@@ -118,7 +118,7 @@ test('those who were answered together come again together: the first of them is
   assert.ok((await batches(true)).length < (await batches(false)).length)
 })
 
-test('who is alone waits for nobody', async () => {
+test('a single caller does not wait for others', async () => {
   let begun = 0
   const join = createGroupCommit<number, number>(
     async (batch) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createKeyedMutex } from './keyed-mutex.ts'
 
-test('work of one key never overlaps, work of two keys does', async () => {
+test('calls of one key never overlap, calls of two keys do', async () => {
   const inTurn = createKeyedMutex(100)
   const running = { a: 0, b: 0 }
   let most = 0
@@ -23,7 +23,7 @@ test('work of one key never overlaps, work of two keys does', async () => {
   assert.equal(together, true)
 })
 
-test('a failure reaches its caller and not the next one', async () => {
+test('an error reaches its caller and not the next one', async () => {
   const inTurn = createKeyedMutex(100)
   const first = inTurn('a', () => Promise.reject(new Error('no')))
   const second = inTurn('a', async () => 'yes')
@@ -31,7 +31,7 @@ test('a failure reaches its caller and not the next one', async () => {
   assert.equal(await second, 'yes')
 })
 
-test('a full queue refuses without running', async () => {
+test('a full queue refuses a call without running it', async () => {
   const inTurn = createKeyedMutex(1)
   let ran = 0
   const work = async () => ++ran

@@ -7,7 +7,7 @@ const perMinute = fc.integer({ min: 1, max: 10_000 })
 const pauses = fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 300 })
 const burstOf = (n: number) => Math.max(10, n / 10)
 
-test('in no stretch of time do more pass than at once and by the rate; who waits as told passes', () => {
+test('no interval admits more than the burst and the rate; a caller that waits as told is admitted', () => {
   fc.assert(
     fc.property(perMinute, pauses, (rate, steps) => {
       const { take } = createRateLimiter()
@@ -30,7 +30,7 @@ test('in no stretch of time do more pass than at once and by the rate; who waits
   )
 })
 
-test('a tenth of a minute passes at once, at least ten, and the next is told how long', () => {
+test('the burst is a tenth of a minute and at least ten; the next call is told its wait', () => {
   for (const rate of [1, 60, 100, 1000, 6000]) {
     const { take } = createRateLimiter()
     const burst = Math.floor(burstOf(rate))
@@ -40,7 +40,7 @@ test('a tenth of a minute passes at once, at least ten, and the next is told how
   }
 })
 
-test('as many as an answer says are left pass at once, give or take one that rounding costs', () => {
+test('the remaining quota of an answer is admitted at once, within rounding', () => {
   fc.assert(
     fc.property(perMinute, pauses, (rate, steps) => {
       const { take, limitOf } = createRateLimiter()

@@ -20,7 +20,7 @@ function startRecent() {
   return { recent, readings, pass: (ms: number) => (atMs += ms) }
 }
 
-test('whoever asks at once shares one reading, tenant by tenant', async () => {
+test('concurrent readers of a tenant share one reading', async () => {
   const { recent, readings } = startRecent()
   const asked = [recent(one), recent(one), recent(other)]
   assert.equal(readings.length, 2)
@@ -31,7 +31,7 @@ test('whoever asks at once shares one reading, tenant by tenant', async () => {
   assert.equal(readings.length, 2)
 })
 
-test('an older one is given out while the next is read, and never at twice its age', async () => {
+test('an older value is returned while the next is read, and never at twice its age', async () => {
   const { recent, readings, pass } = startRecent()
   const first = recent(one)
   readings[0]!.resolve('a')
@@ -50,7 +50,7 @@ test('an older one is given out while the next is read, and never at twice its a
   assert.equal(readings.length, 3)
 })
 
-test('a reading that failed is told to who waits for it, and made again', async () => {
+test('a failed reading is thrown to its waiters and repeated', async () => {
   const { recent, readings } = startRecent()
   const first = recent(one)
   readings[0]!.reject(new Error('away'))

@@ -27,7 +27,7 @@ function start(t: TestContext) {
   return { tally, written, problems, database, pass }
 }
 
-test('the first is recorded at once, the others of its minute with their count', async (t) => {
+test('the first event is recorded at once, the others of its minute with their count', async (t) => {
   const { tally, written, pass } = start(t)
   for (let i = 0; i < 3; i++) await tally.count(of('a'))
   await tally.count(of('a', 'y'))
@@ -46,7 +46,7 @@ test('the first is recorded at once, the others of its minute with their count',
   ])
 })
 
-test('what could not be recorded is recorded with those that come after it', async (t) => {
+test('events that could not be recorded are counted with the next ones', async (t) => {
   const { tally, written, problems, database, pass } = start(t)
   database.isAway = true
   await assert.rejects(tally.count(of('a')), /away/)

@@ -8,7 +8,7 @@ const anything = fc.string({
   maxLength: 40,
 })
 
-test('what can not be kept is replaced, and only that', () => {
+test('characters that PostgreSQL cannot store are replaced, and no others', () => {
   assert.equal(storable('a\0b\ud83d', 10), 'a\ufffdb\ufffd')
   assert.equal(storable('plain text \\u0000 😀', 100), 'plain text \\u0000 😀')
   assert.equal(storable('1234😀', 5), '1234')
@@ -22,7 +22,7 @@ test('what can not be kept is replaced, and only that', () => {
   )
 })
 
-test('JSON comes back as it was, but for what jsonb refuses, in values and in names', () => {
+test('JSON is unchanged except for characters that jsonb refuses, in values and names', () => {
   assert.equal(
     storableJson({ 'a\0': ['\ud800', '\\u0000', '\n', '\u001f', '"'] }),
     '{"a\ufffd":["\ufffd","\\\\u0000","\\n","\\u001f","\\""]}',

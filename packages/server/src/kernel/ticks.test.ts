@@ -28,7 +28,7 @@ function kit(t: { after: (f: () => void) => void }) {
   }
 }
 
-test('a short wait ends when its time is over, neither earlier nor later', (t) => {
+test('a short wait ends exactly at its time', (t) => {
   const { set, pass, rung } = kit(t)
   set('b', 50)
   set('a', 20)
@@ -46,7 +46,7 @@ for (const [waiting, most, wakes] of [
   [1000, 30, 250],
   [20_000, 100, 630],
 ] as const)
-  test(`${waiting} who end in the course of five minutes are ${wakes} wake-ups and no more than ${most} at once`, (t) => {
+  test(`${waiting} waits that end within five minutes take ${wakes} wake-ups, at most ${most} each`, (t) => {
     const { set, pass, rung } = kit(t)
     const ends: number[] = []
     for (let i = 0; i < waiting; i++) {
@@ -62,7 +62,7 @@ for (const [waiting, most, wakes] of [
     assert.ok(sizes.length <= wakes, `woken ${sizes.length} times`)
   })
 
-test('waits of half a minute end early by less than half a second', (t) => {
+test('waits of half a minute end at most half a second early', (t) => {
   const { set, pass, rung, armed } = kit(t)
   for (let i = 0; i < 480; i++) set('x', 30_000 + i)
   const before = armed()
@@ -73,7 +73,7 @@ test('waits of half a minute end early by less than half a second', (t) => {
   assert.ok(armed() - before <= 3, `${armed() - before} timers`)
 })
 
-test('who is silenced is not called, and nothing is left running after the last', (t) => {
+test('a cancelled alarm does not ring, and no timer is left after the last', (t) => {
   const { set, pass, rung } = kit(t)
   const silence = [set('a', 100), set('b', 100), set('c', 20_000)]
   silence[0]!()
@@ -85,7 +85,7 @@ test('who is silenced is not called, and nothing is left running after the last'
   assert.equal(rung.length, 1)
 })
 
-test('who sets an alarm while alarms ring is called too', (t) => {
+test('an alarm that is set by an alarm rings too', (t) => {
   const { set, pass, rung } = kit(t)
   const alarms = createAlarms()
   alarms.set(10, () => alarms.set(10, () => rung.push(['again', performance.now()])))
@@ -97,7 +97,7 @@ test('who sets an alarm while alarms ring is called too', (t) => {
   ])
 })
 
-test('ticks are the same for everybody, two in a second at least', () => {
+test('ticks are at the same times for all alarms, at least two per second', () => {
   for (let now = 0; now < 2000; now += 0.7) {
     const left = untilTick(now)
     assert.ok(left > 20 && left <= 500, `${left} ms after ${now}`)

@@ -17,7 +17,7 @@ const text = fc
   )
   .map((t) => (typeof t === 'string' ? t : t.join('')).toWellFormed().replaceAll('\0', ''))
 
-test('the words of a record are those of the texts in it, however JSON writes them', () => {
+test('the words of a record are those of its texts, with any JSON escapes', () => {
   fc.assert(
     fc.property(fc.dictionary(text, text), (event) => {
       const expected = new Set(Object.entries(event).flatMap((pair) => pair.flatMap(wordsOf)))
@@ -27,7 +27,7 @@ test('the words of a record are those of the texts in it, however JSON writes th
   )
 })
 
-test('many records, of which parts are the same, have the words that each has by itself', () => {
+test('records processed together have the same words as one by one', () => {
   fc.assert(
     fc.property(fc.array(fc.dictionary(fc.constantFrom('a,b', 'c"', 'd'), text)), (events) => {
       const records = events.map(canonicalJson)
@@ -38,7 +38,7 @@ test('many records, of which parts are the same, have the words that each has by
   )
 })
 
-test('what a pattern finds has every word of the term, so that no block is passed over', () => {
+test('a record that matches a pattern contains every word of the term', () => {
   fc.assert(
     fc.property(text, text, text, (before, term, after) => {
       fc.pre(wordsOf(term).length > 0 && !/\s/.test(term))

@@ -24,7 +24,7 @@ function observe() {
   }
 }
 
-test('many touches of a key are one write of the newest', async () => {
+test('many touches of a key are written once, with the newest value', async () => {
   const o = observe()
   for (const ms of [1, 3, 2]) o.touch('a', new Date(ms), 60_000)
   o.touch('b', new Date(9), 60_000)
@@ -33,7 +33,7 @@ test('many touches of a key are one write of the newest', async () => {
   assert.deepEqual(o.batches, [{ a: 3, b: 9 }])
 })
 
-test('the most urgent touch decides when the batch goes', async (t) => {
+test('the most urgent touch sets the time of the batch', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const o = observe()
   o.touch('a', new Date(1), 20_000)
@@ -45,7 +45,7 @@ test('the most urgent touch decides when the batch goes', async (t) => {
   assert.deepEqual(o.batches, [{ a: 1, b: 1 }])
 })
 
-test('what could not be written goes with the next batch, unless something newer came', async () => {
+test('a failed write goes with the next batch, unless a newer value replaced it', async () => {
   const o = observe()
   o.break(true)
   o.touch('a', new Date(1), 60_000)
@@ -58,7 +58,7 @@ test('what could not be written goes with the next batch, unless something newer
   assert.deepEqual(o.batches, [{ a: 1, b: 5 }])
 })
 
-test('what could not be written is tried again by itself until it is', async (t) => {
+test('a failed write is repeated until it succeeds', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const settled = () => new Promise((resolve) => setImmediate(resolve))
   const o = observe()
@@ -77,7 +77,7 @@ test('what could not be written is tried again by itself until it is', async (t)
   assert.deepEqual(o.batches, [{ a: 1 }])
 })
 
-test('what is refused for its data is dropped, and keeps nothing else from being written', async () => {
+test('refused data is dropped and does not block other writes', async () => {
   const o = observe()
   for (const key of ['a', 'poison', 'b']) o.touch(key, new Date(1), 60_000)
   await o.flush()

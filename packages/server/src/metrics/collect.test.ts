@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createCollector } from './collect.ts'
 import { gauge } from './exposition.ts'
 
-test('while the database is away the process is still described, and the database said to be', async () => {
+test('without the database the metrics of the process are served, and holdfast_database_up is 0', async () => {
   const failures: unknown[] = []
   const collect = createCollector({
     local: [() => [gauge('a', 'Here.', 1)]],
@@ -18,7 +18,7 @@ test('while the database is away the process is still described, and the databas
   assert.equal(failures.length, 1)
 })
 
-test('whoever collects at once, or soon after, asks the database once', async () => {
+test('concurrent and repeated collections query the database once', async () => {
   let asked = 0
   const collect = createCollector({
     local: [],

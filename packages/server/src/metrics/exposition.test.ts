@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { counter, expose, gaugesBy } from './exposition.ts'
 
-test('a metric is its help, its type and a line for each value', () => {
+test('a metric has its help, its type and a line for each value', () => {
   const text = expose([
     counter('a_total', 'How many\nwith \\ in it.', 3),
     gaugesBy('b', 'By word.', 'word', { x: 1.5 }),
@@ -15,7 +15,7 @@ test('a metric is its help, its type and a line for each value', () => {
   )
 })
 
-test('whatever stands in a label, it is one line and can be read back', () => {
+test('any label value is escaped within one line', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('"', '\\', '\n', 'n', 'x', '}') }), (text) => {
       const [, , line, end, ...more] = expose([gaugesBy('b', 'By word.', 'word', { [`${text}!`]: 1 })]).split('\n')

@@ -34,7 +34,7 @@ function system() {
   return { asked, lookups, giveUp, held: () => dead.size }
 }
 
-test('names that nobody answers for hold up none that is known to answer, and only so many threads', async () => {
+test('names without an answer do not delay known names, and use a limited number of threads', async () => {
   const { asked, lookups, giveUp, held } = system()
   assert.deepEqual(await lookups('good.example', never), ['192.0.2.1'])
   const patience = new AbortController()
@@ -61,10 +61,10 @@ test('names that nobody answers for hold up none that is known to answer, and on
   await Promise.all(again)
   giveUp()
   await delay(1)
-  assert.equal(held(), 0, 'what nobody waits for any more is not begun')
+  assert.equal(held(), 0, 'an abandoned look-up is not started')
 })
 
-test('who asks for the same name shares one look-up, and for a moment its failure; an address is found anew', async () => {
+test('concurrent look-ups of a name share one query and briefly its failure; addresses are looked up anew', async () => {
   const { asked, lookups, giveUp } = system()
   await Promise.all(names('x', 5).map(() => lookups('good.example', never)))
   assert.deepEqual(asked, ['good.example'])

@@ -65,7 +65,7 @@ test('no spelling of an inner address is connected to', async (t) => {
   assert.equal(connections(), 0)
 })
 
-test('an opened network is reached under every spelling of its addresses', async (t) => {
+test('an allowed network is reached under every spelling of its addresses', async (t) => {
   const { port } = await startServer(t, (_, response) => response.end('inner'))
   const outbound = createOutbound({ allowedPrivateCidrs: loopback })
   for (const host of ['127.0.0.1', '0x7f.1', '2130706433', '[::ffff:127.0.0.1]', 'localhost']) {
@@ -75,7 +75,7 @@ test('an opened network is reached under every spelling of its addresses', async
   await assert.rejects(outbound.request(`http://169.254.169.254:${port}/`), failsWith('refused'))
 })
 
-test('only what is given out on the internet is public', () => {
+test('only addresses allocated on the internet are public', () => {
   for (const address of ['1.1.1.1', '2606:4700::1111', '::ffff:1.1.1.1']) assert.ok(isPublic(address), address)
   for (const address of [
     '4000::1',
@@ -91,7 +91,7 @@ test('only what is given out on the internet is public', () => {
     assert.ok(!isPublic(address), address)
 })
 
-test('a name is judged by its addresses, and the connection goes to the judged ones', async (t) => {
+test('a name is checked by its addresses, and the connection goes to a checked one', async (t) => {
   const { port, connections } = await startServer(t, (_, response) => response.end('inner'))
   const answers = [['10.0.0.1', '127.0.0.1'], ['127.0.0.1'], []]
   let asked = 0
@@ -116,7 +116,7 @@ test('a name is judged by its addresses, and the connection goes to the judged o
   await assert.rejects(unknown.request('https://nowhere.example/'), failsWith('unresolved'))
 })
 
-test('a redirect is an answer and is not followed', async (t) => {
+test('a redirect is returned and not followed', async (t) => {
   const paths: string[] = []
   const { port } = await startServer(t, (request, response) => {
     paths.push(request.url!)
@@ -127,7 +127,7 @@ test('a redirect is an answer and is not followed', async (t) => {
   assert.deepEqual([status, headers.location, paths], [302, '/inner', ['/']])
 })
 
-test('time and size are bounded', async (t) => {
+test('time and size of an answer are limited', async (t) => {
   const { port } = await startServer(t, (request, response) => {
     if (request.url === '/silent') return
     if (request.url === '/slow') {
@@ -151,7 +151,7 @@ test('time and size are bounded', async (t) => {
   )
 })
 
-test('a proxy of the environment is not asked', async (t) => {
+test('proxies of the environment are ignored', async (t) => {
   const proxy = await startServer(t, (_, response) => response.end('proxy'))
   const target = await startServer(t, (_, response) => response.end('target'))
   const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY']
@@ -164,7 +164,7 @@ test('a proxy of the environment is not asked', async (t) => {
   assert.equal(proxy.connections(), 0)
 })
 
-test('a URL that would be refused says why before it is stored', () => {
+test('a URL that would be refused is refused with the reason before it is stored', () => {
   const closed = createOutbound({ allowedPrivateCidrs: [] })
   const open = createOutbound({ allowedPrivateCidrs: ['127.0.0.0/8'] })
   for (const url of ['https://hooks.example/a', 'https://hooks.example:8443/a', 'https://1.1.1.1/'])

@@ -20,7 +20,7 @@ async function startServer(t: TestContext) {
   return { port: (server.address() as AddressInfo).port, connections: () => connections }
 }
 
-test('no spelling of an inner address is connected to, nor a name that leads to one, whatever it led to before', async (t) => {
+test('an inner address is not connected to in any spelling, nor by a name that leads to one', async (t) => {
   const { port, connections } = await startServer(t)
   let asked = 0
   // The first look-up and the later ones return different addresses.
@@ -44,7 +44,7 @@ test('no spelling of an inner address is connected to, nor a name that leads to 
   assert.equal(connections(), 0)
 })
 
-test('what is not encrypted stays in the networks that were opened, and below 1024 only where syslog is received', async (t) => {
+test('unencrypted connections stay in allowed networks, and ports below 1024 are for syslog only', async (t) => {
   const { port, connections } = await startServer(t)
   const lookup = async () => ['127.0.0.1', '1.1.1.1']
   const outbound = createOutbound({ allowedPrivateCidrs: ['127.0.0.0/8'], lookup })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClock } from './clock.ts'
 
-test('database time from a local clock that knows none, exact to half of the round trip', () => {
+test('database time follows from the local clock, within half of the round trip', () => {
   let local = 100
   const clock = createClock(() => local)
   assert.throws(() => clock.now(), /not known yet/)
@@ -12,7 +12,7 @@ test('database time from a local clock that knows none, exact to half of the rou
   assert.equal(clock.now().getTime(), 1_002_005)
 })
 
-test('a slow answer does not replace an exact one until that is old', () => {
+test('a slow measurement replaces an exact one only when that is old', () => {
   let local = 0
   const clock = createClock(() => local)
   clock.measured(1_000_000, 0, 0)
@@ -23,7 +23,7 @@ test('a slow answer does not replace an exact one until that is old', () => {
   assert.equal(clock.now().getTime(), 1_020_100)
 })
 
-test('a small step back is waited out; a large one, and any step ahead, is taken', () => {
+test('a small step back is waited out; a large one, and any step ahead, is applied', () => {
   let local = 0
   const clock = createClock(() => local)
   clock.measured(1_000_000, 0, 0)

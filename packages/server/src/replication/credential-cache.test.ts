@@ -37,7 +37,7 @@ function open() {
   }
 }
 
-test('what a credential stands for is kept until a change of what it rests on', async () => {
+test('a verified credential is cached until its user or API key changes', async () => {
   const { readAgain, change, forget } = open()
   assert.equal(await readAgain('jane', 'joe'), 2)
   assert.equal(await readAgain('jane', 'joe'), 0)

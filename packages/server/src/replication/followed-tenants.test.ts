@@ -13,7 +13,7 @@ const saying = (tenants: ReadonlyMap<TenantId, number>, lately: readonly TenantI
   lately: lately.filter((t) => tenants.has(t)).map((t) => [t, tenants.get(t) ?? 0, 0] as const),
 })
 
-test('whatever was set back, went, came or changed unseen does not add up; what changed lately does', () => {
+test('tenants that were reset, removed, added or changed unnoticed do not add up; recent changes do', () => {
   const move = fc.record({ tenant: fc.nat(9), by: fc.integer({ min: -5, max: 5 }), isTold: fc.boolean() })
   fc.assert(
     fc.property(fc.array(fc.nat(100), { minLength: 10, maxLength: 10 }), fc.option(move), (seqs, moved) => {
@@ -33,7 +33,7 @@ test('whatever was set back, went, came or changed unseen does not add up; what 
   )
 })
 
-test('own commits after the question was asked change nothing of what was known then', () => {
+test('commits of this replica after the question do not change the comparison', () => {
   const followed = createFollowedTenants()
   for (const n of [1, 2, 3]) followed.start(id(n), at(10))
   const before = followed.snapshot()
@@ -49,7 +49,7 @@ test('own commits after the question was asked change nothing of what was known 
   assert.equal(followed.snapshot().accountsFor(saying(database, [])), true, 'and then it is what is known')
 })
 
-test('a number counts once everything before it was applied', () => {
+test('a sequence number counts once all before it were applied', () => {
   const followed = createFollowedTenants()
   followed.start(id(1), at(1))
   followed.applied(id(1), at(3))

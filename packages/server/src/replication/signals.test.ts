@@ -26,7 +26,7 @@ function replicas(count: number) {
 }
 const tenant = randomUUID() as TenantId
 
-test('a signal costs nothing while nobody watches, and reaches whoever does, on any replica', () => {
+test('a signal costs nothing without a watcher, and reaches watchers on any replica', () => {
   const { state, made, mails } = replicas(3)
   const [one, two, three] = made
   const heard: string[] = []
@@ -56,7 +56,7 @@ test('a signal costs nothing while nobody watches, and reaches whoever does, on 
   two!.onLost(() => lostOfOthers++)
   mails[2]!.connected()
   assert.equal(lost, 1)
-  assert.equal(lostOfOthers, 1, 'what a replica had to tell may have gone with its connection')
+  assert.equal(lostOfOthers, 1, 'messages of a replica may be lost with its connection')
   three!.tell(tenant, 'vpn_session', ['d'])
   assert.deepEqual(heard.splice(0), ['1 vpn_session d true'])
 
@@ -64,5 +64,5 @@ test('a signal costs nothing while nobody watches, and reaches whoever does, on 
   over()
   two!.tell(tenant, 'vpn_session', ['e'])
   one!.tell(tenant, 'vpn_session', ['e'])
-  assert.deepEqual(heard, [], 'nobody watches any more')
+  assert.deepEqual(heard, [], 'no watcher is left')
 })

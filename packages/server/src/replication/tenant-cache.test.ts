@@ -7,7 +7,7 @@ import { tenantCache } from './tenant-cache.ts'
 const [one, two] = ['1', '2'] as [TenantId, TenantId]
 const subject = 's'
 
-function room() {
+function startCache() {
   const listeners: Listener[] = []
   const beats: (() => void)[] = []
   const state = { fresh: true, caughtUp: 0, away: false }
@@ -37,8 +37,8 @@ function room() {
   }
 }
 
-test('read once, at once from then on, until a change of its kinds or its tenant is forgotten', async () => {
-  const { memory, change, forget } = room()
+test('a value is loaded once and cached until its kinds change or its tenant is forgotten', async () => {
+  const { memory, change, forget } = startCache()
   let reads = 0
   const values = tenantCache(memory, { kinds: ['policy'], load: async (tenant) => ({ tenant, read: ++reads }) })
   assert.deepEqual(await Promise.all([values.get(one), values.get(one)]), [
@@ -57,8 +57,8 @@ test('read once, at once from then on, until a change of its kinds or its tenant
   assert.deepEqual(await values.get(one), { tenant: one, read: 4 })
 })
 
-test('what was being read while a change came in serves those who asked before it, and nobody after', async () => {
-  const { memory, change } = room()
+test('a load overtaken by a change serves earlier callers only', async () => {
+  const { memory, change } = startCache()
   const loads: ((value: { read: number }) => void)[] = []
   const values = tenantCache(memory, {
     kinds: ['policy'],
@@ -74,8 +74,8 @@ test('what was being read while a change came in serves those who asked before i
   assert.deepEqual(values.get(one), { read: 2 })
 })
 
-test('what is patched hears of every change, also of those that came while it was read', async () => {
-  const { memory, change } = room()
+test('a patched value gets every change, including those during its load', async () => {
+  const { memory, change } = startCache()
   const loads: (() => void)[] = []
   const values = tenantCache<{ heard: number }>(memory, {
     kinds: ['policy'],
@@ -93,8 +93,8 @@ test('what is patched hears of every change, also of those that came while it wa
   assert.equal(((await values.get(one)) as { heard: number }).heard, 2)
 })
 
-test('unproven: one comparison, and an error while the database is away', async () => {
-  const { memory, state } = room()
+test('an unproven cache compares once, and fails while the database is unavailable', async () => {
+  const { memory, state } = startCache()
   const values = tenantCache(memory, { kinds: ['policy'], load: async () => ({}) })
   await values.get(one)
   Object.assign(state, { fresh: false, away: true })
@@ -104,8 +104,8 @@ test('unproven: one comparison, and an error while the database is away', async 
   assert.equal(state.caughtUp, 2)
 })
 
-test('a failed read is not remembered, and the bound holds', async () => {
-  const { memory } = room()
+test('a failed load is not cached, and the size limit holds', async () => {
+  const { memory } = startCache()
   let fails = true
   const values = tenantCache(memory, {
     kinds: ['policy'],
@@ -122,8 +122,8 @@ test('a failed read is not remembered, and the bound holds', async () => {
   assert.equal(values.size(), 1)
 })
 
-test('what nobody asks for goes, unless somebody waits for a change of it', async () => {
-  const { memory, beat } = room()
+test('an unused value is dropped, unless a caller waits for its change', async () => {
+  const { memory, beat } = startCache()
   const awaited = new Set([one])
   const gone: object[] = []
   const values = tenantCache(memory, {

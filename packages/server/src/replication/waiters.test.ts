@@ -24,7 +24,7 @@ function startHerd(size: number, look: (i: number) => Promise<void>, tenantOf = 
   return { waiters, woken, all }
 }
 
-test('the herd follows when its first has looked', async () => {
+test('the other waiters follow once the first has loaded', async () => {
   const made = Promise.withResolvers<void>()
   const { waiters, woken, all } = startHerd(20, (i) => (i === 0 ? made.promise : Promise.resolve()))
   waiters.wakeAll(tenant)
@@ -35,14 +35,14 @@ test('the herd follows when its first has looked', async () => {
   assert.equal(woken.length, 20)
 })
 
-test('who looks first and fails holds up nobody', async () => {
+test('an error of the first waiter does not block the others', async () => {
   const { waiters, woken, all } = startHerd(20, (i) => (i === 0 ? Promise.reject(new Error('no')) : Promise.resolve()))
   waiters.wakeAll(tenant)
   await all
   assert.equal(woken.length, 20)
 })
 
-test('a herd that is woken again while its first still looks is woken whole', async () => {
+test('waiters that are woken again during the first load are all woken', async () => {
   const made = Promise.withResolvers<void>()
   const { waiters, woken, all } = startHerd(20, (i) => (i === 0 ? made.promise : Promise.resolve()))
   waiters.wakeAll(tenant)
@@ -54,7 +54,7 @@ test('a herd that is woken again while its first still looks is woken whole', as
   assert.equal(woken.length, 20)
 })
 
-test('of all tenants at once none waits for the first of another', async () => {
+test('on a change of all tenants no tenant waits for the first waiter of another', async () => {
   const made = Promise.withResolvers<void>()
   const { waiters, woken, all } = startHerd(
     20,
@@ -68,7 +68,7 @@ test('of all tenants at once none waits for the first of another', async () => {
   await all
 })
 
-test('whoever is released is answered at once, also who is about to wait; nobody of another tenant is', async () => {
+test('released waiters are answered at once, including later ones, and none of another tenant', async () => {
   const waiters = createWaiters({ max: 10, perTurn: 5, oneFirst: false })
   const other = '22222222-2222-2222-2222-222222222222' as TenantId
   const [waits, looks, stays] = [waiters.enter(tenant, 'a'), waiters.enter(tenant, 'b'), waiters.enter(other, 'a')]

@@ -10,11 +10,11 @@ import { eventsOf } from '../support/domain/audit-events.ts'
 const refusedWith = (status: number, about: RegExp) => (e: unknown) =>
   e instanceof ApiError && e.status === status && about.test(e.message)
 
-test('accounts of programs, spellings of names, and what is on record of a sign-in', async (t) => {
+test('accounts: service accounts, spellings of names, and failed sign-ins', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
 
-  await t.test('a service account holds roles, and nobody signs in with it', async () => {
+  await t.test('a service account holds roles and cannot sign in', async () => {
     const { user } = await admin.changeUser({
       body: { operation: 'create', user: { kind: 'service', username: 'deployer' } },
     })
@@ -42,21 +42,24 @@ test('accounts of programs, spellings of names, and what is on record of a sign-
     await assert.rejects(last, refusedWith(422, /last active platform_admin/), 'a program administers nothing alone')
   })
 
-  await t.test('a name is found however it is typed; what nobody sees in it is refused', async () => {
-    await makeUser(kit, 'zo\u00eb')
-    const password = 'password of zo\u00eb'
-    for (const spelled of ['zoe\u0308', 'ZO\u00cb', '\uff5a\uff4f\u00eb'])
-      assert.equal((await trySignIn(kit, spelled, { password })).status, 200, spelled)
-    for (const username of ['zo\u00eb\u200b', '\u202ezo\u00eb', 'zo\u0451'])
-      await assert.rejects(
-        admin.changeUser({ body: { operation: 'create', user: { username } } }),
-        refusedWith(422, /user\.username/),
-      )
-    const email = { operation: 'create', user: { username: 'unseen', email: 'a\u200bna@example.org' } } as const
-    await assert.rejects(admin.changeUser({ body: email }), refusedWith(422, /user\.email/))
-  })
+  await t.test(
+    'a name is found in every spelling, and one with invisible or confusable characters is refused',
+    async () => {
+      await makeUser(kit, 'zo\u00eb')
+      const password = 'password of zo\u00eb'
+      for (const spelled of ['zoe\u0308', 'ZO\u00cb', '\uff5a\uff4f\u00eb'])
+        assert.equal((await trySignIn(kit, spelled, { password })).status, 200, spelled)
+      for (const username of ['zo\u00eb\u200b', '\u202ezo\u00eb', 'zo\u0451'])
+        await assert.rejects(
+          admin.changeUser({ body: { operation: 'create', user: { username } } }),
+          refusedWith(422, /user\.username/),
+        )
+      const email = { operation: 'create', user: { username: 'unseen', email: 'a\u200bna@example.org' } } as const
+      await assert.rejects(admin.changeUser({ body: email }), refusedWith(422, /user\.email/))
+    },
+  )
 
-  await t.test('a failed sign-in comes from an address and aims at a name', async () => {
+  await t.test('the event of a failed sign-in has the address as actor and the name as target', async () => {
     const user_id = await makeUser(kit, 'ana')
     await trySignIn(kit, 'ana', { password: 'wrong' })
     await trySignIn(kit, 'nobody-of-that-name', { password: 'wrong' })
@@ -68,7 +71,7 @@ test('accounts of programs, spellings of names, and what is on record of a sign-
     assert.deepEqual([other?.failure_reason, other?.outcome], ['other_site', 'refused'])
   })
 
-  await t.test('a throttled sign-in is on record: the first at once, the rest with their count', async () => {
+  await t.test('throttled sign-ins are recorded: the first at once, the rest with their count', async () => {
     await changeSecuritySettings(admin, { login: { max_failures_per_ip: 1 } })
     const answers = await times(8, (i) => trySignIn(kit, `guess-${i}`))
     const throttled = answers.filter((a) => a.status === 429).length
@@ -85,7 +88,7 @@ test('accounts of programs, spellings of names, and what is on record of a sign-
     assert.deepEqual(names.sort(), guessed.sort(), 'and whose accounts were tried')
   })
 
-  await t.test('the first password is bound by the rules for every password', async () => {
+  await t.test('the first password must meet the password rules', async () => {
     for (const password of ['admin', 'password', 'holdfast holdfast', 'aaaaaaaaaaaaaaaaaaaa'])
       await assert.rejects(
         bootstrap(kit.app, { ...kit.secrets, adminPassword: password }, () => {}),

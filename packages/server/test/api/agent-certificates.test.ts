@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeviceState, enrollDevice, openDevice, VerificationError } from '@holdfast/sdk'
-import { open, publish, rule, withGateway } from '../support/actors/gateways.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
-async function enrolled(kit: Kit, saved: DeviceState[] = []) {
+async function enrollAgent(kit: Kit, saved: DeviceState[] = []) {
   const { secret: token } = await kit.admin.generateToken({ body: {} })
   return enrollDevice({
     baseUrl: kit.publicUrl,
@@ -25,13 +26,13 @@ const codeOf = (check: () => unknown): unknown => {
   return 'good'
 }
 
-test('a device keeps a certificate, and a gateway hears within seconds what became of it', {
+test('a device keeps a certificate, and a gateway follows its status within seconds', {
   timeout: 90_000,
 }, async (t) => {
   const kit = await startKit(t)
   await publish(kit, [rule('all', { any: true })])
-  const device = await enrolled(kit)
-  const gateway = open(kit, await withGateway(kit))
+  const device = await enrollAgent(kit)
+  const gateway = gatewayAgent(kit, await makeGateway(kit))
   const stop = new AbortController()
   const { signal } = stop
   const shown: string[] = []
@@ -59,12 +60,12 @@ test('a device keeps a certificate, and a gateway hears within seconds what beca
   await until(async () => shown.length === 1 && numbers.length === 1 && changes > 0)
   const first = device.certificate!
 
-  await t.test('both say that it counts: who asks, and who judges by what it holds', async () => {
+  await t.test('control plane and gateway both accept the certificate', async () => {
     assert.equal(gateway.checkSpc(first.certificate).deviceId, device.id)
     const verdict = await gateway.validateSpc(first.certificate)
     assert.deepEqual([verdict.status, verdict.spc?.spc_id], ['good', first.spcId])
   })
-  await t.test('revoked: another list, and no word of it in the policy', async () => {
+  await t.test('a revocation reaches the gateway as a new list, without a policy change', async () => {
     const before = changes
     await kit.admin.revokeSpc({ body: { spc_id: first.spcId, reason: 'keyCompromise' } })
     await until(async () => numbers.length === 2)
@@ -78,7 +79,7 @@ test('a device keeps a certificate, and a gateway hears within seconds what beca
     assert.ok(device.isCertificateDue)
     await device.renewCertificate()
   })
-  await t.test('suspended and back: there is another one', async () => {
+  await t.test('a suspended and reactivated device gets a new certificate', async () => {
     const { certificate, spcId } = device.certificate!
     const move = (operation: 'suspend' | 'reactivate') =>
       kit.admin.changeDevice({ body: { operation, device_id: device.id } })
@@ -89,7 +90,7 @@ test('a device keeps a certificate, and a gateway hears within seconds what beca
     await until(async () => codeOf(() => gateway.checkSpc(certificate)) === 'revoked')
     assert.equal(gateway.checkSpc(device.certificate!.certificate).deviceId, device.id)
   })
-  await t.test('in an emergency the gateway follows at once, the device with its next set', async () => {
+  await t.test('in an emergency rotation the gateway follows at once, the device with its next trust set', async () => {
     const { certificate } = device.certificate!
     const [anchor] = (await kit.admin.trustAnchors()).anchors
     await kit.admin.rotateTrustAnchors({ body: { mode: 'emergency', anchor_id: anchor!.anchor_id } })
@@ -102,10 +103,10 @@ test('a device keeps a certificate, and a gateway hears within seconds what beca
   await running
 })
 
-test('a process that ended before its answer came gets the same certificate with the next', async (t) => {
+test('a process that ended before its answer gets the same certificate after a restart', async (t) => {
   const kit = await startKit(t)
   const saved: DeviceState[] = []
-  const device = await enrolled(kit, saved)
+  const device = await enrollAgent(kit, saved)
   const { spcId } = await device.renewCertificate()
   const asked = saved.find((state) => state.certificateRequest)
   const again = openDevice(asked!, { dispatcher: kit.dispatcher })
@@ -113,13 +114,13 @@ test('a process that ended before its answer came gets the same certificate with
   assert.equal((await kit.admin.listSpcs()).items.length, 1)
 })
 
-test('who trusts only keys that are compromised begins anew over TLS, when told to', async (t) => {
+test('a client that trusts only compromised keys pins a new trust set over TLS on request', async (t) => {
   // To this machine no TLS is needed.
   const publicUrl = 'http://localhost'
   const kit = await startKit(t, { config: { publicUrl } })
   await publish(kit, [rule('all', { any: true })])
-  const device = await enrolled(kit)
-  const gateway = open(kit, await withGateway(kit))
+  const device = await enrollAgent(kit)
+  const gateway = gatewayAgent(kit, await makeGateway(kit))
   await gateway.pull()
   const [signer] = (await kit.admin.listSigners({ query: { purpose: 'trust-set', state: 'active' } })).items
   await kit.admin.retireSigner({ params: { signer_id: signer!.signer_id }, body: { compromised: true } })

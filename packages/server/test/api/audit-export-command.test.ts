@@ -3,12 +3,12 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
 import { saveAuditExport, VerificationError } from '@holdfast/sdk'
-import { refused } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startCommand } from '../support/clients/cli-command.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 import { readNdjson, sha256 } from '../support/domain/audit-exports.ts'
 
-test('holdfast audit export: a file of each format, whole and as it was signed, or none', async (t) => {
+test('holdfast audit export writes a complete signed file of each format, or none', async (t) => {
   const kit = await startKit(t)
   const { run, file } = await startCommand(t, kit)
   await times(3, (i) => kit.admin.generateToken({ body: { name: `token ${i}` } }))
@@ -45,7 +45,7 @@ test('holdfast audit export: a file of each format, whole and as it was signed, 
   )
 })
 
-test('a file of CSV or syslog is verified offline by the signed manifest beside it', async (t) => {
+test('a CSV or syslog file is verified offline with the signed manifest beside it', async (t) => {
   const kit = await startKit(t)
   const { run, file } = await startCommand(t, kit)
   await kit.admin.generateToken({ body: { name: 'token' } })
@@ -65,7 +65,7 @@ test('a file of CSV or syslog is verified offline by the signed manifest beside 
     const whole = await verify('--trust-set', trust)
     assert.deepEqual([whole.code, whole.said.verified, whole.said.sha256], [0, true, exported.sha256])
     assert.match(whole.err, /not looked at one by one/)
-    assert.equal((await verify()).code, 2, 'whose keys?')
+    assert.equal((await verify()).code, 2, 'the keys are missing')
     assert.equal((await verify('--trust-set', trust, '--checkpoint', trust)).code, 2)
 
     const bytes = await readFile(at)
@@ -88,7 +88,7 @@ test('a file of CSV or syslog is verified offline by the signed manifest beside 
   }
 })
 
-test('what breaks off, is changed on its way or signed by another key leaves no file', async (t) => {
+test('an export that is interrupted, altered or signed by another key leaves no file', async (t) => {
   const kit = await startKit(t)
   const { file } = await startCommand(t, kit)
   await times(3, (i) => kit.admin.generateToken({ body: { name: `token ${i}` } }))
@@ -141,7 +141,7 @@ test('what breaks off, is changed on its way or signed by another key leaves no 
   }
 })
 
-test('an export without an event is vouched for by its own manifest, not by one of another filter', async (t) => {
+test('an export without events has its own manifest, which does not fit another filter', async (t) => {
   const kit = await startKit(t)
   const { file } = await startCommand(t, kit)
   const never = { from: '2001-01-01T00:00:00Z', to: '2001-01-02T00:00:00Z' }

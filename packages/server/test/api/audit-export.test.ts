@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'csv-parse/sync'
-import { refused } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
-import { exported, hashOf, readNdjson, sha256, signedManifest } from '../support/domain/audit-exports.ts'
+import { chainHash, downloadExport, readNdjson, sha256, signedManifest } from '../support/domain/audit-exports.ts'
 
 const manifestOf = (kit: Pick<Kit, 'admin'>, content: string) =>
   kit.admin.getAuditExportManifest({ query: { sha256: sha256(content) } })
 
-test('NDJSON: every event in its place, each in the hash of the next, and a signed manifest at the end', async (t) => {
+test('NDJSON: events are in order and hash-chained, and end with a signed manifest', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const [, other] = kit.replicas
   await times(20, (i) =>
     kit.clientFor(kit.adminKey, kit.replicas[i % 2]).generateToken({ body: { name: `token ${i}` } }),
   )
-  const { status, headers, text } = await exported(kit, 'format=ndjson')
+  const { status, headers, text } = await downloadExport(kit, 'format=ndjson')
   assert.deepEqual([status, headers['content-type']], [200, 'application/x-ndjson'])
   assert.match(String(headers['content-disposition']), /^attachment; filename="audit-\d{8}T\d{6}Z\.ndjson"$/)
   assert.match(String(headers['cache-control']), /no-store/)
@@ -23,7 +23,7 @@ test('NDJSON: every event in its place, each in the hash of the next, and a sign
   let before = '00'.repeat(32)
   for (const [i, event] of events.entries()) {
     assert.equal(event.seq, i + 1)
-    assert.equal(event.hash, hashOf(before, event), `place ${event.seq}`)
+    assert.equal(event.hash, chainHash(before, event), `place ${event.seq}`)
     before = event.hash
   }
   assert.equal(events.filter(({ kind }) => kind === 'enrollment_token.created').length, 20)
@@ -40,14 +40,14 @@ test('NDJSON: every event in its place, each in the hash of the next, and a sign
   assert.deepEqual(await signedManifest(kit, again), manifest)
 })
 
-test('JSON, CSV and syslog hold the same events; what has no place for a manifest has one by its digest', async (t) => {
+test('JSON, CSV and syslog hold the same events; CSV and syslog have their manifest by digest', async (t) => {
   const kit = await startKit(t)
   await times(5, (i) => kit.admin.generateToken({ body: { name: `token ${i}` } }))
   const filter = 'kind=enrollment_token.created'
-  const { events } = readNdjson((await exported(kit, `format=ndjson&${filter}`)).text)
+  const { events } = readNdjson((await downloadExport(kit, `format=ndjson&${filter}`)).text)
   assert.equal(events.length, 5)
 
-  const json = await exported(kit, filter)
+  const json = await downloadExport(kit, filter)
   assert.equal(json.headers['content-type'], 'application/json')
   const whole = JSON.parse(json.text) as {
     events: unknown[]
@@ -58,7 +58,7 @@ test('JSON, CSV and syslog hold the same events; what has no place for a manifes
   const beforeLast = json.text.slice(0, json.text.lastIndexOf('\n', json.text.length - 2) + 1)
   assert.deepEqual([whole.manifest.format, whole.manifest.sha256], ['json', sha256(beforeLast)])
 
-  const csv = await exported(kit, `format=csv&${filter}`)
+  const csv = await downloadExport(kit, `format=csv&${filter}`)
   assert.equal(csv.headers['content-type'], 'text/csv; charset=utf-8; header=present')
   const rows = parse<Record<string, string>>(csv.text, { columns: true, record_delimiter: '\r\n' })
   assert.deepEqual(
@@ -67,7 +67,7 @@ test('JSON, CSV and syslog hold the same events; what has no place for a manifes
   )
 
   const path = '/v1/audit/export/syslog'
-  const syslog = await exported(kit, filter, { path })
+  const syslog = await downloadExport(kit, filter, { path })
   assert.equal(syslog.headers['content-type'], 'text/plain; charset=utf-8')
   const lines = syslog.text.split('\n')
   assert.equal(lines.pop(), '')
@@ -75,7 +75,7 @@ test('JSON, CSV and syslog hold the same events; what has no place for a manifes
     lines.map((line) => JSON.parse(line.slice(line.indexOf('\ufeff') + 1)) as unknown),
     events,
   )
-  const counted = await exported(kit, `framing=octet-counting&${filter}`, { path })
+  const counted = await downloadExport(kit, `framing=octet-counting&${filter}`, { path })
   assert.equal(counted.text, lines.map((line) => `${Buffer.byteLength(line)} ${line}`).join(''))
 
   for (const { text } of [csv, syslog, counted]) {
@@ -85,7 +85,7 @@ test('JSON, CSV and syslog hold the same events; what has no place for a manifes
   }
 })
 
-test('what attackers choose stays one record of the event it belongs to, by a real request, in every format', async (t) => {
+test('hostile text stays within the record of its event, in every format', async (t) => {
   const kit = await startKit(t)
   // Values that Node allows in a header; a username may hold any text.
   const agents = ['=cmd|x!A1', '\t=1+1', '@SUM(1)', 'a","b', '"] evil="', 'x\\', 'a=b|c', '<13>1 - evil']
@@ -96,20 +96,20 @@ test('what attackers choose stays one record of the event it belongs to, by a re
     const answer = await fetch(`${kit.url}/admin/login`, { method: 'POST', body, headers })
     assert.equal(answer.status, 401, await answer.text())
   }
-  const { events } = readNdjson((await exported(kit, 'format=ndjson&kind=login.failed')).text)
+  const { events } = readNdjson((await downloadExport(kit, 'format=ndjson&kind=login.failed')).text)
   assert.deepEqual(
     events.map((e) => e.user_agent),
     agents.map((agent) => agent.trim()),
   )
   assert.equal(events.length, agents.length)
-  const read = (await exported(kit, 'format=csv&kind=login.failed')).text
+  const read = (await downloadExport(kit, 'format=csv&kind=login.failed')).text
   const rows = parse<Record<string, string>>(read, { columns: true, record_delimiter: '\r\n' })
   assert.deepEqual(
     rows.map(({ seq, hash, record }) => ({ ...(JSON.parse(record!) as object), seq: Number(seq), hash })),
     events,
   )
   for (const cell of rows.flatMap((row) => Object.values(row))) assert.doesNotMatch(cell, /^\s*[=+\-@＝＋－＠]/u)
-  const syslog = await exported(kit, 'kind=login.failed', { path: '/v1/audit/export/syslog' })
+  const syslog = await downloadExport(kit, 'kind=login.failed', { path: '/v1/audit/export/syslog' })
   const lines = syslog.text.split(/[\n\r\u0085\u2028\u2029]/)
   assert.equal(lines.length, agents.length + 1)
   for (const [i, line] of lines.slice(0, -1).entries()) {
@@ -119,18 +119,18 @@ test('what attackers choose stays one record of the event it belongs to, by a re
     )
     assert.deepEqual(JSON.parse(line.slice(line.indexOf('\ufeff') + 1)), events[i])
   }
-  const json = JSON.parse((await exported(kit, 'kind=login.failed')).text) as { events: unknown[] }
+  const json = JSON.parse((await downloadExport(kit, 'kind=login.failed')).text) as { events: unknown[] }
   assert.deepEqual(json.events, events)
 })
 
-test('filters are those of the list, and stand in the manifest; a moment that does not exist is refused', async (t) => {
+test('the filters of an export are those of the list and are in the manifest; an impossible time is refused', async (t) => {
   const kit = await startKit(t)
   const auditor = await kit.as('auditor')
   await times(3, (i) => kit.admin.generateToken({ body: { name: `token ${i}` } }))
   const { items } = await kit.admin.listAuditEvents({ query: { kind: 'enrollment_token.created' } })
   const newest = items[0]!
   const read = async (query: Record<string, string>) =>
-    readNdjson((await exported(kit, new URLSearchParams({ format: 'ndjson', ...query }).toString())).text)
+    readNdjson((await downloadExport(kit, new URLSearchParams({ format: 'ndjson', ...query }).toString())).text)
   const target = newest.target!.id!
   const { events, signed } = await read({ target_id: target })
   assert.deepEqual(
@@ -153,15 +153,15 @@ test('filters are those of the list, and stand in the manifest; a moment that do
   assert.deepEqual(await signedManifest(kit, await manifestOf(kit, '')), none.signed.manifest)
   assert.deepEqual(await signedManifest(kit, none.signed), none.signed.manifest)
   for (const format of ['json', 'ndjson']) {
-    const { text } = await exported(kit, `format=${format}&q=${encodeURIComponent('a\u2028\ufeff\u202e')}`)
+    const { text } = await downloadExport(kit, `format=${format}&q=${encodeURIComponent('a\u2028\ufeff\u202e')}`)
     assert.doesNotMatch(text, /[\u2028\ufeff\u202e]/, 'also the manifest is one line')
     const { manifest, jws } = JSON.parse(text) as Parameters<typeof signedManifest>[1]
     assert.deepEqual(await signedManifest(kit, { manifest, jws }), manifest)
   }
-  const leap = await exported(kit, 'from=2016-12-31T23:59:60Z')
+  const leap = await downloadExport(kit, 'from=2016-12-31T23:59:60Z')
   assert.deepEqual([leap.status, leap.text.includes('from')], [400, true])
-  assert.equal((await exported(kit, 'limit=5')).status, 400)
-  assert.equal((await exported(kit, 'format=xml')).status, 400)
+  assert.equal((await downloadExport(kit, 'limit=5')).status, 400)
+  assert.equal((await downloadExport(kit, 'format=xml')).status, 400)
   await assert.rejects((await kit.as('helpdesk')).exportAudit({ query: {} }), refused(403))
   assert.ok((await Array.fromAsync(await auditor.exportAudit({ query: {} }))).length > 0)
 })

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { refused, withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { withClient } from '../support/database/test-database.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
@@ -17,23 +18,26 @@ const event = (event_id: string, more: object = {}) => ({
 
 test('events of gateways', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('what a gateway reports is on record as its word, its own time beside that of the server', () =>
-    onRecord(kit),
+  await t.test('an event of a gateway is recorded as reported, with its own time and that of the server', () =>
+    recordAsReported(kit),
   )
-  await t.test('an event of a gateway counts once, whoever of twenty callers brings it to which of two replicas', () =>
-    once(kit),
+  await t.test('an event of a gateway counts once, of twenty concurrent reports on two replicas', () => countOnce(kit))
+  await t.test(
+    'a gateway cannot report events that only the server makes, and a refused event does not affect the others',
+    () => refuseServerEvents(kit),
   )
-  await t.test('a gateway can not say what only the server sees, and what is refused costs the rest nothing', () =>
-    refusals(kit),
+  await t.test('event ids are remembered for thirty days; the events stay', () => forgetIds(kit))
+  await t.test('the id of a target is stored unchanged and can be searched', () => keepTargetIds(kit))
+  await t.test('the rate of a gateway counts events, repeated ones too, and does not affect another gateway', (t) =>
+    limitByEvents(t, kit),
   )
-  await t.test('ids are known for thirty days; the events stay', () => known(kit))
-  await t.test('the id of a target is kept whole and found as it was written', () => targets(kit))
-  await t.test('a gateway is charged by events, known ones too; another has its own allowance', (t) => charged(t, kit))
-  await t.test('who waits for a report that is noted elsewhere keeps the record of nobody', () => unheld(kit))
+  await t.test('a report that waits for another replica blocks no other event of the tenant', () =>
+    waitWithoutBlocking(kit),
+  )
 })
 
-async function onRecord(kit: Kit): Promise<void> {
-  const { gateway, client } = await withGateway(kit)
+async function recordAsReported(kit: Kit): Promise<void> {
+  const { gateway, client } = await makeGateway(kit)
   const { gateway_id } = gateway
   const before = Date.now()
   const answer = await client.ingestAuditEvents({
@@ -69,8 +73,8 @@ async function onRecord(kit: Kit): Promise<void> {
   })
 }
 
-async function once(kit: Kit): Promise<void> {
-  const [one, other] = [await withGateway(kit, 'once'), await withGateway(kit, 'other')]
+async function countOnce(kit: Kit): Promise<void> {
+  const [one, other] = [await makeGateway(kit, 'once'), await makeGateway(kit, 'other')]
   const clients = kit.replicas.map((replica) => kit.clientFor(one.secret, replica))
   const events = Array.from({ length: 50 }, (_, i) => event(`e${i}`))
   const answers = await times(20, (i) =>
@@ -94,8 +98,8 @@ async function once(kit: Kit): Promise<void> {
   assert.equal(new Set(stored.map((e) => e.gateway_event_id)).size, 51)
 }
 
-async function refusals(kit: Kit): Promise<void> {
-  const { client } = await withGateway(kit, 'says')
+async function refuseServerEvents(kit: Kit): Promise<void> {
+  const { client } = await makeGateway(kit, 'says')
   const reserved = ['login.succeeded', 'api_key.used', 'gateway.created', 'audit.ingested', 'gateway_report.', 'x']
   const events = [
     event('ok'),
@@ -132,8 +136,8 @@ async function refusals(kit: Kit): Promise<void> {
   await assert.rejects(kit.admin.ingestAuditEvents({ body: { events: [event('no')] } }), refused(403))
 }
 
-async function known(kit: Kit): Promise<void> {
-  const { client, gateway } = await withGateway(kit, 'remembered')
+async function forgetIds(kit: Kit): Promise<void> {
+  const { client, gateway } = await makeGateway(kit, 'remembered')
   const send = (id: string) => client.ingestAuditEvents({ body: { events: [event(id)] } })
   await send('old')
   await withClient(kit.databaseUrl, (owner) =>
@@ -150,8 +154,8 @@ async function known(kit: Kit): Promise<void> {
   assert.equal((await kit.admin.listAuditEvents({ query: of })).items.length, 3)
 }
 
-async function targets(kit: Kit): Promise<void> {
-  const { client } = await withGateway(kit, 'names')
+async function keepTargetIds(kit: Kit): Promise<void> {
+  const { client } = await makeGateway(kit, 'names')
   const id = `Az-${'X'.repeat(61)}`
   const about = (target: string) => ({ body: { events: [event('e', { target: { type: 'file', id: target } })] } })
   await assert.rejects(client.ingestAuditEvents(about(`${id}X`)), refused(422))
@@ -160,8 +164,8 @@ async function targets(kit: Kit): Promise<void> {
     assert.equal((await kit.admin.listAuditEvents({ query })).items[0]?.target?.id, id)
 }
 
-async function charged(t: TestContext, kit: Kit): Promise<void> {
-  const [one, other] = [await withGateway(kit, 'charged'), await withGateway(kit, 'calm')]
+async function limitByEvents(t: TestContext, kit: Kit): Promise<void> {
+  const [one, other] = [await makeGateway(kit, 'charged'), await makeGateway(kit, 'calm')]
   const events = Array.from({ length: 1000 }, (_, i) => event(`e${i}`))
   const body = JSON.stringify({ events })
   const headers = { authorization: `Bearer ${one.secret}`, 'content-type': 'application/json' }
@@ -183,10 +187,10 @@ async function charged(t: TestContext, kit: Kit): Promise<void> {
  * A report that waits for another transaction does not hold up the others; reports that arrive meanwhile are stored
  * together after it.
  */
-async function unheld(kit: Kit): Promise<void> {
+async function waitWithoutBlocking(kit: Kit): Promise<void> {
   const theirs = await kit.newTenant()
-  const here = [await withGateway(kit, 'held'), await withGateway(kit, 'free')]
-  const there = await withGateway({ ...kit, admin: await kit.as('tenant_admin', theirs) }, 'theirs')
+  const here = [await makeGateway(kit, 'held'), await makeGateway(kit, 'free')]
+  const there = await makeGateway({ ...kit, admin: await kit.as('tenant_admin', theirs) }, 'theirs')
   const report = ({ client }: (typeof here)[number], id: string) =>
     client.ingestAuditEvents({ body: { events: [event(id)] } })
   const note = ({ gateway }: (typeof here)[number], tenant: string) =>

@@ -16,9 +16,10 @@ import {
 } from '@holdfast/crypto'
 import type { Tx } from '../../src/db/database.ts'
 import { tenantsToSign } from '../../src/modules/audit/proof/proof.queries.ts'
-import { changeRecord, fillRecord, purgeRecord } from '../support/database/audit-log.ts'
+import { changeAuditLog, fillAuditLog, purgeAuditLog } from '../support/database/audit-log.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { checkpointSizes } from '../support/domain/audit-verification.ts'
 
 type Proof = Awaited<ReturnType<Kit['admin']['proveAuditEvent']>>
 const bytes = (hex: string) => Buffer.from(hex, 'hex')
@@ -26,8 +27,6 @@ const checkpointKeys = async ({ admin }: Pick<Kit, 'admin'>): Promise<PublicJwk[
   (await admin.trustAnchors()).jwks.keys
     .filter((key) => key.holdfast_purpose.includes('audit-checkpoint'))
     .map((key) => parsePublicJwk(key))
-const sizes = async ({ admin }: Pick<Kit, 'admin'>) =>
-  (await admin.listAuditCheckpoints({ query: { limit: 200, sort: 'size' } })).items.map((c) => c.size)
 const eventsOf = async ({ admin }: Pick<Kit, 'admin'>, most: number) => {
   const { items } = await admin.listAuditEvents({ query: { sort: 'seq', limit: most } })
   return items
@@ -51,11 +50,11 @@ const withTenant = async (kit: Kit): Promise<Kit> => {
   return { ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) }
 }
 
-test('the proofs of a record, each in a tenant of its own', async (t) => {
+test('proofs of the audit log, each in a tenant of its own', async (t) => {
   const shared = await startKit(t, { replicas: 2 })
 
   await t.test(
-    'any event is proven by itself: what it says, its place, and a signature that the trust set vouches for',
+    'every event is proven by its content, its sequence number and a signature under the trust set',
     async () => {
       const kit = await withTenant(shared)
       await kit.admin.generateToken({ body: { name: 'one' } })
@@ -80,30 +79,27 @@ test('the proofs of a record, each in a tenant of its own', async (t) => {
     },
   )
 
-  await t.test(
-    'twenty ask for proofs on two replicas: one checkpoint of each size, and all are of one tree',
-    async () => {
-      const kit = await withTenant(shared)
-      const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
-      const [event] = (await kit.admin.listAuditEvents({ query: { limit: 1 } })).items
-      const proofs = await times(20, (i) => clients[i % 2]!.proveAuditEvent({ params: { event_id: event!.event_id } }))
-      const keys = await checkpointKeys(kit)
-      assert.equal(keys.length, 1, 'one key, whoever was first')
-      for (const proof of proofs) requireProof(proof, keys)
-      const made = await sizes(kit)
-      assert.equal(new Set(made).size, made.length)
-      const roots = new Map(proofs.map((proof) => [proof.checkpoint.size, proof.checkpoint.root]))
-      assert.ok(proofs.every(({ checkpoint }) => roots.get(checkpoint.size) === checkpoint.root))
-    },
-  )
+  await t.test('twenty concurrent proofs on two replicas share one checkpoint per size, all of one tree', async () => {
+    const kit = await withTenant(shared)
+    const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+    const [event] = (await kit.admin.listAuditEvents({ query: { limit: 1 } })).items
+    const proofs = await times(20, (i) => clients[i % 2]!.proveAuditEvent({ params: { event_id: event!.event_id } }))
+    const keys = await checkpointKeys(kit)
+    assert.equal(keys.length, 1, 'one key, whoever was first')
+    for (const proof of proofs) requireProof(proof, keys)
+    const made = await checkpointSizes(kit)
+    assert.equal(new Set(made).size, made.length)
+    const roots = new Map(proofs.map((proof) => [proof.checkpoint.size, proof.checkpoint.root]))
+    assert.ok(proofs.every(({ checkpoint }) => roots.get(checkpoint.size) === checkpoint.root))
+  })
 
-  await t.test('the page of checkpoints goes on where it ended, both ways', async () => {
+  await t.test('the list of checkpoints is paged in both directions', async () => {
     const kit = await withTenant(shared)
     for (let i = 0; i < 5; i++) {
       await kit.admin.generateToken({ body: { name: `token ${i}` } })
       await checkpointNow(kit)
     }
-    const all = await sizes(kit)
+    const all = await checkpointSizes(kit)
     assert.equal(all.length, 5)
     for (const sort of ['size', '-size'] as const) {
       const seen: number[] = []
@@ -118,11 +114,11 @@ test('the proofs of a record, each in a tenant of its own', async (t) => {
   })
 })
 
-test('a checkpoint is made while something was added, goes on from every one before, and is of the whole record', async (t) => {
+test('the checkpoints of a growing log cover all of it, and are consistent with each other', async (t) => {
   const kit = await startKit(t)
   const heads: { size: number; root: Buffer }[] = []
   for (const more of [1, 250, 1, 300, 513]) {
-    await fillRecord(kit, more)
+    await fillAuditLog(kit, more)
     const { size, root } = await checkpointNow(kit)
     heads.push({ size, root: bytes(root) })
   }
@@ -165,9 +161,9 @@ test('a checkpoint is made while something was added, goes on from every one bef
   assert.equal(before, 1, 'each tenant has its own')
 })
 
-test('what was purged stays proven, wherever the purge cuts a tile: its hashes are kept', async (t) => {
+test('purged events stay provable wherever the purge cuts a tile, since their hashes are kept', async (t) => {
   const kit = await startKit(t)
-  await fillRecord(kit, 700)
+  await fillAuditLog(kit, 700)
   const before = await checkpointNow(kit)
   const events = await eventsOf(kit, 200)
   const head = ({ size, root }: typeof before) => ({ size, root: bytes(root) })
@@ -180,15 +176,15 @@ test('what was purged stays proven, wherever the purge cuts a tile: its hashes a
     const all = (tx: Tx) => tx.selectFrom('audit_leaves').select('seq').orderBy('seq').execute()
     return (await kit.db.inTenant(kit.tenant, all)).map(({ seq }) => seq)
   }
-  await purgeRecord(kit, 512)
+  await purgeAuditLog(kit, 512)
   assert.deepEqual(await leaves(), [])
-  await purgeRecord(kit, 600)
+  await purgeAuditLog(kit, 600)
   assert.deepEqual([(await leaves())[0], (await leaves()).length], [513, 88])
-  await fillRecord(kit, 10)
+  await fillAuditLog(kit, 10)
   await requireGrown()
-  await fillRecord(kit, 300)
+  await fillAuditLog(kit, 300)
   await requireGrown()
-  await purgeRecord(kit, 601)
+  await purgeAuditLog(kit, 601)
   assert.deepEqual(await leaves(), [], 'their tile has them')
   const [first] = await eventsOf(kit, 1)
   assert.equal(first?.seq, 602)
@@ -198,40 +194,40 @@ test('what was purged stays proven, wherever the purge cuts a tile: its hashes a
   await assert.rejects(kit.admin.proveAuditEvent({ params }), { code: 'not_found' })
 })
 
-test('nothing is signed that contradicts what was signed before', async (t) => {
+test('no checkpoint is signed that contradicts an earlier one', async (t) => {
   const attacks: Record<string, (kit: Kit, size: number) => Promise<unknown>> = {
-    'a hash is another': (kit) => changeRecord(kit, `update audit_log set hash = sha256('x') where seq = 3`),
-    'an event is gone': (kit) => changeRecord(kit, 'delete from audit_log where seq = 3'),
-    'the record is wound back': (kit, size) =>
-      changeRecord(
+    'a changed hash': (kit) => changeAuditLog(kit, `update audit_log set hash = sha256('x') where seq = 3`),
+    'a deleted event': (kit) => changeAuditLog(kit, 'delete from audit_log where seq = 3'),
+    'a log that was reset': (kit, size) =>
+      changeAuditLog(
         kit,
         `delete from audit_log where seq > ${size - 2}`,
         `update audit_heads set seq = ${size - 2}, hash = (select hash from audit_log where seq = ${size - 2})`,
       ),
-    'a checkpoint of another key stands in for it': async (kit, size) => {
+    'a checkpoint replaced by one of another key': async (kit, size) => {
       const forger = softwareSigner('audit-checkpoint', generateKey('Ed25519').privateJwk)
       const [old] = (await kit.admin.listAuditCheckpoints({ query: { limit: 1 } })).items
       const note = await signCheckpoint(
         { origin: old!.note.split('\n')[0]!, size, root: leafHash(bytes('00')) },
         forger,
       )
-      await changeRecord(kit, `update audit_checkpoints set note = '${note}' where size = ${size}`)
+      await changeAuditLog(kit, `update audit_checkpoints set note = '${note}' where size = ${size}`)
     },
   }
   for (const [what, attack] of Object.entries(attacks))
     await t.test(what, async (t) => {
       const kit = await startKit(t)
-      await fillRecord(kit, 5)
+      await fillAuditLog(kit, 5)
       const { size } = await checkpointNow(kit)
       await attack(kit, size)
-      const left = await sizes(kit)
-      await fillRecord(kit, 5)
+      const left = await checkpointSizes(kit)
+      await fillAuditLog(kit, 5)
       await assert.rejects(runJob(kit.app, 'checkpoint_audit'), /^BrokenRecord: the record of tnt_/)
-      assert.deepEqual(await sizes(kit), left)
+      assert.deepEqual(await checkpointSizes(kit), left)
     })
 })
 
-test('of checkpoints all of a week stay, then the last of a day, then the last of a month; no other can go', async (t) => {
+test('all checkpoints of a week are kept, then one per day, then one per month; no other can be deleted', async (t) => {
   const kit = await startKit(t)
   const ago = (days: number, hour: number) => {
     const at = new Date(Date.now() - days * 86_400_000)
@@ -245,7 +241,7 @@ test('of checkpoints all of a week stay, then the last of a day, then the last o
     ...[inMonthAgo(20, 5), inMonthAgo(20, 25), inMonthAgo(19, 1), inMonthAgo(19, 2)],
     ...[ago(30, 9), ago(29, 10), ago(29, 11), ago(6, 9), ago(6, 10)],
   ]
-  await changeRecord(
+  await changeAuditLog(
     kit,
     'delete from audit_checkpoints',
     `insert into audit_checkpoints (tenant_id, size, kid, note, created_at) select '${kit.tenant}', i, 'kid', 'note', at
@@ -257,30 +253,30 @@ test('of checkpoints all of a week stay, then the last of a day, then the last o
     )
   for (const size of [2, 4, 5, 7, 8, 9])
     await assert.rejects(
-      changeRecord(kit, { triggers: true }, `delete from audit_checkpoints where size = ${size}`),
+      changeAuditLog(kit, { triggers: true }, `delete from audit_checkpoints where size = ${size}`),
       /append-only/,
     )
   await runJob(kit.app, 'forget_what_is_over')
   assert.deepEqual(await left(), [2, 4, 5, 7, 8, 9])
 })
 
-test('a tenant of which nothing new is on record is not asked for', async (t) => {
+test('a tenant without new events is skipped', async (t) => {
   const kit = await startKit(t)
   const asked = () => kit.db.acrossTenants(tenantsToSign)
   const other = await kit.newTenant()
-  await fillRecord(kit, 1)
-  await until(async () => (await asked()).includes(other), 'what its making put on record has its place')
+  await fillAuditLog(kit, 1)
+  await until(async () => (await asked()).includes(other), 'the events of its creation are sequenced')
   await runJob(kit.app, 'checkpoint_audit')
   assert.deepEqual(await asked(), [])
-  await fillRecord(kit, 1)
+  await fillAuditLog(kit, 1)
   assert.deepEqual(await asked(), [kit.tenant])
 })
 
-test('evidence is append-only, for its owner too', async (t) => {
+test('checkpoints and tiles are append-only, even for their owner', async (t) => {
   const kit = await startKit(t)
-  await fillRecord(kit, 300)
+  await fillAuditLog(kit, 300)
   await checkpointNow(kit)
   for (const table of ['audit_tiles', 'audit_checkpoints'])
     for (const change of [`update ${table} set tenant_id = tenant_id`, `delete from ${table}`, `truncate ${table}`])
-      await assert.rejects(changeRecord(kit, { triggers: true }, change), /append-only/, change)
+      await assert.rejects(changeAuditLog(kit, { triggers: true }, change), /append-only/, change)
 })

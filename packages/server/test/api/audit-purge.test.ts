@@ -4,21 +4,11 @@ import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import { changeRetention } from '@holdfast/sdk'
 import { hashAt } from '../../src/modules/audit/export/export.queries.ts'
-import {
-  addEvents,
-  ageRecord,
-  ask,
-  connectOwner,
-  count,
-  forget,
-  type Owner,
-  placeHold,
-  purgesOf,
-  releaseHold,
-  settle,
-} from '../support/database/retention.ts'
+import { addEvents, ageAuditLog } from '../support/database/aged-rows.ts'
+import { connectOwner, countRows, type OwnerConnection, queryValue } from '../support/database/owner-connection.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { endWaitingPeriods, placeHold, purgesOf, releaseHold, runRetention } from '../support/domain/retention.ts'
 
 const recordOf = async ({ admin }: Kit) =>
   (await admin.listAuditEvents({ query: { limit: 200 } })).items.toSorted((a, b) => a.seq - b.seq)
@@ -41,31 +31,31 @@ function requireChain(events: readonly Event[], after: { seq: number; hash: stri
     before = { seq, hash }
   }
 }
-const firstPlace = (owner: Owner, tenant: string) =>
-  ask<number>(owner, 'select min(seq)::int as value from audit_log where tenant_id = $1', [tenant])
-const keepAYear = async (kit: Kit, owner: Owner) => {
+const firstPlace = (owner: OwnerConnection, tenant: string) =>
+  queryValue<number>(owner, 'select min(seq)::int as value from audit_log where tenant_id = $1', [tenant])
+const keepAYear = async (kit: Kit, owner: OwnerConnection) => {
   await changeRetention(kit.admin, { audit: 365 })
-  await settle(owner)
+  await endWaitingPeriods(owner)
 }
 
-test('the record goes from its beginning only, on two replicas once, and what is left is verified from there', async (t) => {
+test('the log is purged from its beginning only, once on two replicas, and the rest still verifies', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const owner = await connectOwner(kit)
   await times(30, (i) => kit.admin.createGatewayPool({ body: { name: `pool-${i}`, region: { code: 'eu' } } }))
   const all = await recordOf(kit)
   // Event 12 is young. Events 1 and 5 got their sequence numbers while the clock was wrong.
-  await ageRecord(owner, 'seq <= 20 and seq not in (5, 12)')
-  await ageRecord(owner, 'seq in (1, 5)', '-50 years')
-  await forget(kit)
+  await ageAuditLog(owner, 'seq <= 20 and seq not in (5, 12)')
+  await ageAuditLog(owner, 'seq in (1, 5)', '-50 years')
+  await runRetention(kit)
   assert.equal((await recordOf(kit))[0]?.seq, 1, 'where nothing is set, the record is kept for good')
   await keepAYear(kit, owner)
   const { legal_hold_id } = await placeHold(kit.admin, { classes: ['audit'] })
-  await forget(kit)
+  await runRetention(kit)
   assert.equal((await recordOf(kit))[0]?.seq, 1, 'a hold')
   await releaseHold(kit.admin, legal_hold_id)
-  await settle(owner)
+  await endWaitingPeriods(owner)
 
-  await times(20, (i) => forget(kit, i % 2))
+  await times(20, (i) => runRetention(kit, i % 2))
   const { record_begins_after: beginning } = await kit.admin.getRetention()
   assert.deepEqual(beginning, { seq: 11, hash: all[10]?.hash }, 'one that is younger ends the purge')
   requireChain(await recordOf(kit), beginning!)
@@ -75,8 +65,8 @@ test('the record goes from its beginning only, on two replicas once, and what is
     [[11, 1, 11]],
   )
 
-  await ageRecord(owner, 'seq <= 20')
-  await forget(kit, 1)
+  await ageAuditLog(owner, 'seq <= 20')
+  await runRetention(kit, 1)
   assert.equal((await recordOf(kit))[0]?.seq, 21)
   assert.deepEqual(
     (await purgesOf(kit.admin, 'audit')).map((p) => [p.from_seq, p.up_to_seq]),
@@ -87,26 +77,26 @@ test('the record goes from its beginning only, on two replicas once, and what is
   )
 })
 
-test('places that lie ahead are judged by the first behind them, however many they are', async (t) => {
+test('events with future times are judged by the first event after them', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await addEvents(owner, kit.tenant, 1300)
   await keepAYear(kit, owner)
-  await ageRecord(owner, 'seq <= 1100', '-50 years')
-  await forget(kit)
+  await ageAuditLog(owner, 'seq <= 1100', '-50 years')
+  await runRetention(kit)
   assert.equal(await firstPlace(owner, kit.tenant), 1, 'behind them is one that is young')
-  await ageRecord(owner, 'seq between 1101 and 1200')
-  await forget(kit)
+  await ageAuditLog(owner, 'seq between 1101 and 1200')
+  await runRetention(kit)
   assert.equal(await firstPlace(owner, kit.tenant), 1201)
 })
 
-test('whoever calls the purge decides neither how long nor when', async (t) => {
+test('the caller of the purge function cannot choose period or time', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await addEvents(owner, kit.tenant, 100)
-  await ageRecord(owner, 'seq <= 50')
-  await ageRecord(owner, 'seq between 51 and 60', '20 days')
-  await forget(kit)
+  await ageAuditLog(owner, 'seq <= 50')
+  await ageAuditLog(owner, 'seq between 51 and 60', '20 days')
+  await runRetention(kit)
   const asApplication = async (...texts: string[]) => {
     await owner.query('begin')
     try {
@@ -122,7 +112,7 @@ test('whoever calls the purge decides neither how long nor when', async (t) => {
   const purge = `select purge_audit(1000) as value`
   const shorten = `insert into retention_settings (tenant_id, days, updated_at) values (current_tenant(), '{"audit": 0}', now())`
   assert.equal(await asApplication(purge), 0, 'kept for good')
-  assert.equal(await asApplication(shorten, purge), 0, 'what is shorter settles, whoever writes it')
+  assert.equal(await asApplication(shorten, purge), 0, 'a shorter period waits, for any writer')
   for (const text of [
     `update retention_periods set days = 1`,
     `update retention_settings set settles_at = 'epoch'`,
@@ -136,24 +126,24 @@ test('whoever calls the purge decides neither how long nor when', async (t) => {
     await assert.rejects(owner.query(text), /append-only/, text)
 
   await asOwner(owner, kit, shorten)
-  await settle(owner)
+  await endWaitingPeriods(owner)
   assert.equal(await asApplication(purge), 50, 'a month of the record stays, whatever is set')
   assert.equal(await asApplication(`update retention_settings set days = '{}'`, purge), 0)
   await placeHold(kit.admin, { classes: ['audit'] })
   await owner.query(`update legal_holds set reason = 'proceedings 12-35'`)
-  assert.equal(await count(owner, 'legal_holds', 'released_at is null'), 1, 'another change releases nothing')
+  assert.equal(await countRows(owner, 'legal_holds', 'released_at is null'), 1, 'another change releases nothing')
   const release = `update legal_holds set released_at = '2000-01-01'`
   assert.equal(await asApplication(release, purge), 0, 'a hold stands for another day, whoever releases it')
   await assert.rejects(asApplication('delete from legal_holds'), /a legal hold stands/)
   await owner.query(`update retention_clock set seen_at = seen_at - interval '4 days'`)
-  assert.equal(await asApplication(purge), 0, 'nobody has looked at the clock')
+  assert.equal(await asApplication(purge), 0, 'the clock was not checked')
 })
-const asOwner = async (owner: Owner, kit: Kit, text: string) => {
+const asOwner = async (owner: OwnerConnection, kit: Kit, text: string) => {
   await owner.query(`select set_config('holdfast.tenant', $1, false)`, [kit.tenant])
   await owner.query(text)
 }
 
-test('an export that a purge overtakes still knows the hash before its first place', async (t) => {
+test('an export overtaken by a purge still knows the hash before its first event', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await addEvents(owner, kit.tenant, 600)
@@ -168,25 +158,25 @@ test('an export that a purge overtakes still knows the hash before its first pla
   const before = await hashes()
   await runJob(kit.app, 'checkpoint_audit')
   await keepAYear(kit, owner)
-  await ageRecord(owner, 'seq <= 590')
-  await forget(kit)
+  await ageAuditLog(owner, 'seq <= 590')
+  await runRetention(kit)
   assert.equal(await firstPlace(owner, kit.tenant), 591)
   assert.deepEqual(await hashes(), before)
   assert.equal(before.includes(null), false)
 })
 
-test('a purge whose connections are cut goes on with the next run, and stands on record as one', async (t) => {
+test('an interrupted purge continues in the next run and is recorded once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const owner = await connectOwner(kit)
   const blocker = await connectOwner(kit)
   await addEvents(owner, kit.tenant, 3500)
-  await ageRecord(owner, 'seq <= 3000')
+  await ageAuditLog(owner, 'seq <= 3000')
   await keepAYear(kit, owner)
-  const begun = forget(kit).then(
+  const begun = runRetention(kit).then(
     () => 'done',
     () => 'failed',
   )
-  await until(async () => (await count(owner, 'audit_beginnings')) > 0)
+  await until(async () => (await countRows(owner, 'audit_beginnings')) > 0)
   // The next batch waits for this lock, and its connection is terminated on each attempt.
   await blocker.query('begin; select stop_purges()')
   let outcome: string | undefined
@@ -200,46 +190,46 @@ test('a purge whose connections are cut goes on with the next run, and stands on
   await blocker.query('rollback')
   const gone = (await firstPlace(owner, kit.tenant)) - 1
   assert.deepEqual([outcome, gone >= 1000 && gone < 3000, gone % 1000], ['failed', true, 0])
-  await forget(kit, 1)
+  await runRetention(kit, 1)
   assert.equal(await firstPlace(owner, kit.tenant), 3001)
   await owner.query(
     `insert into audit_words (tenant_id, block, first_at, last_at, words)
      select $1, block, now(), now(), '{}' from generate_series(0, 2) as block on conflict do nothing`,
     [kit.tenant],
   )
-  await forget(kit, 1)
+  await runRetention(kit, 1)
   const blocks = 'select array_agg(block::int order by block) as value from audit_words where block < 3'
-  assert.deepEqual(await ask(owner, blocks), [2], 'words of blocks that are gone')
+  assert.deepEqual(await queryValue(owner, blocks), [2], 'words of blocks that are gone')
   assert.deepEqual(
     (await purgesOf(kit.admin, 'audit')).map((p) => [p.count, p.from_seq, p.up_to_seq]),
     [[3000, 1, 3000]],
   )
 })
 
-test('a hold that is answered while purges run keeps all there is then', async (t) => {
+test('a confirmed hold keeps all events that exist then, even during purges', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const owner = await connectOwner(kit)
   const purging = await connectOwner(kit)
   await addEvents(owner, kit.tenant, 6000)
-  await ageRecord(owner, 'true')
+  await ageAuditLog(owner, 'true')
   await keepAYear(kit, owner)
 
-  const running = Promise.all(kit.replicas.map((_, i) => forget(kit, i)))
+  const running = Promise.all(kit.replicas.map((_, i) => runRetention(kit, i)))
   // A purge that has already decided but has not committed yet.
   await purging.query(`begin; select set_config('holdfast.tenant', '${kit.tenant}', true)`)
-  await until(async () => (await ask<number>(purging, 'select purge_audit(10) as value')) > 0)
+  await until(async () => (await queryValue<number>(purging, 'select purge_audit(10) as value')) > 0)
   let isPlaced = false
   const placing = placeHold(kit.admin).then(() => {
     isPlaced = true
   })
   const waiting = `select count(*)::int as value from pg_locks where locktype = 'advisory' and objid = 7264490 and not granted
     and mode = 'ExclusiveLock' and database = (select oid from pg_database where datname = current_database())`
-  await until(async () => isPlaced || (await ask<number>(owner, waiting)) > 0)
+  await until(async () => isPlaced || (await queryValue<number>(owner, waiting)) > 0)
   assert.equal(isPlaced, false)
   await purging.query('commit')
   await placing
   const left = await firstPlace(owner, kit.tenant)
   await running
-  await forget(kit)
+  await runRetention(kit)
   assert.equal(await firstPlace(owner, kit.tenant), left)
 })

@@ -66,7 +66,7 @@ async function rowsRead(kit: Kit, tenant: Kit['tenant'], filter: EventFilter): P
   return sum(rows[0]!['QUERY PLAN'][0]!.Plan)
 }
 
-test('a record that is longer than what is counted, sampled or walked at once', async (t) => {
+test('queries of a log longer than the limits of counting and sampling', async (t) => {
   const kit = await startKit(t)
   const tenant = await kit.newTenant()
   const before = await fill(kit, tenant)
@@ -89,12 +89,12 @@ test('a record that is longer than what is counted, sampled or walked at once', 
     return { estimated, counts: found.map((b) => b.count) }
   }
 
-  await t.test('two common filters that hardly ever fit together find what fits both', async () => {
+  await t.test('two frequent filters that rarely match together find all matches', async () => {
     const { places } = await all({ ...window, actor_id: 'usr_both', outcome: 'refused', sort: 'timestamp' })
     assert.deepEqual(places, [3001, 17_001])
   })
 
-  await t.test('a member of the record is found by its words, in the blocks that have them', async () => {
+  await t.test('a field of an event is found by its words, in the blocks that contain them', async () => {
     for (const sort of ['seq', 'timestamp'] as const) {
       const found = await all({ username: 'old cobbler', sort })
       assert.deepEqual(found.places, [78, 9001])
@@ -106,7 +106,7 @@ test('a record that is longer than what is counted, sampled or walked at once', 
     }
   })
 
-  await t.test('by place, the window is gone to instead of walked to', async () => {
+  await t.test('in order of sequence numbers a time window is reached without a walk', async () => {
     // No narrower window: fewer events count as few.
     const late = { from: at(19_000), to: at(23_500) }
     const expected = Array.from({ length: 4500 }, (_, i) => 19_000 + i)
@@ -122,7 +122,7 @@ test('a record that is longer than what is counted, sampled or walked at once', 
     assert.deepEqual(rare, { places: [20_000, 20_002, 20_004, 20_006, 20_008], pages: 1 })
   })
 
-  await t.test('by time, what has its place after one is gone to instead of walked to', async () => {
+  await t.test('in order of time a sequence number is reached without a walk', async () => {
     const few = await all({ ...window, after_seq: before + count - 5, actor_id: 'usr_both' })
     assert.deepEqual(few, { places: [count, count - 2, count - 4], pages: 1 })
     const after = count - 5000
@@ -141,7 +141,7 @@ test('a record that is longer than what is counted, sampled or walked at once', 
     )
   })
 
-  await t.test('a search by prefix for what is rare looks at nothing that happened in the same moment', async () => {
+  await t.test('a prefix search for a rare kind reads no other events of the same time', async () => {
     const { places } = await all({ q: 'rare 2', from: window.from, sort: 'seq' })
     assert.deepEqual(places, [2500, 20_500])
     const both = await all({ q: 'gateway_report.started', from: at(1999), to: at(2001), sort: 'seq', limit: 200 })
@@ -149,7 +149,7 @@ test('a record that is longer than what is counted, sampled or walked at once', 
     assert.ok((await rowsRead(kit, tenant, { q: 'rare 2' })) <= 4)
   })
 
-  await t.test('of many kinds the order is walked, and what is rare of them is still found by its index', async () => {
+  await t.test('a filter by many kinds walks in order, and rare kinds are found by the index', async () => {
     const kinds = 'user.*,device.*,policy.*,api_key.*'
     const { places } = await all({ from: at(14_000), to: at(23_000), kind: kinds, limit: 200 })
     assert.equal(places.length, 4500)
@@ -161,36 +161,33 @@ test('a record that is longer than what is counted, sampled or walked at once', 
     assert.ok((await rowsRead(kit, tenant, { kinds: ['user.changed', 'device.changed'] })) === 0)
   })
 
-  await t.test(
-    'a histogram counts a text that is rare, and estimates what is common from where it can stand',
-    async () => {
-      const thimble = await histogram({ text: 'thimble' }, 24)
-      assert.equal(thimble.estimated, false)
-      assert.deepEqual(
-        thimble.counts.map((n, i) => [i, n]).filter(([, n]) => n),
-        [
-          [0, 1],
-          [8, 1],
-        ],
-      )
-      for (const [query, share] of [
-        [{ text: 'hay' }, 1],
-        [{ text: 'needle' }, 1 / 450],
-        [{ kind: 'api_key.used' }, 1 / 2],
-        [{ actor_id: 'usr_both', kind: 'api_key.used' }, 1 / 2],
-        [{}, 1],
-      ] as const) {
-        const { estimated, counts } = await histogram(query, 4)
-        assert.equal(estimated, true, JSON.stringify(query))
-        const sum = counts.reduce((a, b) => a + b, 0)
-        const expected = share * count
-        assert.ok(Math.abs(sum - expected) <= expected / 3, `${JSON.stringify(query)}: ${sum} of ${expected}`)
-      }
-      const client = await kit.as('auditor', tenant)
-      const { facets } = await client.auditHistogram({ query: { ...window, buckets: 4, facets: 'kind,actor' } })
-      for (const { facet, values } of facets)
-        for (const { value, count: found } of values.slice(0, 2))
-          assert.ok(Math.abs(found - count / 2) <= count / 6, `${facet} ${value}: ${found} of ${count}`)
-    },
-  )
+  await t.test('a histogram counts a rare text exactly, and estimates a frequent one by samples', async () => {
+    const thimble = await histogram({ text: 'thimble' }, 24)
+    assert.equal(thimble.estimated, false)
+    assert.deepEqual(
+      thimble.counts.map((n, i) => [i, n]).filter(([, n]) => n),
+      [
+        [0, 1],
+        [8, 1],
+      ],
+    )
+    for (const [query, share] of [
+      [{ text: 'hay' }, 1],
+      [{ text: 'needle' }, 1 / 450],
+      [{ kind: 'api_key.used' }, 1 / 2],
+      [{ actor_id: 'usr_both', kind: 'api_key.used' }, 1 / 2],
+      [{}, 1],
+    ] as const) {
+      const { estimated, counts } = await histogram(query, 4)
+      assert.equal(estimated, true, JSON.stringify(query))
+      const sum = counts.reduce((a, b) => a + b, 0)
+      const expected = share * count
+      assert.ok(Math.abs(sum - expected) <= expected / 3, `${JSON.stringify(query)}: ${sum} of ${expected}`)
+    }
+    const client = await kit.as('auditor', tenant)
+    const { facets } = await client.auditHistogram({ query: { ...window, buckets: 4, facets: 'kind,actor' } })
+    for (const { facet, values } of facets)
+      for (const { value, count: found } of values.slice(0, 2))
+        assert.ok(Math.abs(found - count / 2) <= count / 6, `${facet} ${value}: ${found} of ${count}`)
+  })
 })

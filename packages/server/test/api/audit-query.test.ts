@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { uuidv7 } from 'uuidv7'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { refused } from '../support/actors/gateways.ts'
-import { changeRecord } from '../support/database/audit-log.ts'
+import { refused } from '../support/clients/answers.ts'
+import { changeAuditLog } from '../support/database/audit-log.ts'
 import { withClient } from '../support/database/test-database.ts'
-import { fill, minute, start } from '../support/database/varied-events.ts'
+import { firstEventAt, insertVariedEvents, minute } from '../support/database/varied-events.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
@@ -21,18 +21,16 @@ async function all(client: Client, query: Query) {
   return found
 }
 
-test('the record is asked for what is in it', async (t) => {
+test('queries of the audit log', async (t) => {
   const kit = await startKit(t)
-  await t.test('a poller goes on behind the last place that it has seen, and misses nothing', () => byPolling(kit))
-  await t.test('one event by its id; that of another tenant is not there', () => byId(kit))
-  await t.test('what lies behind the head of the record is not in it, whoever put it there', () => behindHead(kit))
-  await t.test('what can not be asked for is refused by name', () => refusals(kit))
-  await t.test('every filter, alone and with others, in every order, finds what fits and nothing else', () =>
+  await t.test('a client that polls by sequence number misses no event', () => byPolling(kit))
+  await t.test('an event is found by its id, within its tenant only', () => byId(kit))
+  await t.test('a row past the head of the log is never returned', () => hideRowsPastHead(kit))
+  await t.test('an invalid query is refused by field', () => refuseInvalid(kit))
+  await t.test('every filter, alone and combined, in every order, finds exactly the matching events', () =>
     byFilter(kit),
   )
-  await t.test('a search by text finds the same in blocks that are read, in those that are not, and across them', () =>
-    byText(kit),
-  )
+  await t.test('a text search finds the same events in indexed blocks, in others and across them', () => byText(kit))
 })
 
 async function byPolling(kit: Kit): Promise<void> {
@@ -64,13 +62,13 @@ async function byId(kit: Kit): Promise<void> {
   await assert.rejects(kit.admin.getAuditEvent({ params: { event_id: 'evt_x' } }), refused(404))
 }
 
-async function behindHead(kit: Kit): Promise<void> {
+async function hideRowsPastHead(kit: Kit): Promise<void> {
   const tenant = await kit.newTenant()
   const client = await kit.as('auditor', tenant)
-  await fill(kit, tenant, 40)
+  await insertVariedEvents(kit, tenant, 40)
   const { items } = await client.listAuditEvents({ query: { kind: 'user.changed', limit: 1 } })
   const forged = uuidv7()
-  await changeRecord(
+  await changeAuditLog(
     kit,
     `insert into audit_log select tenant_id, seq + 1000000000, '${forged}', '2026-01-31T12:20Z', 'user.changed', 'failed', 'usr_0',
        actor_name_key, target_id, target_name_key, source_ip, 'req_forged', record, hash from audit_log
@@ -98,7 +96,7 @@ async function behindHead(kit: Kit): Promise<void> {
   await assert.rejects(client.proveAuditEvent({ params }), refused(404))
 }
 
-async function refusals(kit: Kit): Promise<void> {
+async function refuseInvalid(kit: Kit): Promise<void> {
   for (const [query, detail] of [
     [{ kind: 'login.nothing' }, /kind/],
     [{ kind: 'login.failed,' }, /kind/],
@@ -119,9 +117,15 @@ async function refusals(kit: Kit): Promise<void> {
 }
 
 async function byFilter(kit: Kit): Promise<void> {
-  const events = await fill(kit, kit.tenant, 60)
-  const window = { from: new Date(start + 20 * minute).toISOString(), to: new Date(start + 50 * minute).toISOString() }
-  const own = { from: new Date(start - 40 * minute).toISOString(), to: new Date(start + 120 * minute).toISOString() }
+  const events = await insertVariedEvents(kit, kit.tenant, 60)
+  const window = {
+    from: new Date(firstEventAt + 20 * minute).toISOString(),
+    to: new Date(firstEventAt + 50 * minute).toISOString(),
+  }
+  const own = {
+    from: new Date(firstEventAt - 40 * minute).toISOString(),
+    to: new Date(firstEventAt + 120 * minute).toISOString(),
+  }
   const fits: [Query, (e: (typeof events)[number], i: number) => boolean][] = [
     [{}, () => true],
     [{ kind: 'login.failed' }, (e) => e.kind === 'login.failed'],
@@ -228,8 +232,11 @@ async function byText(kit: Kit): Promise<void> {
   const tenant = await kit.newTenant()
   const client = await kit.as('auditor', tenant)
   const count = 5300
-  const events = await fill(kit, tenant, count)
-  const own = { from: new Date(start - 40 * minute).toISOString(), to: new Date(start + count * minute).toISOString() }
+  const events = await insertVariedEvents(kit, tenant, count)
+  const own = {
+    from: new Date(firstEventAt - 40 * minute).toISOString(),
+    to: new Date(firstEventAt + count * minute).toISOString(),
+  }
   const search = async (text: string, sort: NonNullable<Query['sort']>) =>
     (await all(client, { ...own, text, sort, limit: 60 })).map((e) => e.event_id)
   const expected = (fits: (i: number) => boolean) =>

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { recordOf, requireChain } from '../support/domain/audit-chain.ts'
+import { assertChain, readAuditLog } from '../support/domain/audit-chain.ts'
 
 async function connect(kit: Kit, options?: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: kit.databaseUrl, ...(options && { options }) })
@@ -33,7 +33,7 @@ const eventText = (id: string, kind = 'user.changed') =>
     origin: 'job',
   })
 
-test('twenty writers on two replicas make one sequence without gaps, each event in the hash of the next', async (t) => {
+test('twenty writers on two replicas make one hash-chained sequence without gaps', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   const names = await times(20, async (i) => {
@@ -43,8 +43,8 @@ test('twenty writers on two replicas make one sequence without gaps, each event 
     return name
   })
   assert.equal(names.length, 20)
-  const events = await recordOf(kit)
-  requireChain(events)
+  const events = await readAuditLog(kit)
+  assertChain(events)
   assert.equal(events.filter((e) => e.kind === 'enrollment_token.created').length >= 20, true)
   const [counted] = await kit.db.inTenant(kit.tenant, (tx) =>
     tx
@@ -56,12 +56,12 @@ test('twenty writers on two replicas make one sequence without gaps, each event 
   )
   assert.equal(counted?.events, events.filter((e) => e.kind === 'enrollment_token.created').length)
   const other = await kit.newTenant()
-  const theirs = await recordOf({ admin: kit.clientFor(await kit.keyFor('auditor', other)) })
-  requireChain(theirs)
+  const theirs = await readAuditLog({ admin: kit.clientFor(await kit.keyFor('auditor', other)) })
+  assertChain(theirs)
   assert.equal(theirs[0]?.seq, 1, 'each tenant has its own')
 })
 
-test('whoever was answered finds the event on record, on every replica', async (t) => {
+test('an answered change is found in the audit log on every replica', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const [here, there] = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   for (let i = 0; i < 20; i++) {
@@ -74,24 +74,24 @@ test('whoever was answered finds the event on record, on every replica', async (
   }
 })
 
-test('what commits late comes late: whoever has read up to a place has missed nothing before it', async (t) => {
+test('an event that commits late gets a later number, so that a reader misses nothing', async (t) => {
   const kit = await startKit(t)
   const late = await connect(kit)
   const id = uuidv7()
   await late.query('begin')
   await late.query(arrive(), [id, eventText('late')])
   await kit.admin.generateToken({ body: { name: 'meanwhile' } })
-  const before = await recordOf(kit)
+  const before = await readAuditLog(kit)
   assert.ok(before.every((e) => e.event_id !== 'late'))
   await late.query('commit')
-  const after = await recordOf(kit)
-  requireChain(after)
+  const after = await readAuditLog(kit)
+  assertChain(after)
   const place = after.findIndex((e) => (e.event_id as string) === 'late') + 1
   assert.ok(place > before.length, 'it was begun before, and committed after')
   assert.deepEqual(after.slice(0, before.length), before)
 })
 
-test('what a replica left when it ended gets its place from another one', async (t) => {
+test('an event left by a replica that ended is sequenced by another', async (t) => {
   const kit = await startKit(t)
   const owner = await connect(kit)
   await owner.query(arrive(), [uuidv7(), eventText('left')])
@@ -100,18 +100,18 @@ test('what a replica left when it ended gets its place from another one', async 
   assert.equal((await owner.query('select from audit_arrivals')).rowCount, 0)
 })
 
-test('a clock that was years off holds nothing up', async (t) => {
+test('events with a wrong time do not block the sequence', async (t) => {
   const kit = await startKit(t)
   const owner = await connect(kit)
   for (const at of ['1999-12-31', '2077-01-01'])
     await owner.query(arrive(undefined, `'${at}'`), [uuidv7(), eventText(at)])
-  requireChain(await recordOf(kit))
+  assertChain(await readAuditLog(kit))
   assert.equal((await owner.query(`select from audit_log where at > '2076-01-01' or at < '2000-01-01'`)).rowCount, 2)
 })
 
-test('nobody waits for a sequencer that stalls, and its places are taken by the next one', async (t) => {
+test('a stalled sequencer blocks nobody, and the next one takes over', async (t) => {
   const kit = await startKit(t)
-  await recordOf(kit)
+  await readAuditLog(kit)
   const stalled = await connect(kit, '-c role=holdfast_app')
   await stalled.query(`begin; set local holdfast.tenant = '${kit.tenant}'`)
   await stalled.query(arrive(), [uuidv7(), eventText('stalled')])
@@ -126,21 +126,21 @@ test('nobody waits for a sequencer that stalls, and its places are taken by the 
   const answer = await fetch(`${kit.url}/v1/audit/events`, { headers: { authorization: `Bearer ${kit.adminKey}` } })
   assert.deepEqual([answer.status, answer.headers.get('retry-after')], [500, '1'])
   await stalled.query('rollback')
-  requireChain(await recordOf(kit))
+  assertChain(await readAuditLog(kit))
 })
 
 const reported = (event_id: string) => ({ event_id, kind: 'gateway_report.started', at: new Date().toISOString() })
 
-test('the report of a gateway gets its places behind what was there before, each event once', async (t) => {
+test('the events of a gateway report follow earlier events, each once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const { secret } = await withGateway(kit)
+  const { secret } = await makeGateway(kit)
   const gateways = kit.replicas.map((replica) => kit.clientFor(secret, replica))
   const owner = await connect(kit)
-  await recordOf(kit)
+  await readAuditLog(kit)
   await owner.query(arrive(), [uuidv7(), eventText('earlier')])
   await gateways[0]!.ingestAuditEvents({ body: { events: [reported('a'), reported('b')] } })
   const ids = ['earlier', 'a', 'b']
-  const named = (await recordOf(kit)).map((e) => ('gateway_event_id' in e ? e.gateway_event_id : e.event_id))
+  const named = (await readAuditLog(kit)).map((e) => ('gateway_event_id' in e ? e.gateway_event_id : e.event_id))
   assert.deepEqual(
     named.filter((id) => ids.includes(String(id))),
     ids,
@@ -148,8 +148,8 @@ test('the report of a gateway gets its places behind what was there before, each
   await times(20, (i) =>
     gateways[i % 2]!.ingestAuditEvents({ body: { events: [reported(`x${i % 5}`), reported(`y${i}`)] } }),
   )
-  const events = await recordOf(kit)
-  requireChain(events)
+  const events = await readAuditLog(kit)
+  assertChain(events)
   const counts = await owner.query<{ n: number }>(
     `select sum(events)::float8 as n from audit_counts where kind = 'gateway_report.started'`,
   )
@@ -157,10 +157,10 @@ test('the report of a gateway gets its places behind what was there before, each
   assert.deepEqual([placed, counts.rows[0]!.n], [2 + 5 + 20, 2 + 5 + 20])
 })
 
-test('a report waits for nobody: where places are given elsewhere, or a thousand wait for theirs, it waits with them', async (t) => {
+test('a gateway report does not wait for a sequencer that is busy or has a backlog', async (t) => {
   const kit = await startKit(t)
-  const { client } = await withGateway(kit)
-  await recordOf(kit)
+  const { client } = await makeGateway(kit)
+  await readAuditLog(kit)
   const stalled = await connect(kit)
   await stalled.query(
     `begin; set local holdfast.tenant = '${kit.tenant}'; update audit_heads set seq = seq where tenant_id = '${kit.tenant}'`,
@@ -186,14 +186,14 @@ test('a report waits for nobody: where places are given elsewhere, or a thousand
   const { rowCount: left } = await stalled.query('select from audit_arrivals')
   assert.deepEqual(await report(), { given: left! + 1, waits: false })
   await stalled.query('commit')
-  const events = await recordOf(kit)
-  requireChain(events)
+  const events = await readAuditLog(kit)
+  assertChain(events)
   assert.equal(events.filter((e) => e.kind === 'gateway_report.started').length, 3)
 })
 
-test('the record is append-only, for its owner too, and grows by its function alone', async (t) => {
+test('the log is append-only even for its owner, and grows through its function only', async (t) => {
   const kit = await startKit(t)
-  await recordOf(kit)
+  await readAuditLog(kit)
   const owner = await connect(kit)
   for (const change of [
     `update audit_log set kind = 'x'`,
@@ -229,7 +229,7 @@ test('the record is append-only, for its owner too, and grows by its function al
   await assert.rejects(app.query(`select place_arrivals(h, 1) from audit_heads h`), /permission denied/)
 })
 
-test('an event of a replica of the version before is on record as any other', async (t) => {
+test('an event written by the previous version is sequenced like any other', async (t) => {
   const kit = await startKit(t)
   const app = await connect(kit, `-c role=holdfast_app -c holdfast.tenant=${kit.tenant}`)
   await app.query(
@@ -239,8 +239,8 @@ test('an event of a replica of the version before is on record as any other', as
        '192.0.2.1', null, 'req_1', 'api', '{"operation": "suspend"}', '{"status": ["active", null], "a.b": [1.50, 2]}', null)`,
     [kit.tenant, uuidv7()],
   )
-  const events = await recordOf(kit)
-  requireChain(events)
+  const events = await readAuditLog(kit)
+  assertChain(events)
   const { seq: _, hash: __, event_id: ___, tenant_id, ...event } = events.find((e) => e.source_ip === '192.0.2.1')!
   assert.equal(tenant_id, events[0]!.tenant_id)
   assert.deepEqual(event, {

@@ -7,7 +7,7 @@ import { encodeId } from '../../src/kernel/ids.ts'
 import { migrateBefore } from '../support/database/older-schema.ts'
 import { createTestDatabase, withClient } from '../support/database/test-database.ts'
 
-test('what was on record before there were places gets them in the order of its time, and loses nothing', async (t) => {
+test('events from before the upgrade get sequence numbers in order of their time, and none is lost', async (t) => {
   const database = await createTestDatabase()
   t.after(() => database.drop())
   const [first, second] = [uuidv7(), uuidv7()]

@@ -3,9 +3,15 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { changeRecord, fillRecord } from '../support/database/audit-log.ts'
+import { changeAuditLog, fillAuditLog } from '../support/database/audit-log.ts'
 import { withClient } from '../support/database/test-database.ts'
-import { anew, checkpointNow, exported, type Started, startVerifying } from '../support/domain/audit-verification.ts'
+import {
+  checkpointNow,
+  exportNdjson,
+  rehashSql,
+  startVerification,
+  type Verification,
+} from '../support/domain/audit-verification.ts'
 
 /** SQL changes to a row that an attacker with access to the database can make. */
 const attacks: Record<string, (it: number, last: number) => string[]> = {
@@ -14,7 +20,7 @@ const attacks: Record<string, (it: number, last: number) => string[]> = {
   ],
   'changed with its hash': (it) => [
     `update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${it}`,
-    `update audit_log set hash = ${anew(it)} where seq = ${it}`,
+    `update audit_log set hash = ${rehashSql(it)} where seq = ${it}`,
   ],
   removed: (it) => [`delete from audit_log where seq = ${it}`],
   'removed, and the others moved up': (it) => [
@@ -27,7 +33,7 @@ const attacks: Record<string, (it: number, last: number) => string[]> = {
     'update audit_heads set seq = seq + 1',
     `insert into audit_log select tenant_id, ${it}, gen_random_uuid(), at, kind, outcome, actor_id, actor_name_key,
        target_id, target_name_key, source_ip, request_id, record, hash from audit_log where seq = ${it} + 1`,
-    `update audit_log set hash = ${anew(it)} where seq = ${it}`,
+    `update audit_log set hash = ${rehashSql(it)} where seq = ${it}`,
   ],
   swapped: (it, last) => [
     `update audit_log set seq = case seq when ${it} then ${it === last ? it - 1 : it + 1} else ${it} end
@@ -35,47 +41,42 @@ const attacks: Record<string, (it: number, last: number) => string[]> = {
   ],
 }
 
-test('a record is verified', async (t) => {
-  const started = await startVerifying(t)
-  await t.test('on the server and from a file, alone and with what was kept', () => asItIs(started))
-  await t.test(
-    'keys that sign checkpoints are replaced: what was signed before is still compared, by the keys that follow',
-    () => byOtherKeys(started),
+test('verification of an unchanged log', async (t) => {
+  const started = await startVerification(t)
+  await t.test('a log verifies on the server and from a file, with and without kept checkpoints', () =>
+    verifyUnchanged(started),
   )
-  await t.test('its first place is missed where nothing was purged, though what follows can be proven', async () => {
+  await t.test('checkpoints by replaced keys are still compared', () => verifyAfterKeyChange(started))
+  await t.test('a deleted first event is reported although the rest can be proven', async () => {
     const { kit, verify } = started
-    await changeRecord(kit, 'delete from audit_log where seq = 1')
+    await changeAuditLog(kit, 'delete from audit_log where seq = 1')
     const { code, said } = await verify('--server')
     assert.deepEqual([code, said.first_bad_seq], [1, 1], JSON.stringify(said))
   })
 })
 
-test('a record that whoever has the database has changed', async (t) => {
-  const started = await startVerifying(t)
-  await t.test(
-    'one row is changed, removed, put in or swapped by whoever has the database: its place is named, or between which it is',
-    () => changedAt(started),
+test('verification of a log changed in the database', async (t) => {
+  const started = await startVerification(t)
+  await t.test('a row that is changed, removed, inserted or swapped is located', () => locateChangedRows(started))
+  await t.test('a change of the search columns or the spelling of a row is located', () =>
+    locateChangedColumns(started),
   )
-  await t.test('what it is found by is changed beside it, or how it is written: its place is named', () =>
-    changedBeside(started),
+  await t.test('a second event under a sequence number is found, at any page boundary of the export', () =>
+    findRepeatedNumber(started),
   )
-  await t.test('a second event stands at a place, wherever a page of the export ends', () => twice(started))
-  await t.test(
-    'a tail that was cut, a head that was put back, a log that was written anew: found by what was signed',
-    () => cut(started),
-  )
+  await t.test('signatures reveal a cut tail, a reset head and a rewritten log', () => findCutOrRewritten(started))
 })
 
-async function asItIs({ kit, verify, run, file }: Started): Promise<void> {
+async function verifyUnchanged({ kit, verify, run, file }: Verification): Promise<void> {
   const first = await verify('--server')
   assert.deepEqual([first.code, first.said.checkpoint], [0, null], 'a record that has just begun')
-  await fillRecord(kit, 450)
+  await fillAuditLog(kit, 450)
   const size = await checkpointNow(kit)
   const server = await verify('--server', '--keep', file('kept.txt'))
   assert.deepEqual([server.code, server.said.verified, server.said.checkpoint], [0, true, size], JSON.stringify(server))
   assert.match(await readFile(file('kept.txt'), 'utf8'), /^holdfast\.test\/audit\/tnt_/)
   await writeFile(file('trust.json'), (await run('trust', 'show', '--json')).out)
-  const text = await exported(kit)
+  const text = await exportNdjson(kit)
   await writeFile(file('events.ndjson'), text)
   await writeFile(file('events.ndjson.gz'), await promisify(gzip)(text))
   const trust = ['--trust-set', file('trust.json')]
@@ -83,7 +84,7 @@ async function asItIs({ kit, verify, run, file }: Started): Promise<void> {
     const { code, said } = await verify(file(name), ...trust, '--checkpoint', file('kept.txt'))
     assert.deepEqual([code, said.checkpoint, said.manifest_is_signed], [0, size, true], JSON.stringify(said))
   }
-  await writeFile(file('filtered.ndjson'), await exported(kit, { kind: 'api_key.used' }))
+  await writeFile(file('filtered.ndjson'), await exportNdjson(kit, { kind: 'api_key.used' }))
   assert.equal((await verify(file('filtered.ndjson'), ...trust)).said.is_filtered, true)
   await writeFile(file('cut.gz'), (await promisify(gzip)(text)).subarray(0, -20))
   const cut = await verify(file('cut.gz'), ...trust)
@@ -94,7 +95,7 @@ async function asItIs({ kit, verify, run, file }: Started): Promise<void> {
   assert.equal(again.code, 0, again.err)
 }
 
-async function byOtherKeys({ kit, verify, run, file }: Started): Promise<void> {
+async function verifyAfterKeyChange({ kit, verify, run, file }: Verification): Promise<void> {
   await writeFile(file('trusted.json'), (await run('trust', 'show', '--json')).out)
   const old = (await kit.admin.listSigners({ query: { purpose: 'audit-checkpoint' } })).items[0]!
   const next = await kit.admin.createSigner({ body: { purpose: 'audit-checkpoint' } })
@@ -103,23 +104,26 @@ async function byOtherKeys({ kit, verify, run, file }: Started): Promise<void> {
   const pinned = ['--trust-set', file('trusted.json')]
   const { code, said, err } = await verify('--server', '--keep', file('by-others.txt'), ...pinned)
   assert.deepEqual([code, said.checkpoint, said.checkpoints_of_other_keys], [0, null, 1], JSON.stringify(said))
-  await assert.rejects(readFile(file('by-others.txt')), { code: 'ENOENT' }, 'nobody who is trusted signed it')
+  await assert.rejects(readFile(file('by-others.txt')), { code: 'ENOENT' }, 'no trusted key signed it')
   assert.match(err, /No checkpoint is kept/)
   const [event] = (await kit.admin.listAuditEvents({ query: { limit: 1, sort: 'seq' } })).items
   const { checkpoint } = await kit.admin.proveAuditEvent({ params: { event_id: event!.event_id } })
   assert.equal(checkpoint.kid, next.kid, 'proofs are by a key that counts')
-  await writeFile(file('events.ndjson'), await exported(kit))
+  await writeFile(file('events.ndjson'), await exportNdjson(kit))
   assert.match((await verify(file('events.ndjson'), ...pinned)).said.why, /nobody who is trusted/)
 }
 
 const evidence = ['audit_log', 'audit_heads', 'audit_checkpoints']
-async function changedAt({ kit, verify }: Started): Promise<void> {
-  await fillRecord(kit, 20)
+async function locateChangedRows({ kit, verify }: Verification): Promise<void> {
+  await fillAuditLog(kit, 20)
   const size = await checkpointNow(kit)
-  await fillRecord(kit, 4)
+  await fillAuditLog(kit, 4)
   await kit.admin.listAuditEvents()
   const settled = 'lock table audit_heads in exclusive mode;'
-  await changeRecord(kit, settled + evidence.map((table) => `create table saved_${table} as table ${table}`).join(';'))
+  await changeAuditLog(
+    kit,
+    settled + evidence.map((table) => `create table saved_${table} as table ${table}`).join(';'),
+  )
   const saved = await withClient(kit.databaseUrl, (client) =>
     client.query('select max(seq) as last from saved_audit_log'),
   )
@@ -131,8 +135,8 @@ async function changedAt({ kit, verify }: Started): Promise<void> {
     for (const place of places.toSpliced(nth % 4, 1)) {
       // Behind the last checkpoint it is undecidable which of two neighbours has the wrong hash.
       if (place === last && what === 'changed with its hash') continue
-      await changeRecord(kit, settled + putBack)
-      await changeRecord(kit, settled + attack(place, last).join(';'))
+      await changeAuditLog(kit, settled + putBack)
+      await changeAuditLog(kit, settled + attack(place, last).join(';'))
       const { code, said } = await verify('--server')
       const expected = what === 'swapped' && place === last ? place - 1 : place
       const { first_bad_seq: first, first_bad_seq_at_most: latest = first } = said
@@ -142,7 +146,7 @@ async function changedAt({ kit, verify }: Started): Promise<void> {
       if (isBetween || what.includes('moved up')) assert.ok(code === 1 && first <= expected && expected <= latest, why)
       else assert.deepEqual([code, first, latest], [1, expected, expected], why)
     }
-  await changeRecord(kit, settled + putBack)
+  await changeAuditLog(kit, settled + putBack)
 }
 
 const beside: [change: string, why: RegExp][] = [
@@ -163,50 +167,50 @@ const beside: [change: string, why: RegExp][] = [
   [`record = jsonb_set(record::jsonb, '{actor,name}', '5')::text`, /column actor_name_key/],
   [`record = replace(record, 'Zoë', '\\ud800')`, /column|no event|not written/],
 ]
-async function changedBeside({ kit, verify }: Started): Promise<void> {
-  await fillRecord(kit, 5)
+async function locateChangedColumns({ kit, verify }: Verification): Promise<void> {
+  await fillAuditLog(kit, 5)
   const place = (await kit.admin.listAuditEvents({ query: { kind: 'api_key.used', text: 'Zoë', limit: 1 } })).items[0]!
     .seq
   const row = `from saved_row s where l.seq = ${place}`
-  await changeRecord(kit, `create table saved_row as select * from audit_log where seq = ${place}`)
+  await changeAuditLog(kit, `create table saved_row as select * from audit_log where seq = ${place}`)
   for (const [change, why] of beside) {
-    await changeRecord(kit, `update audit_log set ${change} where seq = ${place}`)
+    await changeAuditLog(kit, `update audit_log set ${change} where seq = ${place}`)
     const { code, said } = await verify('--server')
     assert.deepEqual([code, said?.first_bad_seq], [1, place], `${change}: ${said?.why}`)
     assert.match(said.why, why)
-    await changeRecord(
+    await changeAuditLog(
       kit,
       `update audit_log l set (event_id, at, kind, outcome, actor_id, actor_name_key, target_id, target_name_key, source_ip,
          request_id, record) = (s.event_id, s.at, s.kind, s.outcome, s.actor_id, s.actor_name_key, s.target_id,
          s.target_name_key, s.source_ip, s.request_id, s.record) ${row}`,
     )
   }
-  await changeRecord(kit, `update audit_log set actor_id = 'key_x' where seq = ${place}`)
-  await assert.rejects(exported(kit, { format: 'csv' }), 'it has no line for that: it is cut')
-  await changeRecord(kit, `update audit_log l set actor_id = s.actor_id ${row}`)
+  await changeAuditLog(kit, `update audit_log set actor_id = 'key_x' where seq = ${place}`)
+  await assert.rejects(exportNdjson(kit, { format: 'csv' }), 'it has no line for that: it is cut')
+  await changeAuditLog(kit, `update audit_log l set actor_id = s.actor_id ${row}`)
   assert.equal((await verify('--server')).code, 0)
 }
 
-async function twice({ kit, verify }: Started): Promise<void> {
-  await fillRecord(kit, 500)
+async function findRepeatedNumber({ kit, verify }: Verification): Promise<void> {
+  await fillAuditLog(kit, 500)
   const row = `actor_id, actor_name_key, target_id, target_name_key, source_ip, request_id, record, hash from audit_log`
   for (const place of [499, 500]) {
-    await changeRecord(
+    await changeAuditLog(
       kit,
       `insert into audit_log select tenant_id, seq, gen_random_uuid(), at, 'login.failed', outcome, ${row} where seq = ${place}`,
     )
     const { code, said } = await verify('--server')
     assert.deepEqual([code, said?.first_bad_seq], [1, place], said?.why)
-    await changeRecord(kit, `delete from audit_log where seq = ${place} and kind = 'login.failed'`)
+    await changeAuditLog(kit, `delete from audit_log where seq = ${place} and kind = 'login.failed'`)
   }
 }
 
-async function cut({ kit, verify, file }: Started): Promise<void> {
-  await fillRecord(kit, 20)
+async function findCutOrRewritten({ kit, verify, file }: Verification): Promise<void> {
+  await fillAuditLog(kit, 20)
   const size = await checkpointNow(kit)
   assert.equal((await verify('--server', '--keep', file('kept.txt'))).code, 0)
   const cut = size - 10
-  await changeRecord(
+  await changeAuditLog(
     kit,
     `delete from audit_log where seq > ${cut}`,
     `update audit_heads set seq = ${cut}, hash = (select hash from audit_log where seq = ${cut})`,
@@ -216,7 +220,7 @@ async function cut({ kit, verify, file }: Started): Promise<void> {
   assert.deepEqual([code, said.verified], [1, false])
   assert.ok(said.first_bad_seq > 1 && said.first_bad_seq <= size, JSON.stringify(said))
   // An attacker with access to the database can also remove checkpoints, but not those kept elsewhere.
-  await changeRecord(kit, 'delete from audit_checkpoints')
+  await changeAuditLog(kit, 'delete from audit_checkpoints')
   assert.equal((await verify('--server')).code, 0)
   const kept = await verify('--server', '--checkpoint', file('kept.txt'))
   assert.deepEqual([kept.code, kept.said.verified], [1, false])

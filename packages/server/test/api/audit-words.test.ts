@@ -5,7 +5,7 @@ import { withClient } from '../support/database/test-database.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
-test('the words of a block are read in parts, however long its records are', async (t) => {
+test('the words of a block are indexed in parts, however long its records are', async (t) => {
   const kit = await startKit(t)
   await withClient(kit.databaseUrl, async (owner) => {
     const places = async () =>
@@ -47,11 +47,11 @@ test('the words of a block are read in parts, however long its records are', asy
     next.placed(kit.tenant, 1)
     await until(async () => (await blocks()) === 2)
     await next.stop()
-    assert.deepEqual(await read(), whole, 'whoever comes next looks whether all are there')
+    assert.deepEqual(await read(), whole, 'the next reader checks that all are there')
   })
 })
 
-test('a search asks the index of words, also while entries of it are not in their places yet', async (t) => {
+test('a search uses the word index, also before PostgreSQL has merged its pending entries', async (t) => {
   const kit = await startKit(t)
   await withClient(kit.databaseUrl, async (owner) => {
     await owner.query(

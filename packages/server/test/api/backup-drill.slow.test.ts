@@ -2,15 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { enrollDevice, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { populate } from '../support/actors/all-callers.ts'
-import { region, seqOf } from '../support/actors/gateways.ts'
+import { region } from '../support/actors/gateways.ts'
+import { makeSampleObjects } from '../support/actors/sample-objects.ts'
 import { tufClient } from '../support/clients/tuf-client.ts'
+import { tenantSequence } from '../support/database/tenant-sequence.ts'
 import { withClient } from '../support/database/test-database.ts'
-import { emptyDatabase, movable, startOperator, within } from '../support/deployment/backup-drill.ts'
+import {
+  createInnerContext,
+  createMovableTarget,
+  emptyDatabase,
+  startOperator,
+} from '../support/deployment/backup-drill.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { recordOf, requireChain } from '../support/domain/audit-chain.ts'
-import { release } from '../support/domain/releases.ts'
+import { assertChain, readAuditLog } from '../support/domain/audit-chain.ts'
+import { publishRelease } from '../support/domain/releases.ts'
 
 const rulesFor = (cidr: string) => ({
   channel: 'stable' as const,
@@ -22,7 +28,7 @@ const rulesFor = (cidr: string) => ({
 })
 
 /** An event without its sequence number and hash. */
-const unplaced = ({ seq: _, hash: __, ...event }: Awaited<ReturnType<typeof recordOf>>[number]) => event
+const withoutNumber = ({ seq: _, hash: __, ...event }: Awaited<ReturnType<typeof readAuditLog>>[number]) => event
 
 const crlNumbers = async (gateway: Kit['admin']) =>
   (await gateway.gatewayTrustAnchors()).crls.map(({ number }) => number)
@@ -48,13 +54,13 @@ function startLoad({ admin }: Kit) {
   }
 }
 
-test('a backup under load is of one moment; restored elsewhere devices and gateways go on with what they have', async (t) => {
+test('a backup under load is consistent; after its restore elsewhere devices and gateways continue', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   const { admin, publicUrl: baseUrl } = kit
-  const { dispatcher, moveTo } = movable(beside, kit.url)
-  const made = await populate(kit, admin)
+  const { dispatcher, moveTo } = createMovableTarget(beside, kit.url)
+  const made = await makeSampleObjects(kit, admin)
   await admin.publishPolicy({ body: rulesFor('10.1.0.0/16') })
   const { secret: token } = await admin.generateToken({ body: { max_uses: 2 } })
   const device = await enrollDevice({ baseUrl, token, dispatcher, device: { name: 'laptop', platform: 'linux' } })
@@ -93,11 +99,11 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
   await device.fetchBundle()
   await gateway.pull()
   const seen = { digest: device.policy?.digest, seq: gateway.state!.seq, trust: await admin.trustAnchors() }
-  await release(kit, '2.0.0')
+  await publishRelease(kit, '2.0.0')
   await tuf.refresh()
   const listed = await crlNumbers(kit.clientFor(secret))
-  const before = await recordOf(kit)
-  const seqBefore = await seqOf(kit)
+  const before = await readAuditLog(kit)
+  const seqBefore = await tenantSequence(kit)
   for (const replica of kit.replicas) await replica.stop()
 
   const url = await emptyDatabase(beside)
@@ -107,8 +113,8 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
   const back: Kit = { ...drill, admin: drill.clientFor(kit.adminKey) }
   moveTo(back.url)
 
-  const after = await recordOf(back)
-  requireChain(after)
+  const after = await readAuditLog(back)
+  assertChain(after)
   const fence = after.find((e) => e.kind === 'deployment.fenced')!
   assert.ok(fence, 'the restore is on record')
   const { rows } = await withClient(url, (c) =>
@@ -119,15 +125,15 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
   )
   const placed = rows[0]!.placed
   assert.ok(placed > 0)
-  assert.deepEqual(after.slice(0, placed), before.slice(0, placed), 'what had its place by then keeps it')
-  const known = new Map(before.map((event) => [event.event_id, unplaced(event)]))
+  assert.deepEqual(after.slice(0, placed), before.slice(0, placed), 'sequenced events keep their numbers')
+  const known = new Map(before.map((event) => [event.event_id, withoutNumber(event)]))
   for (const event of after.slice(placed, fence.seq - 1))
-    assert.deepEqual(unplaced(event), known.get(event.event_id), 'what was on its way gets its place here')
+    assert.deepEqual(withoutNumber(event), known.get(event.event_id), 'unsequenced events get numbers here')
   const tokens = after.slice(0, fence.seq - 1).filter((e) => e.kind === 'enrollment_token.created').length
   const count = await withClient(url, (c) => c.query('select count(*)::int as n from enrollment_tokens'))
   assert.equal(count.rows[0].n, tokens, 'each token with its event, and no event without its token')
 
-  assert.ok((await seqOf(back)) > seqBefore + 1000)
+  assert.ok((await tenantSequence(back)) > seqBefore + 1000)
   await device.pollDigest()
   await device.fetchBundle()
   assert.notEqual(device.policy?.digest, seen.digest, 'the policy of the backup is followed again')
@@ -139,6 +145,6 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
   await tuf.refresh()
   assert.equal((await back.admin.getUser({ params: { user_id: made.ids.user_id } })).user_id, made.ids.user_id)
   await back.admin.generateToken({ body: {} })
-  await until(async () => (await recordOf(back)).length > after.length, 'the record goes on')
-  requireChain(await recordOf(back))
+  await until(async () => (await readAuditLog(back)).length > after.length, 'the record goes on')
+  assertChain(await readAuditLog(back))
 })

@@ -1,39 +1,39 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bearer } from '../support/actors/all-callers.ts'
-import { send } from '../support/clients/api-calls.ts'
-import { ageRecord, connectOwner, count, forget } from '../support/database/retention.ts'
+import { bearer, sendToKit } from '../support/clients/api-calls.ts'
+import { ageAuditLog } from '../support/database/aged-rows.ts'
+import { connectOwner, countRows } from '../support/database/owner-connection.ts'
 import { withClient } from '../support/database/test-database.ts'
 import { startDrill } from '../support/deployment/backup-drill.ts'
-import { createClock, type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
+import { createClock, type Kit, loopbackAllowed, runJob, startKit } from '../support/deployment/deployment.ts'
 import { makeTenant } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { runRetention } from '../support/domain/retention.ts'
 import {
-  arrive,
+  addNumberedEvents,
   eventsIn,
   numbersIn,
   oneTo,
-  opened,
-  startHttp,
+  startHttpReceiver,
   toWebhook,
 } from '../support/providers/siem-receivers.ts'
 
 const generate = (kit: Kit) => {
   const headers = { ...bearer(kit.adminKey)('', ''), 'content-type': 'application/json', 'idempotency-key': 'cut-off' }
-  return send(kit, 'POST', '/v1/admin/tokens/generate', headers, '{}')
+  return sendToKit(kit, 'POST', '/v1/admin/tokens/generate', headers, '{}')
 }
 
-test('after a restore nothing waits for who held it, all is sent that nobody confirmed, and nothing goes for good', async (t) => {
+test('after a restore all leases have ended, unconfirmed events are sent again, and nothing is purged', async (t) => {
   const clock = createClock()
-  const { kit, backUp, restore } = await startDrill(t, { config: opened, now: clock.now })
+  const { kit, backUp, restore } = await startDrill(t, { config: loopbackAllowed, now: clock.now })
   let isSilent = false
-  const sink = await startHttp(kit, (_, response) => void (isSilent || response.writeHead(200).end()))
+  const sink = await startHttpReceiver(kit, (_, response) => void (isSilent || response.writeHead(200).end()))
   await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
-  await arrive(kit, 5)
+  await addNumberedEvents(kit, 5)
   await until(() => numbersIn(sink.requests.flatMap(eventsIn)).length === 5, 'the first events')
   isSilent = true
-  await arrive(kit, 5, 6)
-  await until(() => numbersIn(sink.requests.flatMap(eventsIn)).length === 10, 'what nobody confirms')
+  await addNumberedEvents(kit, 5, 6)
+  await until(() => numbersIn(sink.requests.flatMap(eventsIn)).length === 10, 'unconfirmed deliveries')
   const { tenant } = await makeTenant(kit, 'acme')
   const { tenant_id } = tenant
   await kit.admin.changeTenant({ body: { operation: 'delete', tenant_id, delay_seconds: 3600 } })
@@ -59,7 +59,7 @@ test('after a restore nothing waits for who held it, all is sent that nobody con
         .every((n) => numbersIn(came()).includes(n)) && isRestored(),
     'all of it',
   )
-  assert.equal((await generate(back)).status, 201, 'what was not made may be asked for again')
+  assert.equal((await generate(back)).status, 201, 'a request without an effect can be repeated')
 
   const week = 7 * 86_400_000
   const { clock_trusted_from } = await back.admin.getRetention()
@@ -67,9 +67,9 @@ test('after a restore nothing waits for who held it, all is sent that nobody con
   assert.ok(wait > week - 600_000 && wait <= week, `nothing is purged for a week: ${clock_trusted_from}`)
   const owner = await connectOwner(back)
   await owner.query(`update retention_periods set days = 30, settles_at = 'epoch' where class = 'audit'`)
-  await ageRecord(owner, 'true')
-  await forget(back)
-  assert.equal(await count(owner, 'audit_beginnings'), 0)
+  await ageAuditLog(owner, 'true')
+  await runRetention(back)
+  assert.equal(await countRows(owner, 'audit_beginnings'), 0)
   clock.advance(7200)
   await runJob(back.app, 'delete_tenants')
   const { tenants } = await back.admin.listTenants({ query: {} }).then(({ items }) => ({ tenants: items }))
@@ -80,7 +80,7 @@ test('after a restore nothing waits for who held it, all is sent that nobody con
   )
 })
 
-test('a month begins while a backup is read: nobody waits for long, and it is made at the latest afterwards', async (t) => {
+test('a new partition during a backup blocks nobody for long, and exists afterwards', async (t) => {
   const kit = await startKit(t)
   const [reader, maker] = [await connectOwner(kit), await connectOwner(kit)]
   const tables = ['audit_log', 'metering_reports', 'telemetry_events', 'vpn_sessions']

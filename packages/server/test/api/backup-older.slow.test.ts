@@ -48,7 +48,7 @@ const schemaOf = (url: string) =>
   })
 
 /** Runs SQL when the migration creates the table of locks, midway from the older version. */
-const inTheMiddle = (url: string, what: string) =>
+const runDuringMigration = (url: string, what: string) =>
   withClient(url, (client) =>
     client.query(
       `create function in_the_middle() returns event_trigger language plpgsql as $$
@@ -59,28 +59,28 @@ const inTheMiddle = (url: string, what: string) =>
          execute function in_the_middle();`,
     ),
   )
-const noMore = (url: string) =>
+const removeTrigger = (url: string) =>
   withClient(url, (client) => client.query('drop event trigger in_the_middle; drop function in_the_middle'))
 
-test('a backup of an older version comes to this one and behind its fence, both or neither', async (t) => {
+test('a backup of an older version is migrated and fenced, or neither', async (t) => {
   const operator = await startOperator(t)
   const older = await olderDeployment(t)
   const made = await operator.backUp(older, 'older.age')
   assert.equal(made.code, 0, made.err)
 
   const url = await emptyDatabase(t)
-  await inTheMiddle(url, `raise exception 'it dies here';`)
+  await runDuringMigration(url, `raise exception 'it dies here';`)
   const died = await operator.restore(url, 'older.age')
   assert.equal(died.code, 2)
   assert.match(died.err, /none of it was kept: it dies here/)
   assert.equal(await schemaOf(url), 50)
   const left = await withClient(url, (client) => client.query('select from tenants'))
   assert.equal(left.rowCount, 0, 'nothing that a server could take for a deployment')
-  await noMore(url)
+  await removeTrigger(url)
 
   const server = await withClient(url, async (client) => {
     await client.query('select pg_advisory_lock(1)')
-    await inTheMiddle(url, 'perform pg_advisory_xact_lock_shared(1);')
+    await runDuringMigration(url, 'perform pg_advisory_xact_lock_shared(1);')
     const restoring = operator.restore(url, 'older.age')
     await until(async () => {
       const { rows } = await client.query(`select from pg_locks l join pg_database d on d.oid = l.database
@@ -95,18 +95,18 @@ test('a backup of an older version comes to this one and behind its fence, both 
     return starting
   })
   assert.deepEqual(server.applied, [], 'a server that starts meanwhile finds all of it')
-  await noMore(url)
+  await removeTrigger(url)
   assert.deepEqual(await stateOf(url), [{ ...whole, analyzed: true }])
 })
 
-test('a database of an older version that was set back is fenced as one of this version, or stays as it was', async (t) => {
+test('a database of an older version is migrated and fenced, or stays unchanged', async (t) => {
   const operator = await startOperator(t)
   const url = await olderDeployment(t)
   const fence = (database: string) => operator.run({ DATABASE_URL: database }, 'restore', '--fence', '--yes')
-  await inTheMiddle(url, `raise exception 'it dies here';`)
+  await runDuringMigration(url, `raise exception 'it dies here';`)
   assert.match((await fence(url)).err, /none of it was kept: it dies here/)
   assert.equal(await schemaOf(url), 50)
-  await noMore(url)
+  await removeTrigger(url)
   const fenced = await fence(url)
   assert.equal(fenced.code, 0, fenced.err)
   assert.deepEqual(await stateOf(url), [{ ...whole, analyzed: false }])

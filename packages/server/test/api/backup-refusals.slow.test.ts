@@ -8,7 +8,7 @@ import { writeArchive } from '../../src/backup/archive.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { withClient } from '../support/database/test-database.ts'
-import { emptyDatabase, startOperator, within } from '../support/deployment/backup-drill.ts'
+import { createInnerContext, emptyDatabase, startOperator } from '../support/deployment/backup-drill.ts'
 import { masterKeyLine, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
@@ -30,9 +30,9 @@ async function remade(file: string, identityFile: string, recipient: string, cha
   return encrypter.encrypt(gzipSync(await packTar(changed)))
 }
 
-test('a backup that is not what was written is refused before anything is touched', async (t) => {
+test('an altered backup is refused before anything is written', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const good = await readFile(operator.file('good.age'))
@@ -98,9 +98,9 @@ test('a backup that is not what was written is refused before anything is touche
   assert.match((await stranger.restore(url, 'good.age')).err, /None of the identities given opens/)
 })
 
-test('a restore takes an empty database only, and gives all of it or nothing', async (t) => {
+test('a restore needs an empty database, and restores all or nothing', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const again = await operator.backUp(kit.databaseUrl, 'good.age')
@@ -148,7 +148,7 @@ test('a restore takes an empty database only, and gives all of it or nothing', a
   assert.equal(untouched.rowCount, 0)
 })
 
-test('a full disk ends what is written', {
+test('a full disk fails the backup', {
   skip: process.platform !== 'linux' && '/dev/full is of Linux',
 }, async (t) => {
   const operator = await startOperator(t)
@@ -160,9 +160,9 @@ test('a full disk ends what is written', {
   await assert.rejects(writeArchive(full, [operator.recipient], entries()), { code: 'ENOSPC' })
 })
 
-test('the same backup may be restored twice: each time all goes on above what the time before gave out', async (t) => {
+test('a backup can be restored twice, each time with sequence numbers above those issued before', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const numbersAt = async (url: string) => {
@@ -190,9 +190,9 @@ test('the same backup may be restored twice: each time all goes on above what th
   assert.equal(fenced.code, 0, fenced.err)
 })
 
-test('a user of PostgreSQL who owns nothing else is enough', async (t) => {
+test('a PostgreSQL user that owns only the database suffices', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const url = new URL(await emptyDatabase(beside))
@@ -222,9 +222,9 @@ test('a user of PostgreSQL who owns nothing else is enough', async (t) => {
   assert.equal(refused.code, 2, 'no rows are passed over in silence')
 })
 
-test('the embedded database is restored into an empty folder, and backed up whether it runs or not', async (t) => {
+test('the embedded database is restored into an empty folder, and backed up running or stopped', async (t) => {
   const kit = await startKit(t)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const nothing = await operator.run({}, 'backup', operator.file('no.age'), '--recipient', operator.recipient)

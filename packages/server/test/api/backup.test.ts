@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { isConsistent, peekCheckpoint } from '@holdfast/crypto'
 import { startCommand } from '../support/clients/cli-command.ts'
-import { fillRecord } from '../support/database/audit-log.ts'
+import { fillAuditLog } from '../support/database/audit-log.ts'
 import { withClient } from '../support/database/test-database.ts'
-import { startDrill, within } from '../support/deployment/backup-drill.ts'
+import { createInnerContext, startDrill } from '../support/deployment/backup-drill.ts'
 import { type Kit, runJob } from '../support/deployment/deployment.ts'
 
 type Signed = { origin: string; size: number; root: Buffer }
@@ -16,14 +16,14 @@ async function sign(kit: Kit): Promise<Signed> {
 }
 const hashes = (proof: readonly string[]) => proof.map((hash) => Buffer.from(hash, 'hex'))
 
-test('a restored record is another log from there on: it is verified with what was kept of before, and contradicts nothing', async (t) => {
+test('a restored audit log has a new origin, verifies with earlier checkpoints, and contradicts none', async (t) => {
   const { kit, file, backUp, restore } = await startDrill(t)
-  const there = await startCommand(within(kit), kit)
-  await fillRecord(kit, 300)
+  const there = await startCommand(createInnerContext(kit), kit)
+  await fillAuditLog(kit, 300)
   const before = await sign(kit)
   assert.equal((await there.run('audit', 'verify', '--server', '--keep', file('before.txt'))).code, 0)
   await backUp()
-  await fillRecord(kit, 40)
+  await fillAuditLog(kit, 40)
   const after = await sign(kit)
   assert.equal(after.origin, before.origin)
   assert.equal((await there.run('audit', 'verify', '--server', '--keep', file('after.txt'))).code, 0)
@@ -31,18 +31,18 @@ test('a restored record is another log from there on: it is verified with what w
   const back = await restore()
   const { items } = await back.admin.listAuditEvents({ query: { kind: 'deployment.fenced' } })
   const fenced = items[0]!
-  await fillRecord(back, 0)
+  await fillAuditLog(back, 0)
   const { rows } = await withClient(back.databaseUrl, (client) =>
     client.query<{ seq: string }>('select seq from audit_heads where tenant_id = $1', [back.tenant]),
   )
-  await fillRecord(back, after.size - Number(rows[0]!.seq))
+  await fillAuditLog(back, after.size - Number(rows[0]!.seq))
   const again = await sign(back)
   assert.equal(again.size, after.size)
   assert.ok(!again.root.equals(after.root))
   assert.equal(again.origin, `${before.origin}/${fenced.timestamp}`, 'of as many places, but of another log')
   const { proof } = await back.admin.proveAuditConsistency({ query: { from: before.size, to: again.size } })
   assert.ok(isConsistent(before, again, hashes(proof)), 'which goes on from what was signed before the backup')
-  const here = await startCommand(within(kit), back)
+  const here = await startCommand(createInnerContext(kit), back)
   const verify = (...args: string[]) => here.run('audit', 'verify', '--server', '--json', ...args)
   const kept = await verify('--checkpoint', file('before.txt'), '--keep', file('now.txt'))
   assert.deepEqual([kept.code, kept.err], [0, ''])

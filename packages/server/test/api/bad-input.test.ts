@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { securityHeadersFor } from '../../src/http/answer/security-headers.ts'
-import { call, operation, send } from '../support/actors/all-callers.ts'
+import { call, operation, sendToKit } from '../support/clients/api-calls.ts'
 import { send as sendRaw } from '../support/clients/raw-http.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
-test('bad input: each the right error of the right shape, never a 500, nothing half done', async (t) => {
+test('bad input gets the right error, never a 500, and changes nothing', async (t) => {
   const kit = await startKit(t)
   const authorization = `Bearer ${kit.adminKey}`
   const json = { authorization, 'content-type': 'application/json' }
@@ -74,7 +74,7 @@ test('bad input: each the right error of the right shape, never a 500, nothing h
     'a key that is no key': [{ ...json, 'idempotency-key': 'a b' }, '{}', 400, 'bad_request', /Idempotency-Key/],
   }
   for (const [what, [headers, body, status, error, names]] of Object.entries(cases)) {
-    const answer = await send(kit, 'POST', path, headers, body)
+    const answer = await sendToKit(kit, 'POST', path, headers, body)
     assert.deepEqual([answer.status, answer.json.error], [status, error], `${what}: ${answer.text.slice(0, 300)}`)
     assert.equal(answer.json.request_id, answer.headers['x-request-id'], what)
     assert.equal(typeof answer.json.detail, 'string', what)
@@ -89,7 +89,7 @@ test('bad input: each the right error of the right shape, never a 500, nothing h
   assert.deepEqual((await kit.admin.listTokens()).items, [], 'nothing was made')
 })
 
-test('behind a proxy a request is recorded under the address of its client, whatever port or brackets stand around it', async (t) => {
+test('behind a proxy the address of the client is recorded, with port or brackets removed', async (t) => {
   const kit = await startKit(t, { config: { trustedProxies: ['127.0.0.0/8'] } })
   const { secret } = await kit.admin.createApiKey({
     body: { name: 'provisioner', role: 'tenant_admin', directory: 'corp' },
@@ -105,7 +105,7 @@ test('behind a proxy a request is recorded under the address of its client, what
   ] as const) {
     const type = 'application/scim+json; charset="UTF-8"'
     const headers = { authorization: `Bearer ${secret}`, 'content-type': type, 'x-forwarded-for': forwarded }
-    const answer = await send(
+    const answer = await sendToKit(
       kit,
       'POST',
       search,
@@ -120,7 +120,7 @@ test('behind a proxy a request is recorded under the address of its client, what
   assert.equal(kit.logs.filter((line) => line.startsWith('X-Forwarded-For has an element')).length, 1)
 })
 
-test('where the public URL is https every answer, of pages, routes and in front of them, says so to browsers', async (t) => {
+test('with an https public URL every answer has Strict-Transport-Security', async (t) => {
   const said = 'max-age=31536000'
   const { url } = await startKit(t, { config: { publicUrl: 'https://vpn.example.test' } })
   for (const [path, headers] of [
@@ -142,7 +142,7 @@ test('where the public URL is https every answer, of pages, routes and in front 
   assert.equal(sentOver('http://holdfast.test', false), undefined)
 })
 
-test('query parameters: unknown, repeated and unreadable ones are 400 and named', async (t) => {
+test('unknown, repeated and malformed query parameters are 400 and named', async (t) => {
   const kit = await startKit(t)
   const get = (query: string) =>
     call(kit, operation('listDevices'), () => ({ authorization: `Bearer ${kit.adminKey}` }), undefined, query)
@@ -167,7 +167,7 @@ test('query parameters: unknown, repeated and unreadable ones are 400 and named'
     assert.equal((await get(query)).status, 200, query)
 })
 
-test('a cursor belongs to its list, tenant and filter', async (t) => {
+test('a cursor is valid only for its list, tenant and filter', async (t) => {
   const kit = await startKit(t)
   for (let i = 0; i < 5; i++) await kit.admin.generateToken({ body: { name: `t${i}` } })
   const first = await kit.admin.listTokens({ query: { limit: 2 } })

@@ -3,10 +3,11 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { audited, refused } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startCommand } from '../support/clients/cli-command.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const file = `
 format: holdfast.config/1
@@ -36,7 +37,7 @@ policy:
       - { id: code, action: allow, from: { groups: [engineers] }, to: [code], via: [frankfurt] }
 `
 
-test('a file is applied once, shows what drifted from it, and leaves what it does not name', async (t) => {
+test('a file is applied once, shows drift, and leaves other settings alone', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   for (const name of ['ada', 'grace', 'linus']) await makeUser(kit, name)
@@ -63,8 +64,8 @@ test('a file is applied once, shows what drifted from it, and leaves what it doe
   assert.deepEqual([again.code, again.out], [0, ''], again.err)
   assert.equal((await run('config', 'apply', at)).code, 0, 'nothing is asked where nothing differs')
   assert.equal(await writes(), before, 'and nothing is written')
-  assert.equal((await audited(kit, 'policy.published')).length, 1)
-  assert.equal((await admin.getSecuritySettings()).sessions.absolute_seconds, 43_200, 'what it does not name stays')
+  assert.equal((await eventsOf(kit, 'policy.published')).length, 1)
+  assert.equal((await admin.getSecuritySettings()).sessions.absolute_seconds, 43_200, 'settings that are left out stay')
   assert.match((await admin.getEnrollmentSettings()).install_lines.linux, /^acme-vpn enroll http/)
 
   const [pool] = (await admin.listGatewayPools()).items.filter(({ name }) => name === 'frankfurt')
@@ -98,10 +99,10 @@ test('a file is applied once, shows what drifted from it, and leaves what it doe
   const shown = await run('config', 'show')
   assert.equal(shown.code, 0, shown.err)
   const same = await run('config', 'plan', await given(shown.out))
-  assert.deepEqual([same.code, same.out], [0, ''], 'what is shown is as it is')
+  assert.deepEqual([same.code, same.out], [0, ''], 'the output of show makes no change')
 })
 
-test('a file that is not in order is refused by the names of its fields, and nothing is asked of the server', async (t) => {
+test('an invalid file is refused by field, without a request to the server', async (t) => {
   const kit = await startKit(t)
   const { run, file: path } = await startCommand(t, kit)
   const cases: [string, RegExp][] = [
@@ -124,7 +125,7 @@ test('a file that is not in order is refused by the names of its fields, and not
   }
 })
 
-test('what fails says how far it came; the next one goes on from there', async (t) => {
+test('a failed apply reports its progress, and the next one continues', async (t) => {
   const kit = await startKit(t)
   const { run, file: path } = await startCommand(t, kit)
   const text = 'format: holdfast.config/1\ngroups: { one: {} }\ngateway_pools: { two: { mtu: 1380 } }\n'
@@ -146,7 +147,7 @@ test('what fails says how far it came; the next one goes on from there', async (
   assert.equal((await kit.admin.listGroups()).items.length, 1)
 })
 
-test('the documented file, and what show prints, leave a running tenant as it is', async (t) => {
+test('the documented file, and the output of show, change nothing on a running tenant', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const { run, file: path } = await startCommand(t, kit)
@@ -172,7 +173,7 @@ test('the documented file, and what show prints, leave a running tenant as it is
   assert.equal((await admin.listGatewayPools()).items.length, 2)
 })
 
-test('a plan finds what an apply would stumble over, and says it by another exit code than a difference', async (t) => {
+test('a plan finds errors of the apply, with another exit code than for differences', async (t) => {
   const kit = await startKit(t)
   const { run, file: path } = await startCommand(t, kit)
   const rules = [{ id: 'code', action: 'allow', from: { any: true }, to: ['10.1.0.0/16'] }] as never
@@ -219,7 +220,7 @@ test('a plan finds what an apply would stumble over, and says it by another exit
   assert.match(err, /group two: needs the permission groups:write/)
 })
 
-test('what somebody changed between the plan and its making is not overwritten', async (t) => {
+test('a change between plan and apply is not overwritten', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   for (const name of ['ada', 'grace']) await makeUser(kit, name)
@@ -278,7 +279,7 @@ test('what somebody changed between the plan and its making is not overwritten',
   assert.equal(await published(null), 1, 'of many who saw the same one publishes')
 })
 
-test('more members than a key may ask for one by one are set in one step, and named in any case', async (t) => {
+test('more members than the rate of the key are set in one request, in any case of their names', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const names = Array.from({ length: 30 }, (_, i) => `member-${String(i).padStart(2, '0')}`)

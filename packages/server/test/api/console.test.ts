@@ -9,7 +9,7 @@ import { paths } from '../../../console/src/paths.ts'
 import { productVersion } from '../../src/kernel/product-version.ts'
 import { createAuthenticator, makeUser, passwordOf, untilNextStep } from '../support/actors/people.ts'
 import { openBrowser } from '../support/clients/browser.ts'
-import { asItStands, send } from '../support/clients/raw-http.ts'
+import { getExactPath, send } from '../support/clients/raw-http.ts'
 import { assertStrictHeaders, assertStrictPage, bootOf } from '../support/clients/strict-pages.ts'
 import { adminPassword, createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
 
@@ -40,7 +40,7 @@ const withoutIdle = (me: Record<string, unknown>) => ({
   session: { ...(me.session as object), idle_expires_at: '' },
 })
 
-async function eachView(kit: Kit) {
+async function getEachView(kit: Kit) {
   const browser = await signedIn(kit)
   const me = (await browser.get('/v1/admin/me')).json
   assert.ok(paths.length >= 11 && new Set(paths).size === paths.length)
@@ -79,7 +79,7 @@ async function eachView(kit: Kit) {
 }
 
 /** The name of a user or a tenant may hold any text. */
-async function noTextEndsTheBlock(kit: Kit) {
+async function escapeDataBlock(kit: Kit) {
   const name = '</script><!--<script> &lt; "'
   const user_id = await makeUser(kit, 'eve')
   await kit.admin.changeUser({ body: { operation: 'update', user_id, user: { display_name: name } } })
@@ -88,7 +88,7 @@ async function noTextEndsTheBlock(kit: Kit) {
   assert.equal(text.match(/<\/script>/g)?.length, 2)
 }
 
-async function looks(kit: Kit) {
+async function applyLooks(kit: Kit) {
   const browser = await signedIn(kit)
   const attributes = async (path: string) => /<html ([^>]*)>/.exec((await browser.get(path)).text)?.[1]
   const wish = (theme: string, density: string) => {
@@ -111,7 +111,7 @@ async function looks(kit: Kit) {
     assert.match(got.text, /<html lang="en" data-theme="dark" data-density="roomy">/)
 }
 
-async function files(kit: Kit) {
+async function getFiles(kit: Kit) {
   const browser = await signedIn(kit)
   const pages = [await browser.get('/admin'), await browser.get('/admin/login')]
   const addresses = [...new Set(pages.flatMap(({ text }) => addressesIn(text)))]
@@ -158,7 +158,7 @@ async function files(kit: Kit) {
     `${addresses[0]}/`,
     '/admin/assets/__proto__',
   ]) {
-    const got = await asItStands(kit.url, path)
+    const got = await getExactPath(kit.url, path)
     assert.match(got, /^HTTP\/1\.1 (404|303|401) /, path)
     assert.doesNotMatch(got, /"src\/main\.tsx"|root:|immutable/)
   }
@@ -166,7 +166,7 @@ async function files(kit: Kit) {
   assert.deepEqual([unknown.status, unknown.json.error], [404, 'not_found'], 'never a page')
 }
 
-async function compressedCopies(kit: Kit) {
+async function getCompressedCopies(kit: Kit) {
   const { text } = await openBrowser(kit).get('/admin/login')
   const [address = ''] = addressesIn(text).filter((a) => a.endsWith('.css'))
   const plain = await bytesOf(kit, address)
@@ -186,7 +186,7 @@ async function compressedCopies(kit: Kit) {
   }
 }
 
-/** The paths below /admin that the router answers a GET at. */
+/** The paths below /admin with a GET route. */
 function pagesOf(kit: Kit): string[] {
   const above: string[] = []
   return kit.app.http
@@ -202,7 +202,7 @@ function pagesOf(kit: Kit): string[] {
 }
 
 /** Requests every page of the router, signed out and signed in. */
-async function allPages(kit: Kit) {
+async function getAllPages(kit: Kit) {
   const inside = await signedIn(kit)
   const known = pagesOf(kit).filter((path) => !path.includes('*'))
   for (const path of ['/admin', '/admin/login', '/admin/password', '/admin/second-factor', '/admin/signed-out'])
@@ -225,13 +225,22 @@ async function signOutByFetch(kit: Kit) {
   assert.equal((await browser.get('/admin')).status, 303)
 }
 
-test('the page of the web console, its files, and what stands around them', async (t) => {
+test('the pages and files of the web console', async (t) => {
   const kit = await startKit(t)
-  for (const part of [eachView, noTextEndsTheBlock, looks, files, compressedCopies, allPages, signOutByFetch])
-    await t.test(part.name, () => part(kit))
+  await t.test('each view gets the page of the console; a browser without a session gets the sign-in', () =>
+    getEachView(kit),
+  )
+  await t.test('a display name cannot end the data block of the page', () => escapeDataBlock(kit))
+  await t.test('every page has the theme and density of the cookies, and ignores other values', () => applyLooks(kit))
+  await t.test('files have their type, strict headers and a tag for each coding, and no others are served', () =>
+    getFiles(kit),
+  )
+  await t.test('compressed copies hold the bytes of the file', () => getCompressedCopies(kit))
+  await t.test('every page of the router is strict, signed out and signed in', () => getAllPages(kit))
+  await t.test('a script can sign out by fetch', () => signOutByFetch(kit))
 })
 
-test('an address of the console comes back through a forced change of password and factor', async (t: TestContext) => {
+test('the requested address is opened after a forced change of password and second factor', async (t: TestContext) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const user_id = await makeUser(kit, 'ana', ['auditor'])
@@ -243,10 +252,10 @@ test('an address of the console comes back through a forced change of password a
   const led = await browser.get(address)
   const entered = await browser.submit(await browser.follow(led), { username: 'ana', password: String(secret) })
   assert.equal(entered.headers.location, address)
-  const owed = await browser.get(address)
-  assert.equal(owed.headers.location, `/admin/password?${next}`)
+  const redirected = await browser.get(address)
+  assert.equal(redirected.headers.location, `/admin/password?${next}`)
   const typed = { current_password: String(secret), new_password: 'seven crabs walk', again: 'seven' }
-  const wrong = await browser.submit(await browser.follow(owed), typed)
+  const wrong = await browser.submit(await browser.follow(redirected), typed)
   assert.equal(wrong.status, 422)
   const set = await browser.submit(wrong, { ...typed, again: typed.new_password })
   assert.deepEqual([set.status, set.headers.location], [303, address])
@@ -264,7 +273,7 @@ test('an address of the console comes back through a forced change of password a
   assert.doesNotMatch(foreign.text, /evil/)
 })
 
-test('without a build of the console the start page says so', async (t) => {
+test('without a built console the start page says so', async (t) => {
   const kit = await startKit(t, { hasConsole: false })
   const browser = await signedIn(kit)
   const page = await browser.get('/admin')
@@ -274,12 +283,12 @@ test('without a build of the console the start page says so', async (t) => {
   assert.equal((await browser.submit(page)).headers.location, '/admin/signed-out')
 })
 
-test('the version of the server is the one of its package', () => {
+test('the server version is that of its package', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   assert.equal(productVersion, version)
 })
 
-test('the pages of the sign-in use the values of the design', () => {
+test('the sign-in pages use the design values', () => {
   const valuesIn = (css: string) => {
     const found = css.replaceAll(/\/\*[\s\S]*?\*\//g, '').matchAll(/(--[\w-]+):([^;}]+)[;}]/g)
     const plain = (value: string) =>

@@ -7,7 +7,7 @@ import { migrateBefore } from '../support/database/older-schema.ts'
 import { createTestDatabase, withClient } from '../support/database/test-database.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
-test('events that get their places before, during and after the upgrade are each counted once', async (t) => {
+test('events sequenced before, during and after the upgrade are each counted once', async (t) => {
   const database = await createTestDatabase()
   t.after(() => database.drop())
   const tenants = [uuidv7(), uuidv7()]

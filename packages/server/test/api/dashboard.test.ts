@@ -6,11 +6,14 @@ import { createPager } from '../../src/db/page.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { createPendingAdoption } from '../../src/modules/dashboard/pending-adoption.ts'
 import { countOpenNotifications } from '../../src/modules/notifications/index.ts'
-import { enroll, publish, refused, rule, seqOf, withGateway } from '../support/actors/gateways.ts'
-import { refusedWith, signIn } from '../support/actors/sign-in.ts'
-import { enrollRaw } from '../support/clients/api-calls.ts'
+import { enroll, enrollRaw } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { signIn } from '../support/actors/sign-in.ts'
+import { refused } from '../support/clients/answers.ts'
+import { tenantSequence } from '../support/database/tenant-sequence.ts'
 import { createClock, type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { notice } from '../support/domain/notifications.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const hourMs = 3_600_000
 /** Time in seconds after which all parts of the overview are refreshed. */
@@ -27,8 +30,8 @@ async function startFleet(t: Parameters<typeof startKit>[0]) {
   await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: second } })
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'eve' } } })
   await kit.admin.suspendUser({ body: { user_id: user!.user_id } })
-  await withGateway(kit, 'never heard of')
-  const { client } = await withGateway(kit, 'heard of')
+  await makeGateway(kit, 'never heard of')
+  const { client } = await makeGateway(kit, 'heard of')
   await client.metering({ body: { report_id: 'r', boot_id: 'b', sequence: 1, ...interval(clock.now()), samples: [] } })
   await publish(kit, [rule('all', { any: true })])
   return { kit, clock, devices }
@@ -40,10 +43,10 @@ const interval = (at: Date) => ({
 const enrollmentsIn = (series: readonly { enrollments: number }[]) => series.reduce((n, s) => n + s.enrollments, 0)
 const failSignIn = (kit: Kit) => signIn(kit.url, { username: 'admin', password: 'wrong' })
 
-test('the overview of a fleet', async (t) => {
+test('the fleet overview', async (t) => {
   const { kit, clock, devices } = await startFleet(t)
 
-  await t.test('the overview says how the fleet stands, the same on both replicas', async () => {
+  await t.test('the overview counts the fleet, equally on both replicas', async () => {
     assert.equal((await failSignIn(kit)).status, 401)
     await kit.admin.listAuditEvents({ query: { limit: 1 } })
     const viewer = await kit.keyFor('viewer')
@@ -81,7 +84,7 @@ test('the overview of a fleet', async (t) => {
   })
 
   await t.test(
-    'what the record counts by the hour is what stands in it; series are by hour or day, over a span that is bounded',
+    'hourly counts equal the events in the log; series are by hour or day, over a limited span',
     async () => {
       await times(10, () => failSignIn(kit))
       await kit.admin.listAuditEvents({ query: { limit: 1 } })
@@ -118,42 +121,39 @@ test('the overview of a fleet', async (t) => {
         days.series.map(within(24 * hourMs)),
       )
       const longAgo = new Date(clock.now().getTime() - 500 * 24 * hourMs).toISOString()
-      await assert.rejects(kit.admin.readMetrics({ query: { from: longAgo } }), refusedWith(422, /400 days/))
+      await assert.rejects(kit.admin.readMetrics({ query: { from: longAgo } }), refused(422, /400 days/))
     },
   )
 
-  await t.test(
-    'everybody who looks at once shares one reading, and hears of what changed some seconds later; nothing of another tenant is counted',
-    async () => {
-      const before = await times(20, () => kit.admin.dashboardOverview())
-      for (const one of before) assert.deepEqual(one, before[0])
-      await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: devices[4]!.id } })
-      clock.advance(5)
-      const { devices: after } = await kit.admin.dashboardOverview()
-      assert.deepEqual(after.status, { pending: 0, active: 2, suspended: 1, revoked: 2 })
+  await t.test('concurrent readers share one overview, which is some seconds old and of one tenant', async () => {
+    const before = await times(20, () => kit.admin.dashboardOverview())
+    for (const one of before) assert.deepEqual(one, before[0])
+    await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: devices[4]!.id } })
+    clock.advance(5)
+    const { devices: after } = await kit.admin.dashboardOverview()
+    assert.deepEqual(after.status, { pending: 0, active: 2, suspended: 1, revoked: 2 })
 
-      const other = await kit.newTenant()
-      const shown = await (await kit.as('viewer', other)).dashboardOverview()
-      assert.deepEqual(shown.devices.status, { pending: 0, active: 0, suspended: 0, revoked: 0 })
-      assert.deepEqual(shown.users, { active: 0, suspended: 0 })
-      assert.deepEqual(shown.policy, [])
-      assert.ok(shown.series.every((s) => s.enrollments + s.logins_failed + s.refused === 0))
-    },
-  )
+    const other = await kit.newTenant()
+    const shown = await (await kit.as('viewer', other)).dashboardOverview()
+    assert.deepEqual(shown.devices.status, { pending: 0, active: 0, suspended: 0, revoked: 0 })
+    assert.deepEqual(shown.users, { active: 0, suspended: 0 })
+    assert.deepEqual(shown.policy, [])
+    assert.ok(shown.series.every((s) => s.enrollments + s.logins_failed + s.refused === 0))
+  })
 })
 
-test('adoption: how many devices and gateways apply what is delivered, and who lags', async (t) => {
+test('adoption shows how many devices and gateways apply the delivered policy, and which lag', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const devices = await times(3, (i) => enroll(kit, `d${i}`, { now: clock.now }))
-  const { client: prompt } = await withGateway(kit, 'prompt')
-  const { client: late } = await withGateway(kit, 'late')
-  await withGateway(kit, 'never heard of')
+  const { client: prompt } = await makeGateway(kit, 'prompt')
+  const { client: late } = await makeGateway(kit, 'late')
+  await makeGateway(kit, 'never heard of')
   const beat = (gateway: typeof prompt, policy_seq: number) =>
     gateway.heartbeat({ body: { boot_id: 'boot', active_sessions: 0, applied: { policy_seq } } })
-  const before = await seqOf(kit)
+  const before = await tenantSequence(kit)
   const { bundle_id } = await publish(kit, [rule('all', { any: true })])
-  await beat(prompt, await seqOf(kit))
+  await beat(prompt, await tenantSequence(kit))
   await beat(late, before)
   const [first, ...others] = devices
   const digest = async (device_id: string) => (await kit.admin.getDevice({ params: { device_id } })).policy.digest!
@@ -196,7 +196,7 @@ test('adoption: how many devices and gateways apply what is delivered, and who l
   await assert.rejects(stranger.listPendingAdoption({ params }), refused(404))
 
   for (const device of others) await apply(device)
-  await beat(late, await seqOf(kit))
+  await beat(late, await tenantSequence(kit))
   assert.deepEqual((await lagging()).items, [])
   await kit.admin.publishPolicy({ body: { channel: 'canary', from: { channel: 'stable' }, rollout: { percent: 100 } } })
   assert.deepEqual(
@@ -211,10 +211,10 @@ test('adoption: how many devices and gateways apply what is delivered, and who l
     (await delivered()).map(([channel, version]) => [channel, version]),
     [['stable', 3]],
   )
-  assert.deepEqual((await lagging()).items, [], 'nobody is to apply what is delivered no more')
+  assert.deepEqual((await lagging()).items, [], 'a replaced policy has no laggards')
 })
 
-test('a page compares so many devices and no more, and says how to go on', async (t) => {
+test('a page compares a limited number of devices and continues with a cursor', async (t) => {
   const kit = await startKit(t)
   const device = await enroll(kit, 'the last of many')
   const others = Array.from({ length: 20_500 }, (_, i) => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`)
@@ -231,7 +231,7 @@ test('a page compares so many devices and no more, and says how to go on', async
   assert.deepEqual([second.items.map(({ id }) => id), second.next_cursor], [[device.id], null])
 })
 
-test('however many alerts of one severity are open, none of another is left out', async (t) => {
+test('open alerts of one severity do not hide those of another', async (t) => {
   const kit = await startKit(t)
   const counted = await kit.db.inTenant(kit.tenant, async (tx) => {
     for (const [i, severity] of (['critical', 'info', 'info', 'info'] as const).entries())

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
-import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { type ApiAnswer, call, deviceCaller, operation, sendToKit } from '../support/clients/api-calls.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 
 const digest = operation('policyDigest')
 const report = operation('reportPosture')
-const withoutId = ({ status, text }: Raw) => `${status} ${text.replace(/"request_id":"[^"]+"/, '')}`
+const withoutId = ({ status, text }: ApiAnswer) => `${status} ${text.replace(/"request_id":"[^"]+"/, '')}`
 
-test('whoever steals a credential without its key, or replays or bends a proof, gets the same 401', async (t) => {
+test('a credential without its key, and a replayed or altered proof, get the same 401', async (t) => {
   const kit = await startKit(t)
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
@@ -37,34 +38,34 @@ test('whoever steals a credential without its key, or replays or bends a proof, 
   }
   const answers = new Set<string>()
   for (const [what, headers] of Object.entries(attempts)) {
-    const answer = await send(kit, 'GET', digest.path, headers)
+    const answer = await sendToKit(kit, 'GET', digest.path, headers)
     assert.equal(answer.status, 401, what)
     answers.add(withoutId(answer))
   }
   assert.equal(answers.size, 1, [...answers].join('\n'))
-  assert.equal((await send(kit, 'GET', digest.path, { authorization, dpop: proof() })).status, 200)
+  assert.equal((await sendToKit(kit, 'GET', digest.path, { authorization, dpop: proof() })).status, 200)
 })
 
-test('a proof counts once: on a read for this replica, on a change for all of them, twenty at a time', async (t) => {
+test('a proof counts once: for reads on its replica, for changes on all, of twenty at once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
   const [first, second] = kit.replicas
   const read = device.caller('GET', kit.publicUrl + digest.path)
-  assert.equal((await send(kit, 'GET', digest.path, read)).status, 200)
-  assert.equal((await send(kit, 'GET', digest.path, read)).status, 401)
+  assert.equal((await sendToKit(kit, 'GET', digest.path, read)).status, 200)
+  assert.equal((await sendToKit(kit, 'GET', digest.path, read)).status, 401)
 
   const change = { 'content-type': 'application/json', ...device.caller('POST', kit.publicUrl + report.path) }
   const body = JSON.stringify({ facts: { 'disk.encrypted': true } })
   const statuses = await times(
     20,
-    async (i) => (await send({ ...kit, ...(i % 2 ? first! : second!) }, 'POST', report.path, change, body)).status,
+    async (i) => (await sendToKit({ ...kit, ...(i % 2 ? first! : second!) }, 'POST', report.path, change, body)).status,
   )
   assert.deepEqual(statuses.filter((s) => s === 200).length, 1, String(statuses))
   assert.ok(statuses.every((s) => s === 200 || s === 401))
 })
 
-test('renewal: a new generation and key, the old one until the new is used, once of twenty at a time', async (t) => {
+test('a renewal gives a new generation and key, once of twenty; the old one works until the new is used', async (t) => {
   const kit = await startKit(t)
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
@@ -102,7 +103,7 @@ test('renewal: a new generation and key, the old one until the new is used, once
   assert.equal((await call(kit, digest, fresh)).status, 200)
 })
 
-test('a device out of the fleet is out at once: suspended, revoked, its user suspended', async (t) => {
+test('a suspended or revoked device, or one of a suspended user, is refused at once', async (t) => {
   const kit = await startKit(t)
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
@@ -133,7 +134,7 @@ test('a device out of the fleet is out at once: suspended, revoked, its user sus
   )
 })
 
-test('a device hears what has become of it, on 401 too; whoever only has its credential hears nothing', async (t) => {
+test('a device with its key is told its status even on 401; a credential without the key is not', async (t) => {
   const kit = await startKit(t)
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
   const token = await kit.admin.generateToken({
@@ -170,7 +171,7 @@ test('a device hears what has become of it, on 401 too; whoever only has its cre
   assert.deepEqual(await told(), ['401 revoked'])
 })
 
-test('a proof of a clock that is a minute ahead is taken, once, however long it could be brought again', async (t) => {
+test('a proof by a clock one minute ahead is accepted once, for its whole validity', async (t) => {
   const clock = createClock(-55_000)
   const kit = await startKit(t, { now: clock.now })
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
@@ -180,7 +181,7 @@ test('a proof of a clock that is a minute ahead is taken, once, however long it 
   const json = { 'content-type': 'application/json' }
   const { path } = operation('enroll')
   const enrolling = { ...json, authorization: `Bearer ${token}`, dpop: proofOf('POST', path, token) }
-  const enroll = () => send(kit, 'POST', path, enrolling, '{"device":{"name":"ahead","platform":"linux"}}')
+  const enroll = () => sendToKit(kit, 'POST', path, enrolling, '{"device":{"name":"ahead","platform":"linux"}}')
   const enrolled = await enroll()
   assert.equal(enrolled.status, 201, enrolled.text)
   const credential = String(enrolled.json.credential)
@@ -189,8 +190,8 @@ test('a proof of a clock that is a minute ahead is taken, once, however long it 
   const reported = { ...json, authorization, dpop: proofOf('POST', report.path, credential) }
   const again = async () => [
     (await enroll()).status,
-    (await send(kit, 'GET', digest.path, shown)).status,
-    (await send(kit, 'POST', report.path, reported, '{"facts":{}}')).status,
+    (await sendToKit(kit, 'GET', digest.path, shown)).status,
+    (await sendToKit(kit, 'POST', report.path, reported, '{"facts":{}}')).status,
   ]
   assert.deepEqual((await again()).slice(1), [200, 200])
   assert.deepEqual(await again(), [401, 401, 401])

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { DeviceEndedError, type DeviceStatus, enrollDevice } from '@holdfast/sdk'
 import { startKit } from '../support/deployment/deployment.ts'
 
-test('a device polls through approval, suspension and its user, and ends only when it is revoked', async (t) => {
+test('a device keeps polling through approval, suspension and suspension of its user, and stops when revoked', async (t) => {
   const kit = await startKit(t)
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
   const { user_id } = user

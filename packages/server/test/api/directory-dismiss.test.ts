@@ -1,18 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { many, provision, pushed } from '../support/clients/scim-client.ts'
+import { createScimDirectory, createScimUsers, userNames } from '../support/clients/scim-client.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
-import { group, people, person, push, snapshotOf, userOf } from '../support/providers/directory-snapshots.ts'
+import {
+  directoryGroup,
+  directoryUser,
+  directoryUsers,
+  pushSnapshot,
+  snapshotOf,
+  userOf,
+} from '../support/providers/directory-snapshots.ts'
 
-test('a run that is held is let go or confirmed, by one of all who decide at once, on two replicas', async (t) => {
+test('a held run is cancelled or confirmed by exactly one of concurrent deciders on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
-  const all = people(60)
-  const groups = [group('large', all.slice(0, 10))]
-  await push(admin, snapshotOf(all, groups))
+  const all = directoryUsers(60)
+  const groups = [directoryGroup('large', all.slice(0, 10))]
+  await pushSnapshot(admin, snapshotOf(all, groups))
   for (let round = 0; round < 2; round++) {
-    const held = await push(admin, snapshotOf(all.slice(30 + round), groups))
+    const held = await pushSnapshot(admin, snapshotOf(all.slice(30 + round), groups))
     assert.equal(held.status, 'held')
     const params = { run_id: held.run_id }
     const decided = await times(20, async (i) => {
@@ -26,18 +33,18 @@ test('a run that is held is let go or confirmed, by one of all who decide at onc
       [status, confirmed_at !== null, decided.filter((d) => d === true).length],
       isConfirmed ? ['applied', true, 0] : ['cancelled', false, 1],
     )
-    assert.equal((await userOf(kit, person(0)))?.status, isConfirmed ? 'suspended' : 'active')
-    await push(admin, snapshotOf(all, groups))
+    assert.equal((await userOf(kit, directoryUser(0)))?.status, isConfirmed ? 'suspended' : 'active')
+    await pushSnapshot(admin, snapshotOf(all, groups))
   }
 })
 
-test('what was let go is never applied, is on record, and the same snapshot answers what became of it', async (t) => {
+test('a cancelled run is never applied, is recorded, and its snapshot returns its status', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
-  const all = people(60)
-  await push(admin, snapshotOf(all))
+  const all = directoryUsers(60)
+  await pushSnapshot(admin, snapshotOf(all))
   const mistake = snapshotOf(all.slice(30))
-  const held = await push(admin, mistake)
+  const held = await pushSnapshot(admin, mistake)
   const params = { run_id: held.run_id }
   const cancel = (reason?: string) => admin.cancelDirectoryRun({ params, body: reason ? { reason } : {} })
   const { run, changed } = await cancel('a broken export')
@@ -49,20 +56,20 @@ test('what was let go is never applied, is on record, and the same snapshot answ
   const [shown] = (await admin.getDirectorySyncStatus()).items
   assert.deepEqual([shown?.held_run, shown?.users.active], [null, 60])
   assert.deepEqual(
-    [(await push(admin, mistake)).run_id, (await push(admin, mistake)).status],
+    [(await pushSnapshot(admin, mistake)).run_id, (await pushSnapshot(admin, mistake)).status],
     [held.run_id, 'cancelled'],
   )
-  assert.equal((await push(admin, snapshotOf(all))).status, 'unchanged')
-  const applied = await push(admin, snapshotOf(all.slice(1)))
+  assert.equal((await pushSnapshot(admin, snapshotOf(all))).status, 'unchanged')
+  const applied = await pushSnapshot(admin, snapshotOf(all.slice(1)))
   const late = admin.cancelDirectoryRun({ params: { run_id: applied.run_id }, body: {} })
   await assert.rejects(late, { status: 422, message: /this run is applied: only a pull that is on its way/ })
 })
 
-test('a mistake of who provisions is let go: more of it in that hour is held anew, and after it the bounds hold', async (t) => {
+test('cancelling a SCIM run holds further changes of that hour again, and later limits apply', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
-  const { scim } = await provision(kit)
-  const ids = await pushed(scim, many(60))
+  const { scim } = await createScimDirectory(kit)
+  const ids = await createScimUsers(scim, userNames(60))
   clock.advance(25 * 3600)
   const suspend = (n: number) => scim.patch(`Users/${ids[n]}`, [{ op: 'replace', path: 'active', value: false }])
   for (let n = 0; n < 6; n++) assert.equal((await suspend(n)).status, 200)

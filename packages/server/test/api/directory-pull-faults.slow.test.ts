@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
-import { type Kit, startKit } from '../support/deployment/deployment.ts'
-import { config, keycloakClient, pull, settled, sourceOf, startKeycloak } from '../support/providers/directory-pulls.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { type Kit, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { createSource, runPull, untilPullEnds } from '../support/providers/directory-pulls.ts'
+import { keycloakClient, startKeycloak } from '../support/providers/keycloak-directory.ts'
 
 type Keycloak = Awaited<ReturnType<typeof startKeycloak>>
 type Meddle = Parameters<Keycloak['meddle']>[0]
@@ -108,8 +109,8 @@ const faults: Record<string, { does: (keycloak: Keycloak) => Meddle; becomes: Re
   },
 }
 
-test('what a directory does wrong: nothing is applied and the run says why, or it is borne with', async (t) => {
-  const kit = await startKit(t, { config })
+test('a faulty directory changes nothing and the run has the reason, or the fault is tolerated', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin } = kit
   const wrong: string[] = []
   const one = async (name: string, { does, becomes, retries }: (typeof faults)[string], n: number) => {
@@ -117,9 +118,9 @@ test('what a directory does wrong: nothing is applied and the run says why, or i
     // Each directory has its own usernames, so that they do not collide.
     for (let i = 0; i < 250; i++) keycloak.addUser(`p${String(n).padStart(2, '0')}-${String(i).padStart(4, '0')}`)
     keycloak.meddle(does(keycloak))
-    const { source_id } = await sourceOf(admin, keycloak, { provider: name, groups: { take: 'none', names: [] } })
+    const { source_id } = await createSource(admin, keycloak, { provider: name, groups: { take: 'none', names: [] } })
     const { run } = await admin.runDirectorySource({ params: { source_id }, body: { confirm_mass_change: true } })
-    const { status, failure, counts, progress } = await settled(admin, run.run_id, 60_000)
+    const { status, failure, counts, progress } = await untilPullEnds(admin, run.run_id, 60_000)
     const fits =
       typeof becomes === 'number'
         ? status === 'applied' && counts.users.created === becomes
@@ -139,7 +140,7 @@ test('what a directory does wrong: nothing is applied and the run says why, or i
   assert.deepEqual(users, { active: 0, suspended: 0 })
 })
 
-test('where a source may not be, and what is refused of its settings', async (t) => {
+test('forbidden addresses and invalid settings of a source are refused', async (t) => {
   const kit = await startKit(t)
   const create = (body: object) =>
     call(kit, operation('createDirectorySource'), bearer(kit.adminKey), {
@@ -190,24 +191,24 @@ test('where a source may not be, and what is refused of its settings', async (t)
   await assert.rejects(theirs.runDirectorySource({ params: { source_id }, body: {} }), { status: 404 })
 })
 
-test('directories that do not answer keep no other tenant waiting', async (t) => {
-  const kit: Kit = await startKit(t, { config })
+test('unresponsive directories do not delay other tenants', async (t) => {
+  const kit: Kit = await startKit(t, { config: loopbackAllowed })
   const silent = await startKeycloak(kit)
   silent.meddle(() => 'hang')
   const runs: { client: Kit['admin']; run_id: string }[] = []
   for (let tenants = 0; tenants < 3; tenants++) {
     const client = await kit.as('tenant_admin', await kit.newTenant())
     for (const provider of ['a', 'b', 'c']) {
-      const { source_id } = await sourceOf(client, silent, { provider })
+      const { source_id } = await createSource(client, silent, { provider })
       const { run } = await client.runDirectorySource({ params: { source_id }, body: {} })
       runs.push({ client, run_id: run.run_id })
     }
   }
   const keycloak = await startKeycloak(kit)
   keycloak.addUsers(3)
-  const { source_id } = await sourceOf(kit.admin, keycloak)
-  assert.equal((await pull(kit.admin, source_id)).status, 'applied')
+  const { source_id } = await createSource(kit.admin, keycloak)
+  assert.equal((await runPull(kit.admin, source_id)).status, 'applied')
   await delay(50)
   for (const { client, run_id } of runs) await client.cancelDirectoryRun({ params: { run_id }, body: {} })
-  for (const { client, run_id } of runs) assert.equal((await settled(client, run_id)).status, 'cancelled')
+  for (const { client, run_id } of runs) assert.equal((await untilPullEnds(client, run_id)).status, 'cancelled')
 })

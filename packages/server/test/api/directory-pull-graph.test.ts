@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeDirectorySource } from '@holdfast/sdk'
 import { createOutbound } from '../../src/outbound/outbound.ts'
-import { createClock, startKit } from '../support/deployment/deployment.ts'
-import { config, heldOf, pull } from '../support/providers/directory-pulls.ts'
+import { createClock, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { activeDirectory, runPull } from '../support/providers/directory-pulls.ts'
 import { entraClient, member, removed, startGraph } from '../support/providers/graph-directory.ts'
 
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
@@ -22,13 +22,13 @@ const group = (n: number, displayName: string, members: object[] = []) => ({
   ...(members.length > 0 && { 'members@delta': members }),
 })
 
-test('Entra ID by delta queries: all of it once, then what changed, and all anew when the link is gone', async (t) => {
+test('Entra ID: a full read by delta query, then changes, and a full read again when the link expires', async (t) => {
   const clock = createClock()
   // Ends before the deployment checks for leaks.
   const ends: (() => void)[] = []
   t.after(() => ends.forEach((end) => void end()))
-  const graph = await startGraph({ after: (end) => void ends.push(end) }, createOutbound(config))
-  const kit = await startKit(t, { config, now: clock.now, outbound: graph.outbound })
+  const graph = await startGraph({ after: (end) => void ends.push(end) }, createOutbound(loopbackAllowed))
+  const kit = await startKit(t, { config: loopbackAllowed, now: clock.now, outbound: graph.outbound })
   const { admin } = kit
   const names = ['ada', 'ben', 'cleo', 'dan', 'eva']
   graph.say.users = [
@@ -57,9 +57,9 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
   const found = await admin.testDirectorySource({ params })
   assert.deepEqual([found.problem, found.found?.users, found.found?.groups], [null, 7, 5])
 
-  const first = await pull(admin, source_id)
+  const first = await runPull(admin, source_id)
   assert.equal(first.status, 'applied', JSON.stringify(first))
-  assert.deepEqual(await heldOf(kit), {
+  assert.deepEqual(await activeDirectory(kit), {
     users: names.map((n) => `${n}@acme.example`),
     groups: {
       all: ['ada', 'ben', 'cleo', 'dan'].map((n) => `${n}@acme.example`),
@@ -84,13 +84,13 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
     { id: uuid(22), displayName: 'selling' },
   ]
   const asked = graph.asked.length
-  const changes = await pull(admin, source_id)
+  const changes = await runPull(admin, source_id)
   assert.equal(changes.status, 'applied', JSON.stringify(changes))
   assert.ok(
     graph.asked.slice(asked).every((line) => !line.includes('$select')),
     'only changes were asked for',
   )
-  const held = await heldOf(kit)
+  const held = await activeDirectory(kit)
   assert.deepEqual(
     held.users,
     ['ada', 'ben', 'cleo'].map((n) => `${n}@acme.example`),
@@ -103,17 +103,17 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
     held.groups.selling,
     ['ben', 'cleo', 'dan'].map((n) => `${n}@acme.example`),
   )
-  assert.deepEqual((await pull(admin, source_id)).status, 'unchanged')
+  assert.deepEqual((await runPull(admin, source_id)).status, 'unchanged')
 
   // A pull that fails midway is repeated from the end of the last complete one.
   graph.setPerPage(1)
   graph.say.users = [user(40, 'gil'), user(41, 'hal')]
   const lost: (typeof graph.say.users)[] = [structuredClone(graph.say.users)]
   graph.meddle(({ url }) => (url.searchParams.has('$skiptoken') ? { status: 403 } : undefined))
-  assert.equal((await pull(admin, source_id)).status, 'failed')
+  assert.equal((await runPull(admin, source_id)).status, 'failed')
   graph.meddle()
   graph.say.users = lost[0]!
-  const again = await pull(admin, source_id)
+  const again = await runPull(admin, source_id)
   assert.deepEqual([again.status, again.counts.users.created], ['applied', 2])
 
   // The provider no longer has the delta state, and reports it in either way: everything is read again.
@@ -124,9 +124,9 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
   }
   everything()
   graph.states.clear()
-  const anew = await pull(admin, source_id, { confirm_mass_change: true })
+  const anew = await runPull(admin, source_id, { confirm_mass_change: true })
   assert.equal(anew.status, 'applied', JSON.stringify(anew))
-  assert.deepEqual((await heldOf(kit)).groups.engineering, ['ben@acme.example'])
+  assert.deepEqual((await activeDirectory(kit)).groups.engineering, ['ben@acme.example'])
   const before = graph.asked.length
   everything()
   let isGone = true
@@ -135,7 +135,7 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
     isGone = false
     return { status: 400, json: { error: { code: 'syncStateNotFound', message: 'The sync state is not found.' } } }
   })
-  assert.equal((await pull(admin, source_id)).status, 'unchanged')
+  assert.equal((await runPull(admin, source_id)).status, 'unchanged')
   assert.ok(graph.asked.slice(before).some((line) => line.includes('$select')))
   graph.meddle()
 
@@ -143,7 +143,7 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
   clock.advance(6 * 86_400 + 1)
   everything()
   const late = graph.asked.length
-  assert.equal((await pull(admin, source_id)).status, 'unchanged')
+  assert.equal((await runPull(admin, source_id)).status, 'unchanged')
   assert.ok(graph.asked.slice(late).every((line) => !line.includes('deltatoken')))
 
   // Links lead nowhere else.
@@ -157,7 +157,7 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
     graph.meddle(({ url: { pathname } }) =>
       pathname.endsWith('/users/delta') ? { json: { value: [], [name]: url } } : undefined,
     )
-    const evil = await pull(admin, source_id)
+    const evil = await runPull(admin, source_id)
     assert.deepEqual(
       [evil.status, evil.failure],
       ['failed', 'Users lie on another host than the directory, which was not asked.'],
@@ -166,11 +166,11 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
   }
   graph.meddle()
   assert.deepEqual(graph.elsewhere, [])
-  assert.equal((await heldOf(kit)).users.length, 5)
+  assert.equal((await activeDirectory(kit)).users.length, 5)
 
   await changeDirectorySource(admin, { params }, { groups: { take: 'none', names: [] } })
   everything()
-  const alone = await pull(admin, source_id, { confirm_mass_change: true })
+  const alone = await runPull(admin, source_id, { confirm_mass_change: true })
   assert.deepEqual([alone.status, alone.counts.groups.emptied], ['applied', 1])
   const texts = JSON.stringify([await admin.listAuditEvents({ query: { limit: 200 } }), kit.logs])
   assert.ok(!texts.includes(entraClient.secret))

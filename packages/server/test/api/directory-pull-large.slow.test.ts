@@ -7,9 +7,10 @@ import { Worker } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { everything } from '../../src/replication/changes.ts'
-import { call, enrollRaw, operation, type Raw } from '../support/actors/all-callers.ts'
-import { type Kit, type Replica, startKit } from '../support/deployment/deployment.ts'
-import { config, settled, sourceOf } from '../support/providers/directory-pulls.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { type ApiAnswer, call, operation } from '../support/clients/api-calls.ts'
+import { type Kit, loopbackAllowed, type Replica, startKit } from '../support/deployment/deployment.ts'
+import { createSource, untilPullEnds } from '../support/providers/directory-pulls.ts'
 import type { Change, Made, Wanted } from '../support/providers/keycloak-directory-worker.ts'
 
 const users = Number(process.env.HOLDFAST_DIRECTORY_USERS ?? 20_000)
@@ -27,8 +28,8 @@ const fillFleet = (kit: Kit) =>
       where u.tenant_id = ${kit.tenant} and u.source = 'directory'`.execute(tx)
   })
 
-test(`a directory of ${users} users: read, applied, and who is out is out on another replica`, async (t) => {
-  const kit = await startKit(t, { config, replicas: 2 })
+test(`a directory of ${users} users is read and applied, and a disabled user is refused on another replica`, async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2 })
   const { admin } = kit
   const [here, there] = kit.replicas as [Replica, Replica]
   const client = kit.clientFor(kit.adminKey, here)
@@ -41,7 +42,7 @@ test(`a directory of ${users} users: read, applied, and who is out is out on ano
     worker.postMessage(what)
     await once(worker, 'message')
   }
-  const { source_id } = await sourceOf(admin, { issuer })
+  const { source_id } = await createSource(admin, { issuer })
 
   const pulled = async (what: string, body: { confirm_mass_change?: boolean } = {}) => {
     const turns = monitorEventLoopDelay({ resolution: 5 })
@@ -67,7 +68,7 @@ test(`a directory of ${users} users: read, applied, and who is out is out on ano
       `${what}: read in ${seconds(read)}, applied in ${seconds(over - started - read)}, ${seconds((user + system) / 1000)} of CPU, ` +
         `longest turn ${Math.round(turns.max / 1e6)} ms, heap ${megabytes(peak)}, resident ${megabytes(process.memoryUsage().rss)}`,
     )
-    return { ...(await settled(admin, run.run_id, 10 * minutes)), over }
+    return { ...(await untilPullEnds(admin, run.run_id, 10 * minutes)), over }
   }
 
   const first = await pulled('everybody comes')
@@ -96,7 +97,7 @@ test(`a directory of ${users} users: read, applied, and who is out is out on ano
 
   await change({ renamed: Math.ceil(users / 3), disabled: [users - 1] })
   let isOver = false
-  const answers: { at: number; took: number; status: Raw['status'] }[] = []
+  const answers: { at: number; took: number; status: ApiAnswer['status'] }[] = []
   const asking = (async () => {
     while (!isOver) {
       const at = performance.now()

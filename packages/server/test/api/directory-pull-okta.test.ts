@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startKit } from '../support/deployment/deployment.ts'
-import { config, pull } from '../support/providers/directory-pulls.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { runPull } from '../support/providers/directory-pulls.ts'
 import { startOkta } from '../support/providers/okta-directory.ts'
 
-test('Okta: pages by Link, a private key as the client, who is deprovisioned is gone', async (t) => {
-  const kit = await startKit(t, { config })
+test('Okta: pages by Link header, private-key authentication, and deprovisioned users are suspended', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin } = kit
   const okta = await startOkta(kit)
   const people = Array.from({ length: 230 }, (_, i) => okta.addUser(`p${String(i).padStart(3, '0')}@acme.example`))
@@ -30,7 +30,7 @@ test('Okta: pages by Link, a private key as the client, who is deprovisioned is 
   const params = { source_id }
   const looked = await admin.testDirectorySource({ params })
   assert.deepEqual([looked.problem, looked.found?.some_users.length], [null, 5])
-  const first = await pull(admin, source_id)
+  const first = await runPull(admin, source_id)
   assert.deepEqual(
     [first.status, first.counts.users.created, first.counts.groups.created, first.counts.memberships.added],
     ['applied', 232, 2, 217],
@@ -50,7 +50,7 @@ test('Okta: pages by Link, a private key as the client, who is deprovisioned is 
     params,
     body: { ...(await admin.getDirectorySource({ params })), credential: okta.pem },
   })
-  const second = await pull(admin, source_id)
+  const second = await runPull(admin, source_id)
   assert.deepEqual([second.status, second.counts.users.suspended], ['applied', 2], JSON.stringify(second))
 
   // An exhausted rate limit names the time of its reset (Okta: in seconds since 1970).
@@ -61,14 +61,14 @@ test('Okta: pages by Link, a private key as the client, who is deprovisioned is 
     const date = new Date().toUTCString()
     return { status: 429, headers: { date, 'x-rate-limit-reset': String(Date.parse(date) / 1000 + 1) } }
   })
-  const third = await pull(admin, source_id)
+  const third = await runPull(admin, source_id)
   assert.deepEqual([third.status, third.progress?.retries], ['unchanged', 1])
 
   for (const link of ['https://evil.example/api/v1/users?after=1', 'http://169.254.169.254/', '//evil.example/']) {
     okta.meddle(({ url }) =>
       url.pathname === '/api/v1/users' ? { json: [], headers: { link: `<${link}>; rel="next"` } } : undefined,
     )
-    const { status, failure } = await pull(admin, source_id)
+    const { status, failure } = await runPull(admin, source_id)
     assert.deepEqual(
       [status, failure],
       ['failed', 'Users lie on another host than the directory, which was not asked.'],
@@ -79,7 +79,7 @@ test('Okta: pages by Link, a private key as the client, who is deprovisioned is 
     params,
     body: { ...(await admin.getDirectorySource({ params })), client_id: 'another' },
   })
-  const refused = await pull(admin, source_id)
+  const refused = await runPull(admin, source_id)
   assert.match(refused.failure ?? '', /no token for the client id and its credential \(invalid_client\)/)
   assert.deepEqual((await admin.getDirectorySyncStatus()).items[0]?.users, { active: 230, suspended: 2 })
 })

@@ -6,10 +6,18 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { dueSources } from '../../src/modules/directory/pull/sources.queries.ts'
-import { provision, pushed } from '../support/clients/scim-client.ts'
-import { createClock, type Kit, type Replica, runJob, startKit } from '../support/deployment/deployment.ts'
-import { config, keycloakClient, pull, settled, sourceOf, startKeycloak } from '../support/providers/directory-pulls.ts'
-import { people, push, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { createScimDirectory, createScimUsers } from '../support/clients/scim-client.ts'
+import {
+  createClock,
+  type Kit,
+  loopbackAllowed,
+  type Replica,
+  runJob,
+  startKit,
+} from '../support/deployment/deployment.ts'
+import { createSource, runPull, untilPullEnds } from '../support/providers/directory-pulls.ts'
+import { directoryUsers, pushSnapshot, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { keycloakClient, startKeycloak } from '../support/providers/keycloak-directory.ts'
 import { startOkta } from '../support/providers/okta-directory.ts'
 
 /** Waits until a condition holds, for up to 20 s. */
@@ -37,12 +45,12 @@ async function holding(kit: Kit, statement: string) {
   }
 }
 
-test('a credential goes to no other place than the one it was given for', async (t) => {
-  const kit = await startKit(t, { config })
+test('a credential is sent only to the issuer for which it was set', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin } = kit
   const [keycloak, another] = [await startKeycloak(kit), await startKeycloak(kit)]
   keycloak.addUsers(1)
-  const { source_id } = await sourceOf(admin, keycloak)
+  const { source_id } = await createSource(admin, keycloak)
   const params = { source_id }
   const { issuer } = another
   await assert.rejects(changeDirectorySource(admin, { params }, { issuer }), { status: 422, message: /credential/ })
@@ -58,16 +66,16 @@ test('a credential goes to no other place than the one it was given for', async 
   assert.deepEqual([back.credential_set, back.issuer], [false, issuer])
 })
 
-test('a reading that has no end, or no credential any more, ends; a long one takes turns', async (t) => {
+test('an endless pull, and one without a credential, end; a long one continues in turns', async (t) => {
   const clock = createClock()
-  const kit = await startKit(t, { config, replicas: 2, now: clock.now })
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2, now: clock.now })
   const { admin } = kit
   const [, other] = kit.replicas as [Replica, Replica]
 
   // The turn of the pull ends after the second page, and the next turn continues.
   const keycloak = await startKeycloak(kit)
   keycloak.addUsers(201)
-  const slow = await sourceOf(admin, keycloak, { provider: 'slow', groups: { take: 'none', names: [] } })
+  const slow = await createSource(admin, keycloak, { provider: 'slow', groups: { take: 'none', names: [] } })
   let isFirst = true
   keycloak.meddle(({ url }) => {
     if (isFirst && url.searchParams.get('first') === '99') {
@@ -76,7 +84,7 @@ test('a reading that has no end, or no credential any more, ends; a long one tak
     }
     return undefined
   })
-  const done = await pull(admin, slow.source_id)
+  const done = await runPull(admin, slow.source_id)
   assert.deepEqual([done.status, done.counts.users.created], ['applied', 201])
   const lists = keycloak.asked.filter((line) => line.includes('/users?'))
   assert.equal(lists.length, new Set(lists).size, 'nothing is read twice')
@@ -101,14 +109,14 @@ test('a reading that has no end, or no credential any more, ends; a long one tak
   assert.equal(await pagesOf(kit, slow.source_id), 0)
   const second = await cancel(/first=199/)
   await changeDirectorySource(admin, { params }, { groups: { take: 'listed', names: ['/a'] } })
-  assert.deepEqual([(await settled(admin, second)).status, await pagesOf(kit, slow.source_id)], ['cancelled', 0])
+  assert.deepEqual([(await untilPullEnds(admin, second)).status, await pagesOf(kit, slow.source_id)], ['cancelled', 0])
 
   // The credential is removed, and the replica that has it in memory ends.
   const third = await cancel(/first=199/)
   await changeDirectorySource(admin, { params }, { credential: null })
   clock.advance(121)
   await runJob(other.app, 'pull_directories')
-  const without = await settled(admin, third)
+  const without = await untilPullEnds(admin, third)
   assert.deepEqual([without.status, without.failure], ['failed', 'The source has no credential.'])
   keycloak.meddle()
 
@@ -122,23 +130,23 @@ test('a reading that has no end, or no credential any more, ends; a long one tak
     if (n++ === 5) clock.advance(6 * 3600)
     return { json: [], headers: { link: `<${okta.origin}/api/v1/users?after=${n}>; rel="next"` } }
   })
-  const endless = await pull(admin, source_id)
+  const endless = await runPull(admin, source_id)
   assert.deepEqual([endless.status, endless.failure], ['failed', 'It was not at its end after six hours.'])
   const logged = kit.logs.filter((line) => line.includes('background work failed'))
   assert.deepEqual(logged, [])
 })
 
-test('what comes late applies nothing: after a cancellation, after another replica, after a snapshot', async (t) => {
+test('a late result applies nothing: after a cancellation, another replica or a snapshot', async (t) => {
   const clock = createClock()
-  const kit = await startKit(t, { config, replicas: 2, now: clock.now })
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2, now: clock.now })
   const { admin } = kit
   const [here, other] = kit.replicas as [Replica, Replica]
   const client = kit.clientFor(kit.adminKey, here)
   const keycloak = await startKeycloak(kit)
   keycloak.addUsers(10)
-  const { source_id } = await sourceOf(admin, keycloak)
+  const { source_id } = await createSource(admin, keycloak)
   const params = { source_id }
-  assert.equal((await pull(client, source_id)).status, 'applied')
+  assert.equal((await runPull(client, source_id)).status, 'applied')
   const events = async () => (await admin.listAuditEvents({ query: { kind: 'directory.synced' } })).items.length
   const usersOf = async () => (await admin.listUsers({ query: { source: 'directory', limit: 200 } })).items
   const applying = async (run_id: string) => {
@@ -160,7 +168,7 @@ test('what comes late applies nothing: after a cancellation, after another repli
   await free()
   assert.equal(changed, true)
   await delay(200)
-  assert.equal((await settled(admin, cancelled.run.run_id)).status, 'cancelled')
+  assert.equal((await untilPullEnds(admin, cancelled.run.run_id)).status, 'cancelled')
   assert.deepEqual([await events(), (await usersOf()).some((u) => /Late/.test(u.display_name))], [1, false])
 
   // Another replica takes over the run while it waits for the source; all but its end has been written.
@@ -189,43 +197,43 @@ test('what comes late applies nothing: after a cancellation, after another repli
   await runJob(other.app, 'pull_directories')
   await until(async () => (await claimed()) !== before)
   await letGo()
-  const taken = await settled(admin, late.run.run_id, 60_000)
+  const taken = await untilPullEnds(admin, late.run.run_id, 60_000)
   assert.deepEqual([taken.status, taken.counts.users.updated, await events()], ['applied', 10, 2])
   assert.ok((await usersOf()).every((u) => /Late/.test(u.display_name)))
 
   // A snapshot is sent under the id of the run: the run then has no result.
   release = Promise.withResolvers<void>()
-  const robbed = await client.runDirectorySource({ params, body: {} })
+  const interrupted = await client.runDirectorySource({ params, body: {} })
   await until(() => keycloak.asked.at(-1)?.includes('/groups/count') ?? false)
-  const { run_id, started_at } = robbed.run
-  const taking = await push(
+  const { run_id, started_at } = interrupted.run
+  const taking = await pushSnapshot(
     admin,
-    snapshotOf(people(3), [], { snapshot_id: run_id, generated_at: started_at, confirm_mass_change: true }),
+    snapshotOf(directoryUsers(3), [], { snapshot_id: run_id, generated_at: started_at, confirm_mass_change: true }),
   )
   assert.equal(taking.status, 'applied')
   release.resolve()
-  const failed = await settled(admin, run_id)
+  const failed = await untilPullEnds(admin, run_id)
   assert.deepEqual(
     [failed.status, failed.failure],
     ['failed', 'A snapshot was taken meanwhile under the id of this run.'],
   )
 })
 
-test('a directory that is provisioned is not read too: not set up, and not applied', async (t) => {
-  const kit = await startKit(t, { config })
+test('a directory provisioned by SCIM cannot be pulled too', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin, tenant } = kit
   const keycloak = await startKeycloak(kit)
   keycloak.addUsers(1)
-  const { scim } = await provision(kit)
-  await pushed(scim, ['jane'])
+  const { scim } = await createScimDirectory(kit)
+  await createScimUsers(scim, ['jane'])
   const refused = { status: 422, message: /kept by an identity provider that provisions it/ }
-  await assert.rejects(sourceOf(admin, keycloak, { provider: 'Entra' }), refused)
-  const { source_id } = await sourceOf(admin, keycloak)
+  await assert.rejects(createSource(admin, keycloak, { provider: 'Entra' }), refused)
+  const { source_id } = await createSource(admin, keycloak)
   await kit.db.inTenant(tenant, (tx) =>
     sql`update directories set source = 'scim' where tenant_id = ${tenant} and provider = 'corp'`.execute(tx),
   )
   for (const dry_run of [false, true]) {
-    const { status, failure } = await pull(admin, source_id, { dry_run })
+    const { status, failure } = await runPull(admin, source_id, { dry_run })
     assert.equal(status, 'failed')
     assert.match(failure ?? '', refused.message)
   }
@@ -235,14 +243,14 @@ test('a directory that is provisioned is not read too: not set up, and not appli
   )
 })
 
-test('what is due is not what is on its way, and what a tenant keeps is bounded', async (t) => {
-  const kit = await startKit(t, { config })
+test('a pull under way does not count as due, and the runs of a tenant are limited', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin, tenant } = kit
   const keycloak = await startKeycloak(kit)
   keycloak.addUsers(1)
   const [one, two] = [
-    await sourceOf(admin, keycloak, { provider: 'one', enabled: true }),
-    await sourceOf(admin, keycloak, { provider: 'two', enabled: true }),
+    await createSource(admin, keycloak, { provider: 'one', enabled: true }),
+    await createSource(admin, keycloak, { provider: 'two', enabled: true }),
   ]
   keycloak.meddle(() => 'hang')
   const { run } = await admin.runDirectorySource({ params: { source_id: one.source_id }, body: {} })
@@ -258,14 +266,14 @@ test('what is due is not what is on its way, and what a tenant keeps is bounded'
   )
   await admin.cancelDirectoryRun({ params: { run_id: run.run_id }, body: {} })
   const { next_run_at } = await admin.getDirectorySource({ params: { source_id: one.source_id } })
-  assert.ok(Date.parse(next_run_at ?? '') > Date.now(), 'whoever cancels it does not want it at once')
+  assert.ok(Date.parse(next_run_at ?? '') > Date.now(), 'a cancelled run is not due at once')
 
   keycloak.meddle()
   await kit.db.inTenant(tenant, (tx) =>
     sql`insert into directory_pages (tenant_id, source_id, page, content)
       select ${tenant}, ${id(one)}, n, repeat('x', 64 * 1024 * 1024) from generate_series(1, 4) as n`.execute(tx),
   )
-  const full = await pull(admin, two.source_id)
+  const full = await runPull(admin, two.source_id)
   assert.deepEqual(
     [full.status, full.failure],
     ['failed', 'The directories are too large together to be kept while they are read.'],
@@ -273,6 +281,6 @@ test('what is due is not what is on its way, and what a tenant keeps is bounded'
   await kit.db.inTenant(tenant, (tx) =>
     sql`delete from directory_pages where tenant_id = ${tenant} and source_id = ${id(one)}`.execute(tx),
   )
-  assert.equal((await pull(admin, two.source_id)).status, 'applied')
+  assert.equal((await runPull(admin, two.source_id)).status, 'applied')
   assert.ok(!JSON.stringify(kit.logs).includes(keycloakClient.secret))
 })

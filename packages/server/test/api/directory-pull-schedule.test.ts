@@ -3,37 +3,36 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { changeDirectorySource } from '@holdfast/sdk'
 import { createOutbound, type Outbound } from '../../src/outbound/outbound.ts'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
 import { makeUser } from '../support/actors/people.ts'
-import { createClock, type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
-import { promptly, until } from '../support/deployment/wait-until.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { createClock, type Kit, loopbackAllowed, runJob, startKit } from '../support/deployment/deployment.ts'
+import { deliveryLimitMs, until } from '../support/deployment/wait-until.ts'
 import { inbox } from '../support/domain/notifications.ts'
 import {
-  config,
-  heldOf,
+  activeDirectory,
+  createSource,
   populateKeycloak,
-  pull,
-  settled,
-  sourceOf,
-  startKeycloak,
+  runPull,
+  untilPullEnds,
 } from '../support/providers/directory-pulls.ts'
+import { startKeycloak } from '../support/providers/keycloak-directory.ts'
 
-test('a pull that is called off', async (t) => {
-  const usual = createOutbound(config)
+test('a cancelled pull', async (t) => {
+  const usual = createOutbound(loopbackAllowed)
   const slowToLetGo: Outbound = {
     ...usual,
     request: (...given) => usual.request(...given).catch((e) => delay(500).then(() => Promise.reject(e))),
   }
-  const kit = await startKit(t, { config, outbound: slowToLetGo })
-  await t.test('a run that is cancelled, or whose source is changed, applies nothing', () => cancelled(kit))
-  await t.test('who asks again while the reading that was called off still ends is not forgotten', () => again(kit))
+  const kit = await startKit(t, { config: loopbackAllowed, outbound: slowToLetGo })
+  await t.test('a run that is cancelled, or whose source is changed, applies nothing', () => cancelRun(kit))
+  await t.test('a run requested while a cancelled one still ends is started afterwards', () => requestAgain(kit))
 })
 
-async function cancelled(kit: Kit): Promise<void> {
+async function cancelRun(kit: Kit): Promise<void> {
   const { admin } = kit
   const keycloak = await startKeycloak(kit)
   populateKeycloak(keycloak)
-  const { source_id } = await sourceOf(admin, keycloak)
+  const { source_id } = await createSource(admin, keycloak)
   const params = { source_id }
   keycloak.meddle(({ url }) => (url.pathname.endsWith('/groups') ? 'hang' : undefined))
   const { run } = await admin.runDirectorySource({ params, body: {} })
@@ -45,12 +44,12 @@ async function cancelled(kit: Kit): Promise<void> {
   )
   const second = await admin.runDirectorySource({ params, body: {} })
   await changeDirectorySource(admin, { params }, { users: 'in_groups' })
-  assert.equal((await settled(admin, second.run.run_id)).status, 'cancelled')
+  assert.equal((await untilPullEnds(admin, second.run.run_id)).status, 'cancelled')
   const third = await admin.runDirectorySource({ params, body: {} })
   assert.equal((await admin.deleteDirectorySource({ params })).changed, true)
-  assert.equal((await settled(admin, third.run.run_id)).status, 'cancelled')
+  assert.equal((await untilPullEnds(admin, third.run.run_id)).status, 'cancelled')
   assert.equal((await admin.deleteDirectorySource({ params })).changed, false)
-  assert.deepEqual(await heldOf(kit), { users: [], groups: {} })
+  assert.deepEqual(await activeDirectory(kit), { users: [], groups: {} })
   const late = await call(
     kit,
     { ...operation('cancelDirectoryRun'), path: `/v1/admin/directory-sync/runs/${third.run.run_id}/cancel` },
@@ -59,8 +58,8 @@ async function cancelled(kit: Kit): Promise<void> {
   )
   assert.equal(late.status, 200)
   keycloak.meddle()
-  const anew = await sourceOf(admin, keycloak)
-  assert.equal((await pull(admin, anew.source_id)).status, 'applied')
+  const anew = await createSource(admin, keycloak)
+  assert.equal((await runPull(admin, anew.source_id)).status, 'applied')
   const done = await admin.listDirectoryRuns()
   const over = await call(
     kit,
@@ -72,11 +71,11 @@ async function cancelled(kit: Kit): Promise<void> {
   assert.deepEqual([over.status, /this run is applied/.test(over.text)], [422, true])
 }
 
-async function again(kit: Kit): Promise<void> {
+async function requestAgain(kit: Kit): Promise<void> {
   const { admin } = kit
   const keycloak = await startKeycloak(kit)
   populateKeycloak(keycloak)
-  const { source_id } = await sourceOf(admin, keycloak)
+  const { source_id } = await createSource(admin, keycloak)
   const params = { source_id }
   keycloak.meddle(() => 'hang')
   const { run } = await admin.runDirectorySource({ params, body: {} })
@@ -84,17 +83,17 @@ async function again(kit: Kit): Promise<void> {
   await admin.cancelDirectoryRun({ params: { run_id: run.run_id }, body: {} })
   keycloak.meddle()
   const next = await admin.runDirectorySource({ params, body: {} })
-  assert.equal((await settled(admin, next.run.run_id, promptly)).status, 'applied')
+  assert.equal((await untilPullEnds(admin, next.run.run_id, deliveryLimitMs)).status, 'applied')
 }
 
-test('on its schedule: spread, later and later while it fails, one word when it begins and one when it ends', async (t) => {
+test('scheduled pulls are spread, back off on failure, and notify once at its start and end', async (t) => {
   const clock = createClock()
-  const kit = await startKit(t, { config, now: clock.now })
+  const kit = await startKit(t, { config: loopbackAllowed, now: clock.now })
   const { admin } = kit
   const keycloak = await startKeycloak(kit)
   populateKeycloak(keycloak)
   await makeUser(kit, 'local')
-  const { source_id, next_run_at } = await sourceOf(admin, keycloak, { enabled: true })
+  const { source_id, next_run_at } = await createSource(admin, keycloak, { enabled: true })
   const params = { source_id }
   const minutesTo = (time: string | null | undefined) => (Date.parse(time ?? '') - clock.now().getTime()) / 60_000
   assert.ok(minutesTo(next_run_at) <= 60 && minutesTo(next_run_at) > -1)
@@ -103,7 +102,7 @@ test('on its schedule: spread, later and later while it fails, one word when it 
   const nextOne = async () => {
     clock.advance(Math.max(0, minutesTo((await admin.getDirectorySource({ params })).next_run_at)) * 60 + 1)
     await runJob(kit.app, 'pull_directories')
-    return settled(admin, (await newest()).run_id)
+    return untilPullEnds(admin, (await newest()).run_id)
   }
   const first = await nextOne()
   assert.equal(first.status, 'applied', JSON.stringify(first))
@@ -133,7 +132,7 @@ test('on its schedule: spread, later and later while it fails, one word when it 
     (await inbox(kit)).map((n) => [n.kind, n.subject.name]),
     [['directory.failing', 'corp']],
   )
-  assert.deepEqual((await heldOf(kit)).users, ['ada', 'ben', 'cleo', 'eva'])
+  assert.deepEqual((await activeDirectory(kit)).users, ['ada', 'ben', 'cleo', 'eva'])
 
   keycloak.meddle()
   assert.equal((await nextOne()).status, 'unchanged')
@@ -157,11 +156,11 @@ test('on its schedule: spread, later and later while it fails, one word when it 
   assert.equal((await newest()).run_id, run_id)
 })
 
-test('a tenant has fifty sources at most, whoever makes the last of them where', async (t) => {
-  const kit = await startKit(t, { config, replicas: 2 })
+test('a tenant has at most fifty sources, also with concurrent creation', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2 })
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   const nowhere = { issuer: 'http://127.0.0.1:9009/realms/people' }
-  const make = (n: number) => sourceOf(clients[n % 2]!, nowhere, { provider: `corp-${n}` })
+  const make = (n: number) => createSource(clients[n % 2]!, nowhere, { provider: `corp-${n}` })
   for (let n = 0; n < 40; n++) await make(n)
   const made = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => make(40 + n)))
   const refused = made.flatMap((m) => (m.status === 'rejected' ? [m.reason] : []))

@@ -4,26 +4,25 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { changeDirectorySource } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { bearer, call, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
 import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
-import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { createClock, loopbackAllowed, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import {
-  config,
-  heldOf,
-  keycloakClient,
+  activeDirectory,
+  createSource,
   populateKeycloak,
-  pull,
-  settled,
-  sourceOf,
-  startKeycloak,
+  runPull,
+  untilPullEnds,
 } from '../support/providers/directory-pulls.ts'
+import { keycloakClient, startKeycloak } from '../support/providers/keycloak-directory.ts'
 
-test('a Keycloak is followed: users, nested groups by their paths, who is disabled and who is gone', async (t) => {
-  const kit = await startKit(t, { config })
+test('Keycloak: users, nested groups by path, disabled and deleted users are followed', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin } = kit
   const keycloak = await startKeycloak(kit)
   const { ada, eva } = populateKeycloak(keycloak)
-  const source = await sourceOf(admin, keycloak)
+  const source = await createSource(admin, keycloak)
   assert.deepEqual(
     [source.enabled, source.credential_set, source.next_run_at, source.interval_minutes, source.groups],
     [false, true, null, 60, { take: 'all', names: [] }],
@@ -35,13 +34,13 @@ test('a Keycloak is followed: users, nested groups by their paths, who is disabl
     found: { users: 5, groups: 4, some_users: ['ada', 'ben', 'cleo', 'dan', 'eva'] },
   })
 
-  const dry = await pull(admin, source.source_id, { dry_run: true })
+  const dry = await runPull(admin, source.source_id, { dry_run: true })
   assert.deepEqual([dry.status, dry.counts.users.created, dry.counts.groups.created], ['dry_run', 4, 4])
-  assert.deepEqual(await heldOf(kit), { users: [], groups: {} })
+  assert.deepEqual(await activeDirectory(kit), { users: [], groups: {} })
 
   const { run, begun } = await admin.runIdpSync({ body: {} })
   assert.deepEqual([run.status, run.finished_at, run.source_id, begun], ['fetching', null, source.source_id, true])
-  const first = await settled(admin, run.run_id)
+  const first = await untilPullEnds(admin, run.run_id)
   assert.equal(first.status, 'applied', JSON.stringify(first))
   assert.deepEqual(first.progress, {
     phase: 'applying',
@@ -51,7 +50,7 @@ test('a Keycloak is followed: users, nested groups by their paths, who is disabl
     requests: first.progress?.requests,
     retries: 0,
   })
-  assert.deepEqual(await heldOf(kit), {
+  assert.deepEqual(await activeDirectory(kit), {
     users: ['ada', 'ben', 'cleo', 'eva'],
     groups: {
       '/engineering': ['ada', 'ben'],
@@ -62,18 +61,18 @@ test('a Keycloak is followed: users, nested groups by their paths, who is disabl
   })
   const [made] = (await admin.listUsers({ query: { q: 'ada' } })).items
   assert.deepEqual([made?.external_id, made?.email, made?.display_name], [ada, 'ada@example.com', 'Ada Person'])
-  const again = await settled(admin, (await admin.runKeycloakSync({ body: {} })).run.run_id)
+  const again = await untilPullEnds(admin, (await admin.runKeycloakSync({ body: {} })).run.run_id)
   assert.equal(again.status, 'unchanged')
 
   keycloak.users.get(ada)!.enabled = false
   keycloak.users.delete(eva)
   keycloak.addUser('finn')
-  const next = await pull(admin, source.source_id)
+  const next = await runPull(admin, source.source_id)
   assert.deepEqual(
     [next.status, next.counts.users, next.counts.memberships],
     ['applied', { created: 1, updated: 0, suspended: 2, reactivated: 0, unchanged: 2 }, { added: 0, removed: 1 }],
   )
-  assert.deepEqual((await heldOf(kit)).users, ['ben', 'cleo', 'finn'])
+  assert.deepEqual((await activeDirectory(kit)).users, ['ben', 'cleo', 'finn'])
 
   // Reads only the wanted entries: the listed groups, and the users in them.
   await changeDirectorySource(
@@ -81,9 +80,9 @@ test('a Keycloak is followed: users, nested groups by their paths, who is disabl
     { params },
     { users: 'in_groups', groups: { take: 'listed', names: ['/engineering/*'] } },
   )
-  const some = await pull(admin, source.source_id, { confirm_mass_change: true })
+  const some = await runPull(admin, source.source_id, { confirm_mass_change: true })
   assert.equal(some.status, 'applied')
-  assert.deepEqual((await heldOf(kit)).users, ['ben', 'cleo'])
+  assert.deepEqual((await activeDirectory(kit)).users, ['ben', 'cleo'])
 
   const { items } = await admin.listAuditEvents({ query: { limit: 200 } })
   const started = items.filter((e) => e.kind === 'directory.pull_started')
@@ -97,19 +96,19 @@ test('a Keycloak is followed: users, nested groups by their paths, who is disabl
   for (const secret of [keycloakClient.secret, ...keycloak.tokens]) assert.ok(!texts.includes(secret))
 })
 
-test('twenty who ask at once, on two replicas, get one run', async (t) => {
-  const kit = await startKit(t, { config, replicas: 2 })
+test('twenty concurrent requests on two replicas start one run', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2 })
   const keycloak = await startKeycloak(kit)
   populateKeycloak(keycloak)
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
-  const { source_id } = await sourceOf(kit.admin, keycloak)
+  const { source_id } = await createSource(kit.admin, keycloak)
   // The directory answers once all requests have been sent.
   const released = Promise.withResolvers<undefined>()
   keycloak.meddle(() => released.promise)
   const asked = await times(20, (i) => clients[i % 2]!.runDirectorySource({ params: { source_id }, body: {} }))
   released.resolve(undefined)
   assert.deepEqual([new Set(asked.map((a) => a.run.run_id)).size, asked.filter((a) => a.begun).length], [1, 1])
-  assert.equal((await settled(kit.admin, asked[0]!.run.run_id)).status, 'applied')
+  assert.equal((await untilPullEnds(kit.admin, asked[0]!.run.run_id)).status, 'applied')
   assert.equal(keycloak.asked.filter((line) => line.startsWith('POST')).length, 1, 'one of them signed in')
   assert.equal((await kit.admin.listDirectoryRuns()).items.length, 1)
 
@@ -129,7 +128,7 @@ test('twenty who ask at once, on two replicas, get one run', async (t) => {
   const poll = () => call(there, operation('policyDigest'), device.caller)
   assert.deepEqual([(await poll()).status, (await session.get('/v1/admin/me', kit.replicas[1])).status], [200, 200])
   keycloak.users.get(external)!.enabled = false
-  const out = await pull(kit.admin, source_id)
+  const out = await runPull(kit.admin, source_id)
   const applied = performance.now()
   assert.deepEqual([out.status, out.counts.users.suspended], ['applied', 1])
   await untilStatus(poll, 401)
@@ -149,13 +148,13 @@ test('twenty who ask at once, on two replicas, get one run', async (t) => {
   assert.deepEqual([ambiguous.status, /more than one/.test(ambiguous.text)], [422, true])
 })
 
-test('a replica that dies in the middle is followed by another, from the last page that was kept', async (t) => {
+test('a pull of a replica that dies is continued by another from the last saved page', async (t) => {
   const clock = createClock()
-  const kit = await startKit(t, { config, replicas: 2, now: clock.now })
+  const kit = await startKit(t, { config: loopbackAllowed, replicas: 2, now: clock.now })
   const keycloak = await startKeycloak(kit)
   const people = keycloak.addUsers(250)
   keycloak.addGroup('/all', people)
-  const { source_id } = await sourceOf(kit.admin, keycloak)
+  const { source_id } = await createSource(kit.admin, keycloak)
   const [dies, goesOn] = kit.replicas
   // The pull stops at the groups. The last page of users takes over a second, so that all users are stored by then.
   const client = kit.clientFor(kit.adminKey, dies)
@@ -192,7 +191,7 @@ test('a replica that dies in the middle is followed by another, from the last pa
   await delay(500)
   assert.equal(keycloak.asked.filter((line) => line.includes('/members')).length, 1)
   goOn.resolve()
-  const done = await settled(kit.admin, run.run_id)
+  const done = await untilPullEnds(kit.admin, run.run_id)
   assert.deepEqual([done.status, done.counts.users.created, done.counts.memberships.added], ['applied', 250, 250])
   const rest = keycloak.asked.slice(asked)
   assert.deepEqual(
@@ -200,7 +199,7 @@ test('a replica that dies in the middle is followed by another, from the last pa
     [],
     'users are not read again',
   )
-  assert.equal((await pull(kit.admin, source_id)).status, 'unchanged')
+  assert.equal((await runPull(kit.admin, source_id)).status, 'unchanged')
   const events = await kit.admin.listAuditEvents({ query: { kind: 'directory.synced' } })
   assert.equal(events.items.length, 2)
 
@@ -213,6 +212,6 @@ test('a replica that dies in the middle is followed by another, from the last pa
   await dies!.dispatcher.destroy()
   keycloak.meddle()
   await runJob(goesOn!.app, 'pull_directories')
-  const over = await settled(kit.clientFor(kit.adminKey, goesOn), second.run.run_id)
+  const over = await untilPullEnds(kit.clientFor(kit.adminKey, goesOn), second.run.run_id)
   assert.equal(over.status, 'unchanged')
 })

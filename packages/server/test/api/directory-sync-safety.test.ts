@@ -5,12 +5,20 @@ import { openGateway } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { call, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
 import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
-import { provision, pushed, scimUser } from '../support/clients/scim-client.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
+import { createScimDirectory, createScimUsers, scimUser } from '../support/clients/scim-client.ts'
 import { type Kit, type Replica, startKit, times } from '../support/deployment/deployment.ts'
-import { everyEvent } from '../support/domain/audit-events.ts'
-import { group, people, person, push, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { partsInTenants } from '../support/deployment/tenants.ts'
+import { allEventsSql } from '../support/domain/audit-events.ts'
+import {
+  directoryGroup,
+  directoryUser,
+  directoryUsers,
+  pushSnapshot,
+  snapshotOf,
+} from '../support/providers/directory-snapshots.ts'
 
 const idsOf = async (kit: Kit) => {
   const { items } = await kit.admin.listUsers({ query: { source: 'directory', limit: 200 } })
@@ -19,28 +27,26 @@ const idsOf = async (kit: Kit) => {
 const statusOf = async (kit: Kit, user_id: string | undefined) =>
   (await kit.admin.getUser({ params: { user_id: user_id ?? '' } })).status
 
-test('what directories may do', async (t) => {
+test('limits of directories', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  /** Each part in a tenant of its own. */
-  const part = (what: string, work: (kit: Kit) => Promise<void>) =>
-    t.test(what, async () => {
-      const tenant = await kit.newTenant()
-      const adminKey = await kit.keyFor('tenant_admin', tenant)
-      await work({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) })
-    })
-  await part('twenty snapshots at once on two replicas: each is taken whole, in order of time, or refused', atOnce)
-  await part('a directory of another tenant is nobody else\u2019s, by name or by run', ofAnother)
-  await part('a run that dies in the middle leaves nothing but its failure', dies)
-  await t.test('nobody loses their last administrator to a directory, nor anyone to a weaker caller', () =>
-    byAdministrators(kit),
+  const part = partsInTenants(t, kit)
+  await part(
+    'twenty concurrent snapshots on two replicas are each applied whole in order of time, or refused',
+    pushConcurrently,
+  )
+  await part('a directory of another tenant is not found, by name or by run', readOtherTenant)
+  await part('an interrupted run leaves only its failure', interruptRun)
+  await t.test(
+    'a directory can neither remove the last administrator nor give a weak caller power over stronger users',
+    () => limitAdministrators(kit),
   )
 })
 
-test('who is suspended by a run is out on every replica at once: session, device, connection', async (t) => {
+test('a user suspended by a run is refused on every replica at once: session, device, connection', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin, publicUrl: baseUrl } = kit
   const [here, there] = kit.replicas as [Replica, Replica]
-  await push(admin, snapshotOf(people(10)))
+  await pushSnapshot(admin, snapshotOf(directoryUsers(10)))
   // A user who has signed in, as directory users will through their provider.
   const user_id = await makeUser(kit, 'signed-in', ['viewer'])
   const session = await signInAs(kit, 'signed-in')
@@ -67,7 +73,7 @@ test('who is suspended by a run is out on every replica at once: session, device
   assert.equal((await poll()).status, 200)
 
   const pulled = opened.pull({ wait: 20 })
-  const run = await push(kit.clientFor(kit.adminKey, here), snapshotOf(people(10)))
+  const run = await pushSnapshot(kit.clientFor(kit.adminKey, here), snapshotOf(directoryUsers(10)))
   const applied = performance.now()
   assert.deepEqual([run.status, run.counts.users.suspended], ['applied', 1])
   await untilStatus(poll, 401)
@@ -80,18 +86,18 @@ test('who is suspended by a run is out on every replica at once: session, device
   assert.deepEqual((await admin.listSessions()).items, [])
 })
 
-async function byAdministrators(kit: Kit): Promise<void> {
+async function limitAdministrators(kit: Kit): Promise<void> {
   const { admin } = kit
-  await push(admin, snapshotOf(people(10)))
+  await pushSnapshot(admin, snapshotOf(directoryUsers(10)))
   const ids = await idsOf(kit)
   const grant = (n: number, role: 'tenant_admin' | 'platform_admin') =>
     admin.grantRole({ body: { user_id: ids.get(`u-${n}`) ?? '', role } })
   await grant(0, 'tenant_admin')
   await grant(1, 'tenant_admin')
   await grant(2, 'platform_admin')
-  const one = await push(admin, snapshotOf([...people(9, 1)]))
+  const one = await pushSnapshot(admin, snapshotOf([...directoryUsers(9, 1)]))
   assert.deepEqual([one.counts.users.suspended, one.problem_count], [1, 0], 'another one is left')
-  const last = await push(admin, snapshotOf([...people(8, 2)]))
+  const last = await pushSnapshot(admin, snapshotOf([...directoryUsers(8, 2)]))
   assert.deepEqual(
     [last.counts.users.suspended, last.problems.map((p) => [p.problem, p.external_id])],
     [0, [['last_administrator', 'u-1']]],
@@ -99,9 +105,9 @@ async function byAdministrators(kit: Kit): Promise<void> {
   assert.equal(await statusOf(kit, ids.get('u-1')), 'active')
 
   const weaker = await kit.as('tenant_admin')
-  const refused = await push(
+  const refused = await pushSnapshot(
     weaker,
-    snapshotOf([person(2, { userName: 'taken-over', active: false }), ...people(7, 3)]),
+    snapshotOf([directoryUser(2, { userName: 'taken-over', active: false }), ...directoryUsers(7, 3)]),
   )
   assert.deepEqual(
     refused.problems.map((p) => [p.problem, p.external_id]),
@@ -113,7 +119,7 @@ async function byAdministrators(kit: Kit): Promise<void> {
   const user = await admin.getUser({ params: { user_id: ids.get('u-2') ?? '' } })
   assert.deepEqual([user.username, user.status], ['person2', 'active'])
   for (const role of ['operator', 'viewer', 'security_admin'] as const)
-    await assert.rejects(push(await kit.as(role), snapshotOf([])), { status: 403 })
+    await assert.rejects(pushSnapshot(await kit.as(role), snapshotOf([])), { status: 403 })
   await byRecycledIds(kit, ids)
 }
 
@@ -123,7 +129,10 @@ async function byRecycledIds(kit: Kit, ids: ReadonlyMap<string | null, string>):
   const [user_id = '', other = ''] = [ids.get('u-0'), ids.get('u-1')]
   await admin.changeUser({ body: { operation: 'reactivate', user_id } })
   await admin.revokeRole({ body: { user_id: other, role: 'tenant_admin' } })
-  const run = await push(admin, snapshotOf([person(0, { userName: 'successor' }), ...people(8, 2)]))
+  const run = await pushSnapshot(
+    admin,
+    snapshotOf([directoryUser(0, { userName: 'successor' }), ...directoryUsers(8, 2)]),
+  )
   assert.deepEqual(
     [run.counts.users.created, run.problems.map((p) => [p.problem, p.external_id])],
     [0, [['last_administrator', 'u-0']]],
@@ -132,8 +141,8 @@ async function byRecycledIds(kit: Kit, ids: ReadonlyMap<string | null, string>):
 
   const tenant = await kit.newTenant()
   const ofTenant = await kit.as('tenant_admin', tenant)
-  const { scim } = await provision({ ...kit, admin: ofTenant })
-  const [sole = ''] = await pushed(scim, ['sole'])
+  const { scim } = await createScimDirectory({ ...kit, admin: ofTenant })
+  const [sole = ''] = await createScimUsers(scim, ['sole'])
   assert.equal((await scim.delete(`Users/${sole}`)).status, 204)
   await ofTenant.changeUser({ body: { operation: 'reactivate', user_id: sole } })
   await ofTenant.grantRole({ body: { user_id: sole, role: 'tenant_admin' } })
@@ -142,18 +151,18 @@ async function byRecycledIds(kit: Kit, ids: ReadonlyMap<string | null, string>):
   assert.equal((await ofTenant.getUser({ params: { user_id: sole } })).status, 'active')
 }
 
-async function atOnce(kit: Kit): Promise<void> {
+async function pushConcurrently(kit: Kit): Promise<void> {
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica)) as [Client, Client]
-  const once = snapshotOf(people(5), [group('all', people(5))])
-  const same = await times(20, (i) => push(clients[i % 2 ? 1 : 0], once))
+  const once = snapshotOf(directoryUsers(5), [directoryGroup('all', directoryUsers(5))])
+  const same = await times(20, (i) => pushSnapshot(clients[i % 2 ? 1 : 0], once))
   assert.equal(new Set(same.map((r) => r.run_id)).size, 1, 'the same snapshot has one run')
   assert.equal((await kit.admin.listDirectoryRuns()).items.length, 1)
 
   const bodies = Array.from({ length: 20 }, (_, i) => {
-    const users = people(5 + i)
-    return snapshotOf(users, [group('all', users)])
+    const users = directoryUsers(5 + i)
+    return snapshotOf(users, [directoryGroup('all', users)])
   })
-  const done = await Promise.allSettled(bodies.map((body, i) => push(clients[i % 2 ? 1 : 0], body)))
+  const done = await Promise.allSettled(bodies.map((body, i) => pushSnapshot(clients[i % 2 ? 1 : 0], body)))
   for (const d of done) if (d.status === 'rejected') assert.equal(d.reason?.status, 422, String(d.reason))
   const newest = bodies.findLastIndex((_, i) => done[i]?.status === 'fulfilled')
   const [state] = (await kit.admin.getDirectorySyncStatus()).items
@@ -162,7 +171,7 @@ async function atOnce(kit: Kit): Promise<void> {
   const [all] = (await kit.admin.listGroups()).items
   assert.equal(all?.member_count, 24)
 
-  const held = await push(kit.admin, snapshotOf([]))
+  const held = await pushSnapshot(kit.admin, snapshotOf([]))
   const confirmed = await times(20, (i) =>
     clients[i % 2 ? 1 : 0].confirmDirectoryRun({ params: { run_id: held.run_id }, body: {} }),
   )
@@ -174,10 +183,10 @@ async function atOnce(kit: Kit): Promise<void> {
   assert.equal((await kit.admin.listGroups()).items[0]?.member_count, 24)
 }
 
-async function ofAnother(kit: Kit): Promise<void> {
+async function readOtherTenant(kit: Kit): Promise<void> {
   const theirs = await kit.as('tenant_admin', await kit.newTenant())
-  await push(kit.admin, snapshotOf(people(5), [group('a', people(5))]))
-  const run = await push(theirs, snapshotOf(people(3), [group('a', people(3))]))
+  await pushSnapshot(kit.admin, snapshotOf(directoryUsers(5), [directoryGroup('a', directoryUsers(5))]))
+  const run = await pushSnapshot(theirs, snapshotOf(directoryUsers(3), [directoryGroup('a', directoryUsers(3))]))
   assert.deepEqual(run.counts.users.created, 3)
   const [own] = (await kit.admin.getDirectorySyncStatus()).items
   assert.equal(own?.users.active, 5)
@@ -187,9 +196,9 @@ async function ofAnother(kit: Kit): Promise<void> {
   await assert.rejects(kit.admin.undoDirectoryRun({ params, body: {} }), { status: 404 })
 }
 
-async function dies(kit: Kit): Promise<void> {
+async function interruptRun(kit: Kit): Promise<void> {
   const { admin } = kit
-  await push(admin, snapshotOf(people(20), [group('all', people(20))]))
+  await pushSnapshot(admin, snapshotOf(directoryUsers(20), [directoryGroup('all', directoryUsers(20))]))
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()
   const facts = async () =>
@@ -197,10 +206,13 @@ async function dies(kit: Kit): Promise<void> {
       await owner.query(`select (select jsonb_agg(to_jsonb(u) order by user_id) from users u) as users,
         (select jsonb_agg(to_jsonb(g) order by group_id) from groups g) as groups,
         (select count(*) from group_members) as members, (select count(*) from directory_run_contents) as contents,
-        (select count(*) from ${everyEvent} as e where kind = 'user.changed') as events`)
+        (select count(*) from ${allEventsSql} as e where kind = 'user.changed') as events`)
     ).rows
   const before = await facts()
-  const body = snapshotOf(people(20, 1), [group('all', people(10, 5)), group('new', people(5, 3))])
+  const body = snapshotOf(directoryUsers(20, 1), [
+    directoryGroup('all', directoryUsers(10, 5)),
+    directoryGroup('new', directoryUsers(5, 3)),
+  ])
   for (const [table, when] of [
     ['users', 'update'],
     ['groups', 'insert'],
@@ -218,7 +230,7 @@ async function dies(kit: Kit): Promise<void> {
           : ''
     await owner.query(`create or replace function die() returns trigger language plpgsql as $$ begin raise 'disk full'; end $$;
       create trigger die before ${when} on ${table} for each row ${only} execute function die()`)
-    await assert.rejects(push(admin, { ...body }), { status: 500 }, table)
+    await assert.rejects(pushSnapshot(admin, { ...body }), { status: 500 }, table)
     await owner.query(`drop trigger die on ${table}`)
     assert.deepEqual(await facts(), before, table)
   }
@@ -228,7 +240,7 @@ async function dies(kit: Kit): Promise<void> {
     items.map((r) => r.status),
     [...Array(6).fill('failed'), 'applied'],
   )
-  const run = await push(admin, body)
+  const run = await pushSnapshot(admin, body)
   assert.deepEqual(
     [run.status, run.counts.users],
     ['applied', { created: 1, updated: 0, suspended: 1, reactivated: 0, unchanged: 19 }],

@@ -4,10 +4,12 @@ import type { Contract, Output } from '@holdfast/contract'
 import { effectiveStatuses } from '@holdfast/contract/devices'
 import { sql } from 'kysely'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { enroll, open, publish, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
 import { createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { limit } from '../support/domain/tenant-limits.ts'
+import { publish, rule } from '../support/domain/policy.ts'
+import { setLimits } from '../support/domain/tenant-limits.ts'
 
 type Device = Output<Contract['getDevice']>
 type Made = { device: Awaited<ReturnType<typeof enroll>>; user_id: string; group_id: string }
@@ -107,7 +109,7 @@ async function setColumns(kit: Kit, { device }: Made, set: ReturnType<typeof sql
   })
 }
 
-test('list, filter, detail, counts and explanation say of a device what it and the gateways are told', async (t) => {
+test('list, filter, detail, counts and explanation agree on the effective status of a device', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { admin } = kit
@@ -119,8 +121,8 @@ test('list, filter, detail, counts and explanation say of a device what it and t
   const device = await enroll(kit, 'laptop', { user_id, now: clock.now })
   await enroll(kit, 'beside it', { now: clock.now })
   const made: Made = { device, user_id, group_id: group!.group_id }
-  const served = await withGateway(kit, 'g1', 'eu')
-  const gateway = open(kit, served)
+  const served = await makeGateway(kit, 'g1', 'eu')
+  const gateway = gatewayAgent(kit, served)
   await publish(kit, [rule('all', { any: true }, ['eu'])])
   const beat = () => kit.clientFor(served.secret).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
   const explain = (body: object) => admin.explainPolicy({ body: { target: '10.1.2.3:tcp/22', ...body } })
@@ -131,7 +133,7 @@ test('list, filter, detail, counts and explanation say of a device what it and t
       () => false,
     )
 
-  await t.test('where no gateway is up, the policy allows and nothing is reached', async () => {
+  await t.test('if no gateway is up, the policy allows and the decision is deny', async () => {
     for (const who of [asked, { user_id }]) {
       const found = await explain(who)
       assert.deepEqual(
@@ -186,7 +188,7 @@ test('list, filter, detail, counts and explanation say of a device what it and t
       if (ofUser) assert.match(alone.reason, ofUser)
       await go?.(kit, made)
     })
-  await t.test('a terminated session keeps the device out for a while', async () => {
+  await t.test('a terminated session blocks the device for a while', async () => {
     const next = await enroll(kit, 'next', { user_id, now: clock.now })
     await beat()
     await gateway.pull()
@@ -200,7 +202,7 @@ test('list, filter, detail, counts and explanation say of a device what it and t
     const found = await explain({ device_id: next.id })
     assert.deepEqual([found.decision, found.policy_decision, found.blocked_by[0]?.kind], ['deny', 'allow', 'session'])
   })
-  await t.test('a plan without room for another session keeps out whoever has none, as metering does', async () => {
+  await t.test('a plan without another session denies devices without one, as metering does', async () => {
     const [a, b] = [
       await enroll(kit, 'first', { user_id, now: clock.now }),
       await enroll(kit, 'second', { now: clock.now }),
@@ -230,8 +232,9 @@ test('list, filter, detail, counts and explanation say of a device what it and t
       return blocked_by
     }
     const noRoom = [{ kind: 'session', detail: 'the plan has no room for another VPN session (limit 1)' }]
-    await limit(kit, { sessions: 1 })
-    for (const asker of [ofA, ofB, ofUser, ofOther]) assert.deepEqual(await blocked(asker), [], 'nobody is connected')
+    await setLimits(kit, { sessions: 1 })
+    for (const asker of [ofA, ofB, ofUser, ofOther])
+      assert.deepEqual(await blocked(asker), [], 'no device is connected')
     await meter(a.id)
     await until(async () => (await admin.listSessions({ query: { state: 'active' } })).items.length === 1)
     for (const asker of [ofB, ofOther]) assert.deepEqual(await blocked(asker), noRoom)
@@ -242,11 +245,11 @@ test('list, filter, detail, counts and explanation say of a device what it and t
     await until(async () => (await ended()).length === 1)
     assert.equal((await ended())[0]?.end_reason, 'entitlement_exceeded')
     // Only a session in the same pool is replaced.
-    const elsewhere = await withGateway(kit, 'g2', 'us')
+    const elsewhere = await makeGateway(kit, 'g2', 'us')
     await kit.clientFor(elsewhere.secret).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
     await publish(kit, [rule('all', { any: true }, ['us'])])
     assert.deepEqual(await blocked(ofA), noRoom)
-    await limit(kit, { sessions: 2 })
+    await setLimits(kit, { sessions: 2 })
     for (const asker of [ofA, ofB, ofOther]) assert.deepEqual(await blocked(asker), [])
   })
 })

@@ -12,11 +12,11 @@ import {
   trySignIn,
   untilStatus,
 } from '../support/actors/people.ts'
-import { refusedWith } from '../support/actors/sign-in.ts'
+import { refused } from '../support/clients/answers.ts'
 import { adminPassword, type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { inbox } from '../support/domain/notifications.ts'
-import { startFederated, whoIs } from '../support/providers/oidc-sign-in.ts'
+import { signedInAs, startFederated } from '../support/providers/oidc-sign-in.ts'
 
 const people = { anna: { name: 'anna' }, ben: { name: 'ben' } }
 const enforce = (kit: Kit, enforce_sso = true) => changeSecuritySettings(kit.admin, { login: { enforce_sso } })
@@ -25,7 +25,7 @@ const mark = (kit: Kit, user_id: string, break_glass = true) =>
 const lock = (kit: Kit, id: string) => kit.admin.createLock({ body: { target: { type: 'user', id }, reason: 'tried' } })
 const holders = async (kit: Kit) => (await kit.admin.listUsers({ query: { role: 'tenant_admin' } })).items
 
-test('identity providers become the only way in, and what keeps a way open can not go', async (t) => {
+test('single sign-on can be enforced, and the last fallback account or provider cannot be removed', async (t) => {
   const { kit, params, set, signIn, reasons } = await startFederated(t, {
     people,
     settings: { provisioning: 'create' },
@@ -36,15 +36,15 @@ test('identity providers become the only way in, and what keeps a way open can n
   const viewer = await makeUser(kit, 'viewer', ['viewer'])
 
   // Enforcing requires a usable break-glass user and a provider.
-  await assert.rejects(enforce(kit), refusedWith(422, /login.enforce_sso: needs an active break-glass user/))
+  await assert.rejects(enforce(kit), refused(422, /login.enforce_sso: needs an active break-glass user/))
   await mark(kit, viewer)
-  await assert.rejects(enforce(kit), refusedWith(422, /platform_admin or tenant_admin/), 'a viewer mends nothing')
+  await assert.rejects(enforce(kit), refused(422, /platform_admin or tenant_admin/), 'a viewer mends nothing')
   await mark(kit, safe)
   await kit.admin.changePassword({ body: { user_id: safe, generate: true } })
-  await assert.rejects(enforce(kit), refusedWith(422, /a password of their own/), 'nor who must change theirs first')
+  await assert.rejects(enforce(kit), refused(422, /a password of their own/), 'nor who must change theirs first')
   await kit.admin.changePassword({ body: { user_id: safe, new_password: passwordOf('safe') } })
   await set({ sign_in: false })
-  await assert.rejects(enforce(kit), refusedWith(422, /needs an identity provider/))
+  await assert.rejects(enforce(kit), refused(422, /needs an identity provider/))
   await set({ sign_in: true })
 
   const [ofPassword, ofSafe] = [await signInAs(kit, 'ana'), await signInAs(kit, 'safe')]
@@ -55,7 +55,7 @@ test('identity providers become the only way in, and what keeps a way open can n
   for (const replica of kit.replicas) {
     await untilStatus(() => ofPassword.get('/v1/admin/me', replica), 401)
     assert.equal((await ofSafe.get('/v1/admin/me', replica)).status, 200, 'break-glass sessions go on')
-    assert.equal(await whoIs(kit, ofProvider, replica), 'anna')
+    assert.equal(await signedInAs(kit, ofProvider, replica), 'anna')
     assert.equal((await kit.clientFor(kit.adminKey, replica).me()).credential, 'api_key')
   }
   const ended = await eventsOf(kit, 'session.expired')
@@ -88,11 +88,11 @@ test('identity providers become the only way in, and what keeps a way open can n
   for (const body of [{ generate: true }, { new_password: 'seven crabs walk sideways' }])
     await assert.rejects(
       kit.admin.changePassword({ body: { user_id: ana, ...body } }),
-      refusedWith(422, /opens nothing for ana/),
+      refused(422, /opens nothing for ana/),
     )
 
   // The last usable break-glass user can't be stopped in any way; a viewer does not count as one.
-  const last = refusedWith(422, /safe is the last break-glass user who can administer/)
+  const last = refused(422, /safe is the last break-glass user who can administer/)
   const own = await kit.as('tenant_admin')
   const target = { type: 'user', id: safe } as const
   const ways: (() => Promise<unknown>)[] = [
@@ -107,7 +107,7 @@ test('identity providers become the only way in, and what keeps a way open can n
     () => mark(kit, safe, false),
   ]
   for (const way of ways) await assert.rejects(way(), last)
-  const lastWay = refusedWith(422, /Login is the last identity provider that people sign in with/)
+  const lastWay = refused(422, /Login is the last identity provider that people sign in with/)
   await assert.rejects(set({ enabled: false }), lastWay)
   await assert.rejects(set({ sign_in: false }), lastWay)
   await assert.rejects(kit.admin.deleteIdentityProvider({ params }), lastWay)
@@ -116,13 +116,13 @@ test('identity providers become the only way in, and what keeps a way open can n
   // With a second break-glass user, the first may go. A user without the mark is signed out at once.
   await mark(kit, ana)
   const locked = await lock(kit, ana)
-  await assert.rejects(mark(kit, safe, false), last, 'who is locked is no help')
+  await assert.rejects(mark(kit, safe, false), last, 'a locked user does not count')
   await kit.admin.releaseLock({ params: { lock_id: locked.lock.lock_id }, body: {} })
   assert.equal((await trySignIn(kit, 'ana')).status, 200)
   await mark(kit, safe, false)
   for (const replica of kit.replicas) await untilStatus(() => ofSafe.get('/v1/admin/me', replica), 401)
   await kit.admin.suspendUser({ body: { user_id: safe } })
-  await assert.rejects(own.suspendUser({ body: { user_id: ana } }), refusedWith(422, /ana is the last/))
+  await assert.rejects(own.suspendUser({ body: { user_id: ana } }), refused(422, /ana is the last/))
   const stopped = await lock(kit, ana)
   const codes = ['tenant_without_break_glass_user']
   assert.deepEqual(
@@ -133,10 +133,10 @@ test('identity providers become the only way in, and what keeps a way open can n
   await kit.admin.releaseLock({ params: { lock_id: stopped.lock.lock_id }, body: {} })
 
   // An account from another source is never break-glass.
-  await assert.rejects(mark(kit, anna?.user_id ?? ''), refusedWith(422, /comes from elsewhere/))
+  await assert.rejects(mark(kit, anna?.user_id ?? ''), refused(422, /comes from elsewhere/))
   const service = { operation: 'create', user: { username: 'robot', kind: 'service' } } as const
   const { user: robot } = await kit.admin.changeUser({ body: service })
-  await assert.rejects(mark(kit, robot.user_id), refusedWith(422, /service account/))
+  await assert.rejects(mark(kit, robot.user_id), refused(422, /service account/))
 
   await enforce(kit, false)
   assert.equal((await trySignIn(kit, 'viewer')).status, 200, 'passwords open again')
@@ -144,20 +144,20 @@ test('identity providers become the only way in, and what keeps a way open can n
   await kit.admin.deleteIdentityProvider({ params })
 })
 
-test('who may say that somebody is break-glass, and who may open passwords again', async (t) => {
+test('break-glass users and password sign-in need the permission to set them', async (t) => {
   const kit = await startKit(t)
   const tina = await makeUser(kit, 'tina', ['tenant_admin'])
   const body = { user_id: tina, break_glass: true }
   for (const role of ['security_admin', 'helpdesk', 'operator', 'auditor', 'viewer'] as const)
-    await assert.rejects((await kit.as(role)).setBreakGlass({ body }), refusedWith(403, /rbac:write/))
+    await assert.rejects((await kit.as(role)).setBreakGlass({ body }), refused(403, /rbac:write/))
   const [admin] = (await kit.admin.listUsers({ query: { q: 'admin' } })).items
   const tenantAdmin = await kit.as('tenant_admin')
   await assert.rejects(
     tenantAdmin.setBreakGlass({ body: { ...body, user_id: admin?.user_id ?? '' } }),
-    refusedWith(403, /the role platform_admin/),
+    refused(403, /the role platform_admin/),
   )
   const elsewhere = await kit.as('tenant_admin', await kit.newTenant())
-  await assert.rejects(elsewhere.setBreakGlass({ body }), refusedWith(404, /no such user/))
+  await assert.rejects(elsewhere.setBreakGlass({ body }), refused(404, /no such user/))
   const done = await tenantAdmin.setBreakGlass({ body: { ...body, reason: 'in the safe' } })
   assert.deepEqual([done.changed, done.user.break_glass], [true, true])
   assert.equal((await tenantAdmin.setBreakGlass({ body })).changed, false)
@@ -168,7 +168,7 @@ test('who may say that somebody is break-glass, and who may open passwords again
   )
 })
 
-test('of twenty at once, on two replicas, who take away what keeps the way open, one is too many', async (t) => {
+test('of twenty concurrent removals on two replicas, the last fallback stays', async (t) => {
   const { kit, params, provider } = await startFederated(t, { people, replicas: 2 })
   // The platform may stop the last one.
   const key = await kit.keyFor('tenant_admin')
@@ -233,7 +233,7 @@ test('of twenty at once, on two replicas, who take away what keeps the way open,
   await enforce(kit, false)
 })
 
-test('it holds at each door by itself: where it was not heard of yet, and for a session that was opened meanwhile', async (t) => {
+test('enforcement is checked at each sign-in, also before the replica is notified, and for open sessions', async (t) => {
   const kit = await startKit(t)
   const { tenant } = kit
   await makeUser(kit, 'ana', ['viewer'])
@@ -250,7 +250,7 @@ test('it holds at each door by itself: where it was not heard of yet, and for a 
   assert.equal((await session.get('/v1/admin/me')).status, 401)
 })
 
-test('who runs the server comes in when nobody else can', async (t) => {
+test('the operator can recover access when nobody else can sign in', async (t) => {
   const { kit } = await startFederated(t, { people, replicas: 2 })
   const safe = await makeUser(kit, 'safe', ['tenant_admin'])
   await mark(kit, safe)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startEnrollCommand } from '../support/clients/enroll-command.ts'
-import { startKit } from '../support/deployment/deployment.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { startRealProvider } from '../support/providers/real-oidc-provider.ts'
 
-test('holdfast device enroll --device-code: somebody approves the machine at oidc-provider, or refuses', async (t) => {
+test('holdfast device enroll --device-code: a person approves the machine at oidc-provider, or refuses', async (t) => {
   const idp = await startRealProvider(t, {
     clients: [
       {
@@ -17,7 +17,7 @@ test('holdfast device enroll --device-code: somebody approves the machine at oid
     ],
     people: { anna: { name: 'Anna' } },
   })
-  const kit = await startKit(t, { config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const provider = await kit.admin.createIdentityProvider({
     body: {
       kind: 'oidc',

@@ -3,18 +3,18 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { type Machine, startGrants, statusIn } from '../support/actors/device-code-enrollment.ts'
+import { grantStatusIn, type Machine, startDeviceCodeEnrollment } from '../support/actors/device-code-enrollment.ts'
 import { runJob, times } from '../support/deployment/deployment.ts'
-import { promptly } from '../support/deployment/wait-until.ts'
+import { deliveryLimitMs } from '../support/deployment/wait-until.ts'
 
 const waiting = 'authorization_pending'
 
-test('machines that wait for a person', async (t) => {
-  const g = await startGrants(t)
+test('machines that wait for approval', async (t) => {
+  const g = await startDeviceCodeEnrollment(t)
   const { kit, clock, second } = g
 
   await t.test(
-    'of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls',
+    'of twenty concurrent polls on two replicas one asks the provider, and of twenty finishes one enrolls',
     async () => {
       const machine = await g.begun()
       const onBoth = (i: number): Machine => ({ ...machine, on: i % 2 ? second : kit })
@@ -22,10 +22,10 @@ test('machines that wait for a person', async (t) => {
         if (expected === 'authorized') await g.approve(machine)
         clock.advance(5)
         const before = g.asked()
-        const answers = (await times(20, (i) => g.status(onBoth(i)))).map(statusIn)
+        const answers = (await times(20, (i) => g.status(onBoth(i)))).map(grantStatusIn)
         assert.equal(g.asked(), before + 1)
         assert.ok(answers.includes(expected) && answers.every((a) => a === expected || a === waiting), answers.join())
-        assert.equal(statusIn(await g.status(onBoth(1))), expected, 'the other replica knows it too')
+        assert.equal(grantStatusIn(await g.status(onBoth(1))), expected, 'the other replica knows it too')
       }
       const finished = await times(20, (i) => g.finish(onBoth(i)))
       assert.deepEqual(finished.map((a) => a.status).toSorted(), [201, ...Array(19).fill(401)])
@@ -34,7 +34,7 @@ test('machines that wait for a person', async (t) => {
     },
   )
 
-  await t.test('a request is held until somebody has approved, on either replica', async () => {
+  await t.test('a poll is held until the approval, on either replica', async () => {
     g.idp.deviceChanged.interval = 1
     const machine = await g.begun()
     const first = await g.status(machine)
@@ -48,8 +48,8 @@ test('machines that wait for a person', async (t) => {
     await g.approve(machine)
     const asked = performance.now()
     const answers = await Promise.all(held)
-    assert.deepEqual(answers.map(statusIn), ['authorized', 'authorized'])
-    assert.ok(performance.now() - asked < promptly)
+    assert.deepEqual(answers.map(grantStatusIn), ['authorized', 'authorized'])
+    assert.ok(performance.now() - asked < deliveryLimitMs)
     const other = await g.begun()
     const many = times(6, () => g.status(other, { prefer: 'wait=2', ...known }))
     const applied = (await many).map((a) => a.headers['preference-applied'])
@@ -59,8 +59,8 @@ test('machines that wait for a person', async (t) => {
   })
 })
 
-test('machines that wait are bounded, of an address and of a tenant, and what is over is forgotten', async (t) => {
-  const g = await startGrants(t)
+test('waiting machines are limited per address and tenant, and expired ones are deleted', async (t) => {
+  const g = await startDeviceCodeEnrollment(t)
   const { kit, clock } = g
   const beginOne = async () => (await g.begin(await g.newMachine())).status
   assert.equal(await beginOne(), 201)
@@ -94,5 +94,5 @@ test('machines that wait are bounded, of an address and of a tenant, and what is
       .where('tenant_id', '=', kit.tenant)
       .executeTakeFirstOrThrow(),
   )
-  assert.equal(n, 50 + 1 + 500, 'what ended a quarter of an hour ago is forgotten')
+  assert.equal(n, 50 + 1 + 500, 'grants that ended 15 minutes ago are deleted')
 })

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey, peekDeviceCredential, thumbprint } from '@holdfast/crypto'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
-import { startGrants, statusIn } from '../support/actors/device-code-enrollment.ts'
+import { grantStatusIn, startDeviceCodeEnrollment } from '../support/actors/device-code-enrollment.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
 import { times } from '../support/deployment/deployment.ts'
 import { makeKey, sign } from '../support/providers/hostile-oidc-provider.ts'
 
 const waiting = 'authorization_pending'
 
-test('machines without a browser', async (t) => {
-  const g = await startGrants(t)
+test('enrollment of machines without a browser', async (t) => {
+  const g = await startDeviceCodeEnrollment(t)
   const { kit, clock, idp, provider } = g
 
-  await t.test('a machine without a browser is approved by a person, and enrolled as theirs', async () => {
+  await t.test('a machine without a browser is approved by a person and enrolled for that person', async () => {
     const listed = await call(kit, operation('listEnrollmentProviders'), bearer(g.token))
     assert.deepEqual(
       (listed.json.items as { device_code: boolean }[]).map((p) => p.device_code),
@@ -38,10 +38,10 @@ test('machines without a browser', async (t) => {
     assert.equal(idp.deviceCodes.length, 1)
 
     const early = await times(4, () => g.status(machine))
-    assert.deepEqual(new Set(early.map(statusIn)), new Set([waiting]))
+    assert.deepEqual(new Set(early.map(grantStatusIn)), new Set([waiting]))
     assert.deepEqual([g.asked(), early[0]!.headers.etag], [0, `"${waiting}"`], 'not before its interval has passed')
     clock.advance(5)
-    for (let i = 0; i < 2; i++) assert.equal(statusIn(await g.status(machine)), waiting)
+    for (let i = 0; i < 2; i++) assert.equal(grantStatusIn(await g.status(machine)), waiting)
     assert.equal(g.asked(), 1, 'and once in each, however often the machine asks')
     const tooSoon = await g.finish(machine)
     assert.deepEqual([tooSoon.status, tooSoon.json.error], [422, 'validation_error'])
@@ -49,7 +49,7 @@ test('machines without a browser', async (t) => {
 
     await g.approve({ code })
     clock.advance(5)
-    assert.equal(statusIn(await g.status(machine)), 'authorized')
+    assert.equal(grantStatusIn(await g.status(machine)), 'authorized')
     const thief = { ...machine, key: generateKey('ES256').privateJwk }
     for (const stolen of [await g.status(thief), await g.finish(thief)])
       assert.equal(stolen.status, 401, 'to no other key')
@@ -82,7 +82,7 @@ test('machines without a browser', async (t) => {
   })
 
   await t.test(
-    'whatever the provider says, the machine hears a word of RFC 8628 or nothing; why is on record',
+    'any answer of the provider becomes an RFC 8628 error for the machine, and the reason is recorded',
     async () => {
       const now = () => Math.floor(clock.now().getTime() / 1000)
       const right = () => idp.claims({ sub: 'x', iat: now(), exp: now() + 300 })
@@ -124,13 +124,13 @@ test('machines without a browser', async (t) => {
         await decide(machine)
         clock.advance(5)
         const asked = g.asked()
-        assert.equal(statusIn(await g.status(machine)), status, what)
+        assert.equal(grantStatusIn(await g.status(machine)), status, what)
         idp.answers.clear()
         assert.deepEqual(await g.reasons(), [reason], what)
         if (seen.has(status)) continue
         seen.add(status)
         clock.advance(5)
-        assert.equal(statusIn(await g.status(machine)), status, `${what}, asked again`)
+        assert.equal(grantStatusIn(await g.status(machine)), status, `${what}, asked again`)
         assert.equal(g.asked(), asked + 1, `${what}: the provider is not asked again`)
         const finished = await g.finish(machine)
         assert.deepEqual([finished.status, String(finished.json.detail).endsWith(status)], [422, true], what)
@@ -146,122 +146,123 @@ test('machines without a browser', async (t) => {
       for (const [i, answer] of silence.entries()) {
         idp.answers.set('/token', answer as never)
         clock.advance(5 * 2 ** i)
-        assert.equal(statusIn(await g.status(machine)), waiting, 'a provider that is away for a moment is asked again')
+        assert.equal(
+          grantStatusIn(await g.status(machine)),
+          waiting,
+          'a provider that is away for a moment is asked again',
+        )
         assert.equal((await g.row(machine))?.interval_seconds, 10 * 2 ** i, 'less often')
       }
       idp.answers.clear()
       for (const slower of [25, 30, 35]) {
         idp.decisions.set(machine.code, { error: 'slow_down' })
         clock.advance(40)
-        assert.equal(statusIn(await g.status(machine)), waiting)
+        assert.equal(grantStatusIn(await g.status(machine)), waiting)
         assert.equal((await g.row(machine))?.interval_seconds, slower, 'slow_down is five seconds more, each time')
       }
       const asked = g.asked()
       clock.advance(34)
-      assert.equal(statusIn(await g.status(machine)), waiting)
+      assert.equal(grantStatusIn(await g.status(machine)), waiting)
       assert.equal(g.asked(), asked)
       clock.advance(500)
-      assert.equal(statusIn(await g.status(machine)), 'expired_token')
-      assert.deepEqual([g.asked(), await g.reasons()], [asked, ['expired']], 'whoever says slow_down for ever ends too')
-    },
-  )
-
-  await t.test(
-    'a provider enrolls machines so only where that was turned on, it has the grant, and it answers with sense',
-    async () => {
-      await g.set({ oidc: { device_code: 'off' } })
-      const refused = async (reason: string, what: string) => {
-        const machine = await g.newMachine()
-        const answer = await g.begin(machine)
-        assert.deepEqual([answer.status, await g.reasons()], [401, [reason]], `${what}: ${answer.text}`)
-        return machine
-      }
-      await refused('turned_off', 'turned off')
-      idp.changed.device_authorization_endpoint = undefined
-      await assert.rejects(g.set({ oidc: { device_code: 'on' } }), /no device authorization grant/)
-      Object.assign(idp.changed, idp.deviceEndpoint)
-      await g.set({ oidc: { device_code: 'on' } })
-      const tested = await kit.admin.testIdentityProvider({ params: g.params })
-      assert.equal(tested.found?.device_authorization_endpoint, `${idp.issuer}/device`)
-
-      const senseless: Record<string, unknown>[] = [
-        { interval: 0 },
-        { interval: -1 },
-        { interval: '5' },
-        { interval: 600 },
-        { interval: 1e300, expires_in: 1e301 },
-        { expires_in: 0 },
-        { expires_in: 'soon' },
-        { user_code: 'A\u001b[2J' },
-        { user_code: 'A'.repeat(65) },
-        { verification_uri: 'javascript:alert(1)' },
-        { verification_uri: 'https://user:password@idp.example/' },
-        { verification_uri_complete: 'file:///etc/passwd' },
-        { verification_uri: undefined },
-        { device_code: 'x'.repeat(5000) },
-      ]
-      const same = await g.newMachine()
-      for (const wrong of senseless) {
-        Object.assign(idp.deviceChanged, wrong)
-        const { json, status } = await g.begin(same)
-        const [reason] = await g.reasons()
-        assert.ok(status === 401 && (reason === 'code' || reason === 'token'), `${JSON.stringify(wrong)}: ${reason}`)
-        assert.equal(json.detail, 'missing or invalid credentials')
-        for (const name of Object.keys(wrong)) delete idp.deviceChanged[name]
-      }
-      idp.deviceChanged.expires_in = 1e300
-      const endless = await g.begin(await g.newMachine())
-      const minutes = (Date.parse(String(endless.json.expires_at)) - clock.now().getTime()) / 60_000
-      assert.ok(endless.status === 201 && minutes <= 14, `${endless.text}: no grant outlives its challenge`)
-      delete idp.deviceChanged.expires_in
-      idp.answers.set('/device', (_, response) => void response.writeHead(200).end(Buffer.alloc(10_000_000, 'x')))
-      await refused('unreachable', 'ten megabytes')
-      idp.answers.set(
-        '/device',
-        (_, response) => void response.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
+      assert.equal(grantStatusIn(await g.status(machine)), 'expired_token')
+      assert.deepEqual(
+        [g.asked(), await g.reasons()],
+        [asked, ['expired']],
+        'a provider that always says slow_down ends too',
       )
-      const machine = await refused('token', 'a redirect')
-      idp.answers.clear()
-      assert.equal((await g.begin(machine)).status, 201, 'the same challenge may try again')
-      const unknown = await g.begin(await g.newMachine(), { provider_id: 'idp_01jxz3c9dqf7vr2m8k4s6t0b5w' })
-      assert.deepEqual([unknown.status, await g.reasons()], [401, ['unknown_provider']])
-      const keyless = await call(kit, operation('beginDeviceCode'), bearer((await g.newMachine()).challenge), g.params)
-      assert.deepEqual([keyless.status, keyless.json.error], [422, 'validation_error'], 'a key is proved first')
-
-      // Changes while a machine waits.
-      const changes: [what: string, change: () => Promise<unknown>][] = [
-        ['another client', () => g.set({ oidc: { client_id: 'another' } })],
-        ['enrollment off', () => g.set({ enrollment: false })],
-        ['this way off', () => g.set({ enrollment: true, oidc: { device_code: 'off' } })],
-        ['the provider off', () => g.set({ enabled: false, oidc: { device_code: 'on' } })],
-      ]
-      for (const [what, change] of changes) {
-        await g.set({ enabled: true, enrollment: true, oidc: { client_id: 'holdfast', device_code: 'on' } })
-        const asks = await g.begun()
-        const approved = await g.begun()
-        await g.approve(approved)
-        clock.advance(5)
-        assert.equal(statusIn(await g.status(approved)), 'authorized')
-        await change()
-        const before = g.asked()
-        assert.equal(statusIn(await g.status(asks)), 'failed', what)
-        assert.deepEqual(
-          [g.asked(), await g.reasons()],
-          [before, ['turned_off']],
-          `${what}: nothing is said to anybody`,
-        )
-        const finished = await g.finish(approved)
-        assert.equal(finished.status, what === 'another client' ? 201 : 401, `${what}: ${finished.text}`)
-      }
-      await g.set({ enabled: true, oidc: { client_id: 'holdfast', device_code: 'approval' } })
-      const waits = await g.begun()
-      await g.approve(waits, { sub: 'another', preferred_username: 'eve' })
-      clock.advance(5)
-      assert.equal(statusIn(await g.status(waits)), 'authorized')
-      assert.equal((await g.finish(waits)).json.status, 'pending', 'approval: for these machines alone')
-      const gone = await g.begun()
-      await kit.admin.deleteIdentityProvider({ params: g.params })
-      assert.equal((await g.status(gone)).status, 401)
     },
   )
+
+  await t.test('device-code enrollment needs the setting, the grant of the provider and valid answers', async () => {
+    await g.set({ oidc: { device_code: 'off' } })
+    const refused = async (reason: string, what: string) => {
+      const machine = await g.newMachine()
+      const answer = await g.begin(machine)
+      assert.deepEqual([answer.status, await g.reasons()], [401, [reason]], `${what}: ${answer.text}`)
+      return machine
+    }
+    await refused('turned_off', 'turned off')
+    idp.changed.device_authorization_endpoint = undefined
+    await assert.rejects(g.set({ oidc: { device_code: 'on' } }), /no device authorization grant/)
+    Object.assign(idp.changed, idp.deviceEndpoint)
+    await g.set({ oidc: { device_code: 'on' } })
+    const tested = await kit.admin.testIdentityProvider({ params: g.params })
+    assert.equal(tested.found?.device_authorization_endpoint, `${idp.issuer}/device`)
+
+    const senseless: Record<string, unknown>[] = [
+      { interval: 0 },
+      { interval: -1 },
+      { interval: '5' },
+      { interval: 600 },
+      { interval: 1e300, expires_in: 1e301 },
+      { expires_in: 0 },
+      { expires_in: 'soon' },
+      { user_code: 'A\u001b[2J' },
+      { user_code: 'A'.repeat(65) },
+      { verification_uri: 'javascript:alert(1)' },
+      { verification_uri: 'https://user:password@idp.example/' },
+      { verification_uri_complete: 'file:///etc/passwd' },
+      { verification_uri: undefined },
+      { device_code: 'x'.repeat(5000) },
+    ]
+    const same = await g.newMachine()
+    for (const wrong of senseless) {
+      Object.assign(idp.deviceChanged, wrong)
+      const { json, status } = await g.begin(same)
+      const [reason] = await g.reasons()
+      assert.ok(status === 401 && (reason === 'code' || reason === 'token'), `${JSON.stringify(wrong)}: ${reason}`)
+      assert.equal(json.detail, 'missing or invalid credentials')
+      for (const name of Object.keys(wrong)) delete idp.deviceChanged[name]
+    }
+    idp.deviceChanged.expires_in = 1e300
+    const endless = await g.begin(await g.newMachine())
+    const minutes = (Date.parse(String(endless.json.expires_at)) - clock.now().getTime()) / 60_000
+    assert.ok(endless.status === 201 && minutes <= 14, `${endless.text}: no grant outlives its challenge`)
+    delete idp.deviceChanged.expires_in
+    idp.answers.set('/device', (_, response) => void response.writeHead(200).end(Buffer.alloc(10_000_000, 'x')))
+    await refused('unreachable', 'ten megabytes')
+    idp.answers.set(
+      '/device',
+      (_, response) => void response.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
+    )
+    const machine = await refused('token', 'a redirect')
+    idp.answers.clear()
+    assert.equal((await g.begin(machine)).status, 201, 'the same challenge may try again')
+    const unknown = await g.begin(await g.newMachine(), { provider_id: 'idp_01jxz3c9dqf7vr2m8k4s6t0b5w' })
+    assert.deepEqual([unknown.status, await g.reasons()], [401, ['unknown_provider']])
+    const keyless = await call(kit, operation('beginDeviceCode'), bearer((await g.newMachine()).challenge), g.params)
+    assert.deepEqual([keyless.status, keyless.json.error], [422, 'validation_error'], 'a key is proved first')
+
+    // Changes while a machine waits.
+    const changes: [what: string, change: () => Promise<unknown>][] = [
+      ['another client', () => g.set({ oidc: { client_id: 'another' } })],
+      ['enrollment off', () => g.set({ enrollment: false })],
+      ['this way off', () => g.set({ enrollment: true, oidc: { device_code: 'off' } })],
+      ['the provider off', () => g.set({ enabled: false, oidc: { device_code: 'on' } })],
+    ]
+    for (const [what, change] of changes) {
+      await g.set({ enabled: true, enrollment: true, oidc: { client_id: 'holdfast', device_code: 'on' } })
+      const asks = await g.begun()
+      const approved = await g.begun()
+      await g.approve(approved)
+      clock.advance(5)
+      assert.equal(grantStatusIn(await g.status(approved)), 'authorized')
+      await change()
+      const before = g.asked()
+      assert.equal(grantStatusIn(await g.status(asks)), 'failed', what)
+      assert.deepEqual([g.asked(), await g.reasons()], [before, ['turned_off']], `${what}: nothing is said to anybody`)
+      const finished = await g.finish(approved)
+      assert.equal(finished.status, what === 'another client' ? 201 : 401, `${what}: ${finished.text}`)
+    }
+    await g.set({ enabled: true, oidc: { client_id: 'holdfast', device_code: 'approval' } })
+    const waits = await g.begun()
+    await g.approve(waits, { sub: 'another', preferred_username: 'eve' })
+    clock.advance(5)
+    assert.equal(grantStatusIn(await g.status(waits)), 'authorized')
+    assert.equal((await g.finish(waits)).json.status, 'pending', 'approval: for these machines alone')
+    const gone = await g.begun()
+    await kit.admin.deleteIdentityProvider({ params: g.params })
+    assert.equal((await g.status(gone)).status, 401)
+  })
 })

@@ -3,16 +3,16 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { beginOidcEnrollment } from '@holdfast/sdk'
 import { startEnrollCommand } from '../support/clients/enroll-command.ts'
-import { startKit } from '../support/deployment/deployment.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { startRealProvider } from '../support/providers/real-oidc-provider.ts'
 
-test('holdfast device enroll --oidc: a person signs in at oidc-provider, and the device is theirs', async (t) => {
+test('holdfast device enroll --oidc: a person signs in at oidc-provider, and owns the device', async (t) => {
   const redirect_uris = ['http://127.0.0.1/callback']
   const idp = await startRealProvider(t, {
     clients: [{ client_id: 'laptops', redirect_uris, application_type: 'native' }],
     people: { anna: { name: 'Anna' }, ben: {} },
   })
-  const kit = await startKit(t, { config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const provider = await kit.admin.createIdentityProvider({
     body: {
       kind: 'oidc',

@@ -4,7 +4,7 @@ import { openBrowser } from '../support/clients/browser.ts'
 import { startEnrollCommand } from '../support/clients/enroll-command.ts'
 import { startSaml } from '../support/providers/saml-idp.ts'
 
-test('holdfast device enroll --saml: a person signs in, our page hands it on, and the device is theirs', async (t) => {
+test('holdfast device enroll --saml: a person signs in, our page passes the response on, and the person owns the device', async (t) => {
   const { kit, provider, acs, answer } = await startSaml(t, { settings: { enrollment: true } })
   const command = await startEnrollCommand(t, kit)
 
@@ -24,7 +24,7 @@ test('holdfast device enroll --saml: a person signs in, our page hands it on, an
   const state = command.file('device.json')
   const enrolled = await run(['--saml', '--state', state, '--name', 'lap', '--platform', 'linux'])
   assert.equal(enrolled.code, 0, enrolled.err)
-  assert.deepEqual(statuses, [404, 200], 'what is not its answer is told nothing')
+  assert.deepEqual(statuses, [404, 200], 'other requests get 404')
   const { device, claims } = await command.saved(state)
   const by = { provider_id: provider.provider_id, provider_name: provider.name }
   assert.deepEqual(device.enrolled_by, { method: 'saml', token_id: null, token_name: null, ...by })

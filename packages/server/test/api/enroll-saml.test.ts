@@ -3,13 +3,20 @@ import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
 import { peekDeviceCredential, thumbprint } from '@holdfast/crypto'
 import { changeIdentityProvider, changeSecuritySettings } from '@holdfast/sdk'
-import { bearer, call, challengeFrom, deviceCaller, operation, type Raw } from '../support/actors/all-callers.ts'
-import { newKey } from '../support/actors/oidc-enrollment.ts'
+import { requestChallenge } from '../support/actors/devices.ts'
+import { newDeviceKey } from '../support/actors/oidc-enrollment.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { type ApiAnswer, bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { openBrowser } from '../support/clients/browser.ts'
 import { send } from '../support/clients/raw-http.ts'
 import { type Replica, times } from '../support/deployment/deployment.ts'
-import { answeringBoth, metadataOf, requestIn, type SamlWorld, startSaml } from '../support/providers/saml-idp.ts'
+import {
+  answerBothRequests,
+  metadataOf,
+  requestIn,
+  type SamlDeployment,
+  startSaml,
+} from '../support/providers/saml-idp.ts'
 import { rsaKey, signed } from '../support/providers/saml-responses.ts'
 
 const begin = operation('beginEnrollmentBySaml')
@@ -23,8 +30,8 @@ async function start(t: Parameters<typeof startSaml>[0]) {
   const { kit, provider, clock } = w
   await changeSecuritySettings(kit.admin, { login: { max_failures_per_ip: 10_000, window_seconds: 10 } })
   const { secret: token } = await kit.admin.generateToken({ body: { kind: 'bootstrap', max_uses: 0 } })
-  const challengeOf = () => challengeFrom(kit, bearer(token))
-  type Machine = { challenge: string; key: ReturnType<typeof newKey>; on?: Replica }
+  const challengeOf = () => requestChallenge(kit, bearer(token))
+  type Machine = { challenge: string; key: ReturnType<typeof newDeviceKey>; on?: Replica }
   const beginWith = ({ challenge, key, on = kit }: Machine, body: object = {}) =>
     call({ ...kit, ...on }, begin, deviceCaller(challenge, key, clock.now), {
       provider_id: provider.provider_id,
@@ -33,16 +40,16 @@ async function start(t: Parameters<typeof startSaml>[0]) {
     })
   const finishWith = ({ challenge, key, on = kit }: Machine, body: object) =>
     call({ ...kit, ...on }, enroll, deviceCaller(challenge, key, clock.now), { device, ...body })
-  const machine = async () => ({ challenge: await challengeOf(), key: newKey() })
+  const machine = async () => ({ challenge: await challengeOf(), key: newDeviceKey() })
   return { ...w, token, machine, beginWith, finishWith }
 }
 /** The reason of the refusal, from the audit log. */
-async function reasonOf({ kit }: Pick<SamlWorld, 'kit'>, answer: Raw): Promise<unknown> {
+async function reasonOf({ kit }: Pick<SamlDeployment, 'kit'>, answer: ApiAnswer): Promise<unknown> {
   const { items } = await kit.admin.listAuditEvents({ query: { request_id: String(answer.headers['x-request-id']) } })
   return items.map((e) => ('reason' in e ? e.reason : e.kind)).join()
 }
 
-test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
+test('enrollment by SAML, on two replicas', async (t) => {
   const w = await start(t)
 
   await t.test('a person who signs in by SAML enrolls a device of their own', async () => {
@@ -92,11 +99,11 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
     for (const secret of [mine.challenge, credential, request_id, form.SAMLResponse]) assert.ok(!told.includes(secret))
   })
 
-  await t.test('a response enrolls the one device that it was asked for with, once, on any replica', async () => {
+  await t.test('a response enrolls only the device that requested it, once, on any replica', async () => {
     const { kit, acs, answer, machine, beginWith, finishWith, clock, idp } = w
     const pages = new Set<string>()
     const before = (await kit.admin.listDevices()).items.length
-    const refused = async (what: string, reason: string, got: Raw) => {
+    const refused = async (what: string, reason: string, got: ApiAnswer) => {
       assert.equal(got.status, 401, `${what}: ${got.text}`)
       assert.equal(await reasonOf(w, got), reason, what)
       pages.add(got.text.replace(/"request_id":"[^"]+"/, ''))
@@ -110,7 +117,7 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
     const saml_response = answer(redirect_url).SAMLResponse
     const body = { request_id, saml_response }
     const other = await machine()
-    await refused('another key', 'unknown_request', await finishWith({ ...mine, key: newKey() }, body))
+    await refused('another key', 'unknown_request', await finishWith({ ...mine, key: newDeviceKey() }, body))
     await refused('another challenge', 'unknown_request', await finishWith({ ...other, key: mine.key }, body))
     await refused('another device', 'unknown_request', await finishWith(other, body))
     await refused('no request', 'unknown_request', await finishWith(mine, { ...body, request_id: 'hfr_x' }))
@@ -151,10 +158,10 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
     const asked = [await begun(pair[0]), await begun(pair[1])] as const
     const [a, b] = [requestIn(asked[0].redirect_url).id, requestIn(asked[1].redirect_url).id]
     const said = { id: 'twice' }
-    const one = answer(asked[0].redirect_url, said, answeringBoth(a, b)).SAMLResponse
+    const one = answer(asked[0].redirect_url, said, answerBothRequests(a, b)).SAMLResponse
     const once = await finishWith(pair[0], { request_id: asked[0].request_id, saml_response: one })
     assert.equal(once.status, 201, once.text)
-    const two = answer(asked[1].redirect_url, said, answeringBoth(b, a)).SAMLResponse
+    const two = answer(asked[1].redirect_url, said, answerBothRequests(b, a)).SAMLResponse
     await refused(
       'an assertion that was used',
       'replayed',
@@ -173,7 +180,7 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
     assert.equal(idp.hits, 1)
   })
 
-  await t.test('a key that a weaker administrator set enrolls no device of a stronger person', async () => {
+  await t.test('a key set by a weaker administrator enrolls no device of a stronger person', async () => {
     const { kit, answer, machine, beginWith, finishWith, params, idp, set } = w
     const user_id = await makeUser(kit, 'root', ['platform_admin'])
     const subject = 'root there'
@@ -200,7 +207,7 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
   })
 
   await t.test(
-    'approval, the limit of devices and the provider hold as for others; where it leads is this machine',
+    'approval, device limits and the provider apply as elsewhere, and the response goes to a loopback address',
     async () => {
       const { kit, answer, machine, beginWith, finishWith, set } = w
       const bea = { subject: 'bea', attributes: { username: 'bea', email: 'bea@example.com' } }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey } from '@holdfast/crypto'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
 import { newWireguardKey } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
@@ -23,7 +24,7 @@ const device = { name: 'laptop', platform: 'linux' } as const
 const tryOut = (kit: Kit, secret: string, body: object = { device }) =>
   call(kit, operation('enroll'), deviceCaller(secret, generateKey('ES256').privateJwk), body)
 
-test('a token shows its newest use, why it was refused, and how often', async (t) => {
+test('a token shows its newest use, the reason of its refusal and the number of refusals', async (t) => {
   const kit = await startKit(t)
   const fresh = await tokenOf(kit)
   const before = await tokenNow(kit, fresh.id)
@@ -123,7 +124,7 @@ test('a token shows its newest use, why it was refused, and how often', async (t
   }
 })
 
-test('an enrollment that is granted shows too, and its device at once', async (t) => {
+test('a successful enrollment shows at the token, with its device, at once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const granted = await tokenOf(kit, { max_uses: 0 })
   const waiting = await tokenOf(kit, { requires_approval: true })

@@ -7,7 +7,8 @@ import pg from 'pg'
 import type { Tx } from '../../src/db/database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { addressCapacity } from '../../src/modules/devices/index.ts'
-import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { type ApiAnswer, call, deviceCaller, operation, sendToKit } from '../support/clients/api-calls.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 
@@ -26,7 +27,7 @@ const enrollMany = (
       { device: { name: `laptop-${i}`, platform: 'linux' } },
     ),
   )
-const countOf = (answers: Raw[]) => {
+const countOf = (answers: ApiAnswer[]) => {
   const counts: Record<number, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
   return counts
@@ -44,11 +45,11 @@ const withTenant = async (kit: Kit): Promise<Kit> => {
   return { ...kit, tenant, admin: await kit.as('tenant_admin', tenant) }
 }
 
-test('enrollments at once, each rush in a tenant of its own', async (t) => {
+test('concurrent enrollments, each test in a tenant of its own', async (t) => {
   const shared = await startKit(t, { replicas: 2 })
 
   await t.test(
-    'forty enrollments at once on two replicas: each its device, its address, its use, its record',
+    'forty concurrent enrollments on two replicas each get a device, an address, a use and an event',
     async () => {
       const kit = await withTenant(shared)
       const { secret: token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
@@ -76,25 +77,22 @@ test('enrollments at once, each rush in a tenant of its own', async (t) => {
     },
   )
 
-  await t.test(
-    'tokens mixed in the same rush: the one with five uses gives five, the others are not held up by it',
-    async () => {
-      const kit = await withTenant(shared)
-      const limited = await kit.admin.generateToken({ body: { max_uses: 5 } })
-      const open = await kit.admin.generateToken({ body: { max_uses: 0 } })
-      const revoked = await kit.admin.generateToken({ body: { max_uses: 0 } })
-      const tokens = [limited, limited, open, open, revoked, revoked]
-      await kit.admin.revokeToken({ params: { token_id: revoked.enrollment_token.token_id } })
-      const answers = await enrollMany(kit, 30, (i) => tokens[i % 6]!.secret)
-      const of = (token: typeof open) => countOf(answers.filter((_, i) => tokens[i % 6] === token))
-      assert.deepEqual([of(limited), of(open), of(revoked)], [{ 201: 5, 401: 5 }, { 201: 10 }, { 401: 10 }])
-      assert.equal(await usesOf(kit, limited.enrollment_token), 5)
-      assert.equal(await usesOf(kit, open.enrollment_token), 10)
-      assert.equal((await devicesOf(kit)).length, 15)
-    },
-  )
+  await t.test('a token with five uses enrolls five devices, and does not delay other tokens', async () => {
+    const kit = await withTenant(shared)
+    const limited = await kit.admin.generateToken({ body: { max_uses: 5 } })
+    const open = await kit.admin.generateToken({ body: { max_uses: 0 } })
+    const revoked = await kit.admin.generateToken({ body: { max_uses: 0 } })
+    const tokens = [limited, limited, open, open, revoked, revoked]
+    await kit.admin.revokeToken({ params: { token_id: revoked.enrollment_token.token_id } })
+    const answers = await enrollMany(kit, 30, (i) => tokens[i % 6]!.secret)
+    const of = (token: typeof open) => countOf(answers.filter((_, i) => tokens[i % 6] === token))
+    assert.deepEqual([of(limited), of(open), of(revoked)], [{ 201: 5, 401: 5 }, { 201: 10 }, { 401: 10 }])
+    assert.equal(await usesOf(kit, limited.enrollment_token), 5)
+    assert.equal(await usesOf(kit, open.enrollment_token), 10)
+    assert.equal((await devicesOf(kit)).length, 15)
+  })
 
-  await t.test('one key makes one device, however often and wherever it asks at once, and takes one use', async () => {
+  await t.test('one key enrolls one device and takes one use, however many requests arrive at once', async () => {
     const kit = await withTenant(shared)
     const first = await kit.admin.generateToken({ body: { max_uses: 2 } })
     const second = await kit.admin.generateToken({ body: { max_uses: 2 } })
@@ -126,7 +124,7 @@ test('enrollments at once, each rush in a tenant of its own', async (t) => {
     )
   })
 
-  await t.test('a stolen enrollment request sent again at once, to both replicas, counts once', async () => {
+  await t.test('a copied enrollment request that is sent to both replicas counts once', async () => {
     const kit = await withTenant(shared)
     const { secret: token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const { method, path } = operation('enroll')
@@ -135,12 +133,12 @@ test('enrollments at once, each rush in a tenant of its own', async (t) => {
       ...deviceCaller(token, generateKey('ES256').privateJwk)(method, kit.publicUrl + path),
     }
     const body = JSON.stringify({ device: { name: 'laptop', platform: 'linux' } })
-    const answers = await times(20, (i) => send({ ...kit, ...kit.replicas[i % 2]! }, method, path, headers, body))
+    const answers = await times(20, (i) => sendToKit({ ...kit, ...kit.replicas[i % 2]! }, method, path, headers, body))
     assert.deepEqual(countOf(answers), { 201: 1, 401: 19 })
     assert.equal(await usesOf(kit, enrollment_token), 1)
   })
 
-  await t.test('whose user is held for long is told to come again, and keeps nobody else waiting', async () => {
+  await t.test('an enrollment whose user is locked for long is told to retry, and delays no other', async () => {
     const kit = await withTenant(shared)
     const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
     const { user: other } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ben' } } })
@@ -166,23 +164,20 @@ test('enrollments at once, each rush in a tenant of its own', async (t) => {
     assert.deepEqual(countOf(await waiting), { 201: 2 })
   })
 
-  await t.test(
-    'a user has no more devices than the token allows, however many come at once and by which token',
-    async () => {
-      const kit = await withTenant(shared)
-      const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
-      const terms = { max_uses: 0, user_id: user.user_id, max_devices_per_user: 3 }
-      const tokens = [await kit.admin.generateToken({ body: terms }), await kit.admin.generateToken({ body: terms })]
-      const answers = await enrollMany(kit, 10, (i) => tokens[i % 2]!.secret)
-      assert.deepEqual(countOf(answers), { 201: 3, 409: 7 })
-      assert.match(answers.find((a) => a.status === 409)!.text, /entitlement_exceeded.*3 devices/)
-      assert.equal((await devicesOf(kit)).length, 3)
-      const uses = await Promise.all(tokens.map((made) => usesOf(kit, made.enrollment_token)))
-      assert.equal(uses[0]! + uses[1]!, 3, 'who is refused takes no use')
-    },
-  )
+  await t.test('a user gets no more devices than the token allows, across concurrent requests and tokens', async () => {
+    const kit = await withTenant(shared)
+    const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
+    const terms = { max_uses: 0, user_id: user.user_id, max_devices_per_user: 3 }
+    const tokens = [await kit.admin.generateToken({ body: terms }), await kit.admin.generateToken({ body: terms })]
+    const answers = await enrollMany(kit, 10, (i) => tokens[i % 2]!.secret)
+    assert.deepEqual(countOf(answers), { 201: 3, 409: 7 })
+    assert.match(answers.find((a) => a.status === 409)!.text, /entitlement_exceeded.*3 devices/)
+    assert.equal((await devicesOf(kit)).length, 3)
+    const uses = await Promise.all(tokens.map((made) => usesOf(kit, made.enrollment_token)))
+    assert.equal(uses[0]! + uses[1]!, 3, 'a refused enrollment takes no use')
+  })
 
-  await t.test('the last addresses go to as many devices as there are', async () => {
+  await t.test('the last addresses are given to as many devices', async () => {
     const kit = await withTenant(shared)
     const { secret: token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     await kit.db.inTenant(kit.tenant, (tx) =>
@@ -199,7 +194,7 @@ test('enrollments at once, each rush in a tenant of its own', async (t) => {
   })
 
   await t.test(
-    'whoever enrolls with the key of a device that is just being revoked waits without holding up the tenant',
+    'an enrollment with the key of a device under revocation waits without blocking the tenant',
     async () => {
       const kit = await withTenant(shared)
       const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })

@@ -3,10 +3,11 @@ import { test } from 'node:test'
 import type { contract, Input } from '@holdfast/contract'
 import { generateKey, peekDeviceCredential } from '@holdfast/crypto'
 import pg from 'pg'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 
-test('an enrollment token is used as often as it says, however many devices come at once', async (t) => {
+test('an enrollment token is used as often as it allows, with concurrent devices too', async (t) => {
   const kit = await startKit(t)
   const { secret: token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 5 } })
   const outcomes = await times(20, (i) =>
@@ -27,7 +28,7 @@ test('an enrollment token is used as often as it says, however many devices come
   assert.equal(numbers.size, 5, 'each device has its own address')
 })
 
-test('a device is told its overlay addresses as it enrolls and renews, signed in its credential', async (t) => {
+test('a device gets its overlay addresses at enrollment and renewal, signed in its credential', async (t) => {
   const kit = await startKit(t)
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const answers = await times(20, (i) => {
@@ -48,7 +49,7 @@ test('a device is told its overlay addresses as it enrolls and renews, signed in
   assert.deepEqual([claims.gen, claims.addresses], [2, Object.values(json.addresses as object)])
 })
 
-test('a lost answer is asked for again under its Idempotency-Key: one device, the same credential', async (t) => {
+test('a lost answer is repeated under its Idempotency-Key: one device, the same credential', async (t) => {
   const kit = await startKit(t)
   const { secret: token } = await kit.admin.generateToken({ body: {} })
   const { privateJwk } = generateKey('ES256')
@@ -66,7 +67,7 @@ test('a lost answer is asked for again under its Idempotency-Key: one device, th
   assert.equal((await kit.admin.listDevices()).items.length, 1)
 })
 
-test('the terms of a token are kept: platform, address, approval, kind, revocation, expiry', async (t) => {
+test('the terms of a token apply: platform, address, approval, kind, revocation, expiry', async (t) => {
   const kit = await startKit(t)
   const attempt = async (terms: NonNullable<Input<typeof contract.generateToken>['body']>) => {
     const { secret: token } = await kit.admin.generateToken({ body: terms })
@@ -87,7 +88,7 @@ test('the terms of a token are kept: platform, address, approval, kind, revocati
   assert.equal((await call(kit, operation('enroll'), bearer(token), {})).status, 401)
 })
 
-test('an enrollment by a token that was used before is one transaction', async (t) => {
+test('an enrollment with a token that was used before is one transaction', async (t) => {
   const kit = await startKit(t)
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   await enrollRaw(kit, token)

@@ -3,17 +3,18 @@ import { test } from 'node:test'
 import { countedMetrics } from '@holdfast/contract/vocabulary'
 import { generateKey } from '@holdfast/crypto'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { newWireguardKey, report, withGateway } from '../support/actors/gateways.ts'
-import { refusedWith } from '../support/actors/sign-in.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation, type Raw } from '../support/clients/api-calls.ts'
-import { provision, scimUser } from '../support/clients/scim-client.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newWireguardKey } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { type ApiAnswer, bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
+import { createScimDirectory, scimUser } from '../support/clients/scim-client.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
-import { limit, statusOf, tells, toldLimits, usedOf } from '../support/domain/tenant-limits.ts'
-import { people, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
+import { assertLimitReported, limitStatus, reportedLimits, setLimits, usedOf } from '../support/domain/tenant-limits.ts'
+import { directoryUsers, snapshotOf } from '../support/providers/directory-snapshots.ts'
 
 /** Twenty concurrent requests on two replicas. Returns those that were admitted; all others must name the reason. */
-async function rush(kit: Kit, ask: (at: Kit, i: number) => Promise<Raw>): Promise<Raw[]> {
+async function rush(kit: Kit, ask: (at: Kit, i: number) => Promise<ApiAnswer>): Promise<ApiAnswer[]> {
   const answers = await times(20, (i) => ask({ ...kit, ...kit.replicas[i % 2]! }, i))
   const refused = answers.filter((a) => a.status !== 201)
   for (const a of refused) assert.deepEqual([a.status, a.json.error], [409, 'entitlement_exceeded'], a.text)
@@ -23,14 +24,14 @@ const create =
   (name: Parameters<typeof operation>[0], body: (i: number) => object, path?: string) => (at: Kit, i: number) =>
     call(at, { ...operation(name), ...(path && { path }) }, bearer(at.adminKey), body(i))
 
-test('limits of tenants of one deployment of two replicas', async (t) => {
+test('limits of tenants, on two replicas', async (t) => {
   const deployment = await startKit(t, { replicas: 2 })
 
   await t.test(
-    'of 20 who enroll at once, on two replicas, against a limit of 5 exactly 5 are let in; one revoked makes room for one',
+    'of 20 concurrent enrollments on two replicas against a limit of 5 exactly 5 succeed, and a revocation frees one',
     async () => {
-      const kit = await tenantOf(deployment)
-      await limit(kit, { devices: 5 })
+      const kit = await startTenant(deployment)
+      await setLimits(kit, { devices: 5 })
       const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
       const enroll = (at: Kit, i: number) =>
         call(at, operation('enroll'), deviceCaller(token, generateKey('ES256').privateJwk), {
@@ -38,12 +39,12 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
         })
       const made = await rush(kit, enroll)
       assert.equal(made.length, 5)
-      await tells(kit, 'devices', 5)
+      await assertLimitReported(kit, 'devices', 5)
       const device_id = String(made[0]!.json.device_id)
       await kit.admin.changeDevice({ body: { operation: 'revoke', device_id } })
       assert.equal((await rush(kit, enroll)).length, 1)
       await kit.admin.changeDevice({ body: { operation: 'revoke', device_id } })
-      assert.equal((await rush(kit, enroll)).length, 0, 'what was revoked once makes room once')
+      assert.equal((await rush(kit, enroll)).length, 0, 'a revocation frees one place')
       const { metrics } = await kit.admin.getEntitlementStatus({
         params: { tenant_id: encodeId('tenant', kit.tenant) },
       })
@@ -54,30 +55,30 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     },
   )
 
-  await t.test('the same for users, API keys and gateways', async () => {
-    const kit = await tenantOf(deployment)
+  await t.test('of concurrent users, API keys and gateways exactly as many as the limit are created', async () => {
+    const kit = await startTenant(deployment)
     const has = { users: await usedOf(kit, 'users'), api_keys: await usedOf(kit, 'api_keys') }
-    await limit(kit, { users: has.users + 5, api_keys: has.api_keys + 5, gateways: 5 })
+    await setLimits(kit, { users: has.users + 5, api_keys: has.api_keys + 5, gateways: 5 })
 
     const newUser = create('changeUser', (i) => ({ operation: 'create', user: { username: `u${i}${Math.random()}` } }))
     const users = await rush(kit, newUser)
     assert.equal(users.length, 5)
-    await tells(kit, 'users', has.users + 5)
+    await assertLimitReported(kit, 'users', has.users + 5)
     const { user_id } = users[0]!.json.user as { user_id: string }
     await kit.admin.suspendUser({ body: { user_id } })
     assert.equal((await rush(kit, newUser)).length, 1)
     await assert.rejects(
       kit.admin.reactivateUser({ body: { user_id } }),
-      refusedWith(409, /users: (\d+) of \1 are in use, and 1 more asked for/),
+      refused(409, /users: (\d+) of \1 are in use, and 1 more asked for/),
     )
     assert.equal((await kit.admin.getUser({ params: { user_id } })).status, 'suspended', 'nothing half done')
     await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
-    assert.equal((await rush(kit, newUser)).length, 0, 'whoever was suspended had made room already')
+    assert.equal((await rush(kit, newUser)).length, 0, 'a suspended user was not counted')
 
     const newKey = create('createApiKey', (i) => ({ name: `k${i}`, role: 'viewer' }))
     const keys = await rush(kit, newKey)
     assert.equal(keys.length, 5)
-    await tells(kit, 'api_keys', has.api_keys + 5)
+    await assertLimitReported(kit, 'api_keys', has.api_keys + 5)
     const { key_id } = keys[0]!.json.api_key as { key_id: string }
     for (const _ of [1, 2]) await kit.admin.revokeApiKey({ params: { key_id }, body: {} })
     assert.equal((await rush(kit, newKey)).length, 1)
@@ -87,19 +88,19 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     const newGateway = create('createGateway', (i) => ({ name: `g${i}${Math.random()}` }), path)
     const gateways = await rush(kit, newGateway)
     assert.equal(gateways.length, 5)
-    await tells(kit, 'gateways', 5)
+    await assertLimitReported(kit, 'gateways', 5)
     const { gateway_id } = gateways[0]!.json.gateway as { gateway_id: string }
     await kit.admin.deleteGateway({ params: { gateway_id } })
     assert.equal((await rush(kit, newGateway)).length, 1)
   })
 
-  await t.test('an API key that has run out makes room', async () => {
-    const kit = await tenantOf(deployment)
-    await limit(kit, { api_keys: (await usedOf(kit, 'api_keys')) + 1 })
+  await t.test('an expired API key frees its place', async () => {
+    const kit = await startTenant(deployment)
+    await setLimits(kit, { api_keys: (await usedOf(kit, 'api_keys')) + 1 })
     const { api_key } = await kit.admin.createApiKey({
       body: { name: 'short', role: 'viewer', expires_in_seconds: 60 },
     })
-    await assert.rejects(kit.admin.createApiKey({ body: { name: 'next', role: 'viewer' } }), refusedWith(409))
+    await assert.rejects(kit.admin.createApiKey({ body: { name: 'next', role: 'viewer' } }), refused(409))
     await kit.db.inTenant(kit.tenant, (tx) =>
       tx
         .updateTable('api_keys')
@@ -111,113 +112,109 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     await kit.admin.createApiKey({ body: { name: 'next', role: 'viewer' } })
   })
 
-  await t.test('a batch takes its places at once: all of it, or nothing', async () => {
-    const kit = await tenantOf(deployment)
+  await t.test('a batch is admitted whole or not at all', async () => {
+    const kit = await startTenant(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const made = await times(6, (i) => enrollRaw(kit, token, `d${i}`))
     const device_ids = made.map((d) => d.id)
     await kit.admin.changeDevices({ body: { operation: 'suspend', device_ids } })
     assert.equal(await usedOf(kit, 'devices'), 0)
-    await limit(kit, { devices: 5 })
+    await setLimits(kit, { devices: 5 })
     await assert.rejects(
       kit.admin.changeDevices({ body: { operation: 'reactivate', device_ids } }),
-      refusedWith(409, /0 of 5 are in use, and 6 more/),
+      refused(409, /0 of 5 are in use, and 6 more/),
     )
     assert.equal(await usedOf(kit, 'devices'), 0)
     const five = await kit.admin.changeDevices({ body: { operation: 'reactivate', device_ids: device_ids.slice(1) } })
     assert.equal(five.summary.changed, 5)
     await assert.rejects(
       kit.admin.changeDevice({ body: { operation: 'reactivate', device_id: device_ids[0]! } }),
-      refusedWith(409),
+      refused(409),
     )
     const dry = await kit.admin.changeDevices({ body: { operation: 'reactivate', device_ids, dry_run: true } })
     assert.equal(dry.summary.changed, 1, 'a dry run says what would move')
   })
 
-  await t.test('a directory takes its places at once; who leaves makes room for who comes with it', async () => {
-    const kit = await tenantOf(deployment)
+  await t.test('a directory snapshot is admitted whole, and users who leave make room for those who join', async () => {
+    const kit = await startTenant(deployment)
     const before = await usedOf(kit, 'users')
-    await limit(kit, { users: before + 10 })
+    await setLimits(kit, { users: before + 10 })
     const push = (n: number, from: number) =>
-      kit.admin.ingestDirectorySnapshot({ body: { ...snapshotOf(people(n, from)), confirm_mass_change: true } })
-    await assert.rejects(push(11, 0), refusedWith(409, /and 11 more asked for/))
+      kit.admin.ingestDirectorySnapshot({ body: { ...snapshotOf(directoryUsers(n, from)), confirm_mass_change: true } })
+    await assert.rejects(push(11, 0), refused(409, /and 11 more asked for/))
     assert.equal(await usedOf(kit, 'users'), before, 'nothing of it is there')
     await push(10, 0)
     assert.equal(await usedOf(kit, 'users'), before + 10)
     await push(10, 5)
     assert.equal(await usedOf(kit, 'users'), before + 10)
-    await assert.rejects(push(15, 0), refusedWith(409, /and 5 more asked for/))
+    await assert.rejects(push(15, 0), refused(409, /and 5 more asked for/))
 
-    const { scim } = await provision(kit)
-    const refused = await scim.post('Users', scimUser('one-more'))
-    assert.deepEqual([refused.status, refused.json.status], [409, '409'], refused.text)
+    const { scim } = await createScimDirectory(kit)
+    const answer = await scim.post('Users', scimUser('one-more'))
+    assert.deepEqual([answer.status, answer.json.status], [409, '409'], answer.text)
   })
 
-  await t.test(
-    'sessions beyond the limit are ended and their gateway is told; those that run are left alone',
-    async () => {
-      const kit = await tenantOf(deployment)
-      const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
-      const devices = await times(4, (i) => enrollRaw(kit, token, `d${i}`))
-      const { client } = await withGateway(kit)
-      const samples = devices.map((d) => ({
-        session_id: encodeId('vpn_session', crypto.randomUUID()),
-        device_id: d.id,
-        state: 'active',
-        rx_bytes: 10,
-        tx_bytes: 1,
-      }))
-      await limit(kit, { sessions: 2 })
-      const first = await client.metering({ body: report(samples.slice(0, 2)) as never })
-      assert.equal(first.accepted, 2)
-      await limit(kit, { sessions: 1 })
-      const second = await client.metering({ body: report(samples) as never })
-      assert.deepEqual([second.accepted, second.rejected], [4, []], 'what was carried counts')
-      const kept = samples.slice(2).map((s) => s.session_id)
-      assert.deepEqual(second.ended_sessions?.map((s) => [s.session_id, s.reason]).sort(), [
-        ...kept.map((id) => [id, 'entitlement_exceeded']).sort(),
-      ])
-      assert.match(second.ended_sessions?.[0]?.detail ?? '', /the plan has no room/)
-      const event = await tells(kit, 'sessions', 1)
-      assert.deepEqual([event?.used, event?.refused, event?.actor.type], [2, 2, 'gateway'])
-      assert.deepEqual([...toldLimits].sort(), [...countedMetrics].sort(), 'every limit tells')
-      const heard = await call(kit, operation('telemetry'), devices[2]!.caller, {
-        events: [{ event_id: 'e1', kind: 'failed', at: new Date().toISOString(), session_id: kept[0] }],
-      })
-      assert.deepEqual(heard.json.ended_sessions, [{ session_id: kept[0], reason: 'entitlement_exceeded' }])
-      const ends = []
-      for (const { session_id } of samples)
-        ends.push((await kit.admin.getSession({ params: { session_id } })).end_reason)
-      assert.deepEqual(ends, [null, null, 'entitlement_exceeded', 'entitlement_exceeded'])
-      assert.equal((await statusOf(kit)).of('sessions').state, 'over')
+  await t.test('sessions above the limit are ended and their gateway is told; running sessions stay', async () => {
+    const kit = await startTenant(deployment)
+    const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+    const devices = await times(4, (i) => enrollRaw(kit, token, `d${i}`))
+    const { client } = await makeGateway(kit)
+    const samples = devices.map((d) => ({
+      session_id: encodeId('vpn_session', crypto.randomUUID()),
+      device_id: d.id,
+      state: 'active',
+      rx_bytes: 10,
+      tx_bytes: 1,
+    }))
+    await setLimits(kit, { sessions: 2 })
+    const first = await client.metering({ body: meteringReport(samples.slice(0, 2)) as never })
+    assert.equal(first.accepted, 2)
+    await setLimits(kit, { sessions: 1 })
+    const second = await client.metering({ body: meteringReport(samples) as never })
+    assert.deepEqual([second.accepted, second.rejected], [4, []], 'the reported bytes count')
+    const kept = samples.slice(2).map((s) => s.session_id)
+    assert.deepEqual(second.ended_sessions?.map((s) => [s.session_id, s.reason]).sort(), [
+      ...kept.map((id) => [id, 'entitlement_exceeded']).sort(),
+    ])
+    assert.match(second.ended_sessions?.[0]?.detail ?? '', /the plan has no room/)
+    const event = await assertLimitReported(kit, 'sessions', 1)
+    assert.deepEqual([event?.used, event?.refused, event?.actor.type], [2, 2, 'gateway'])
+    assert.deepEqual([...reportedLimits].sort(), [...countedMetrics].sort(), 'every limit tells')
+    const heard = await call(kit, operation('telemetry'), devices[2]!.caller, {
+      events: [{ event_id: 'e1', kind: 'failed', at: new Date().toISOString(), session_id: kept[0] }],
+    })
+    assert.deepEqual(heard.json.ended_sessions, [{ session_id: kept[0], reason: 'entitlement_exceeded' }])
+    const ends = []
+    for (const { session_id } of samples) ends.push((await kit.admin.getSession({ params: { session_id } })).end_reason)
+    assert.deepEqual(ends, [null, null, 'entitlement_exceeded', 'entitlement_exceeded'])
+    assert.equal((await limitStatus(kit)).of('sessions').state, 'over')
 
-      // A device that returns replaces its own session.
-      const again = { ...samples[0]!, session_id: encodeId('vpn_session', crypto.randomUUID()) }
-      await client.metering({ body: report([again]) as never })
-      const now = await kit.admin.listSessions({ query: { state: 'active' } })
-      assert.ok(now.items.some((x) => x.session_id === again.session_id))
-      assert.equal(await usedOf(kit, 'sessions'), 2)
-    },
-  )
+    // A device that returns replaces its own session.
+    const again = { ...samples[0]!, session_id: encodeId('vpn_session', crypto.randomUUID()) }
+    await client.metering({ body: meteringReport([again]) as never })
+    const now = await kit.admin.listSessions({ query: { state: 'active' } })
+    assert.ok(now.items.some((x) => x.session_id === again.session_id))
+    assert.equal(await usedOf(kit, 'sessions'), 2)
+  })
 
-  await t.test('a limit that is lowered takes nothing away; alerts say what is near it, once', async () => {
-    const kit = await tenantOf(deployment)
+  await t.test('a lowered limit removes nothing, and alerts report once that usage is near it', async () => {
+    const kit = await startTenant(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const devices = await times(8, (i) => enrollRaw(kit, token, `d${i}`))
     const alerts = async () =>
       (await kit.admin.listEntitlementAlerts({ params: { tenant_id: encodeId('tenant', kit.tenant) } })).items
     assert.deepEqual(await alerts(), [])
-    await limit(kit, { devices: 10 })
+    await setLimits(kit, { devices: 10 })
     assert.deepEqual(
       (await alerts()).map((a) => [a.metric, a.level, a.used, a.limit]),
       [['devices', 'approaching', 8, 10]],
     )
-    await limit(kit, { devices: 8 })
+    await setLimits(kit, { devices: 8 })
     assert.equal((await alerts())[0]?.level, 'at_limit')
-    await limit(kit, { devices: 3 })
+    await setLimits(kit, { devices: 3 })
     assert.equal((await alerts())[0]?.level, 'over')
     for (const d of devices) assert.equal((await call(kit, operation('policyDigest'), d.caller)).status < 500, true)
-    assert.deepEqual((await statusOf(kit)).blocked, ['devices'])
+    assert.deepEqual((await limitStatus(kit)).blocked, ['devices'])
 
     for (const _ of [1, 2]) await runJob(kit.app, 'watch_entitlements')
     const { since } = (await alerts())[0]!
@@ -225,23 +222,23 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     assert.equal(told.length, 1)
     await runJob(kit.app, 'watch_entitlements')
     assert.equal((await alerts())[0]!.since, since, 'since when it is so stays')
-    await limit(kit, { devices: null })
+    await setLimits(kit, { devices: null })
     await runJob(kit.app, 'watch_entitlements')
     assert.deepEqual(await alerts(), [])
   })
 
-  await t.test('what a plan allows holds for every tenant that has it, from its change on', async () => {
-    const kit = await tenantOf(deployment)
+  await t.test('a change of a plan applies to all its tenants at once', async () => {
+    const kit = await startTenant(deployment)
     const plan = await kit.admin.createPlan({ body: { name: 'team', limits: { gateways: 1 }, features: ['siem'] } })
     const tenant_id = encodeId('tenant', kit.tenant)
     await kit.admin.changeTenant({ body: { operation: 'update', tenant_id, tenant: { plan_id: plan.plan_id } } })
-    const { pool } = await withGateway(kit)
+    const { pool } = await makeGateway(kit)
     const another = () =>
       kit.admin.createGateway({
         params: { pool_id: pool.pool_id },
         body: { name: `g${Math.random()}`, public_key: newWireguardKey() },
       })
-    await assert.rejects(another(), refusedWith(409, /gateways: 1 of 1/))
+    await assert.rejects(another(), refused(409, /gateways: 1 of 1/))
     const resolved = await kit.admin.getEntitlement({ params: { tenant_id } })
     assert.deepEqual(
       [resolved.plan, resolved.edition, resolved.limits.gateways, resolved.sources.gateways, resolved.features],
@@ -253,11 +250,11 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     assert.equal(tenants, 1)
     await kit.admin.updatePlan({ params: { plan_id }, body: { ...fields, limits: { gateways: 2 } } })
     await another()
-    await assert.rejects(kit.admin.deletePlan({ params: { plan_id } }), refusedWith(422, /is that of tenants \(1\)/))
+    await assert.rejects(kit.admin.deletePlan({ params: { plan_id } }), refused(422, /is that of tenants \(1\)/))
   })
 
-  await t.test('a counter that was tampered with is found at night, put right, and on record', async () => {
-    const kit = await tenantOf(deployment)
+  await t.test('a wrong counter is found by the nightly job, corrected and recorded', async () => {
+    const kit = await startTenant(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     await times(3, (i) => enrollRaw(kit, token, `d${i}`))
     assert.equal(await runJob(kit.app, 'reconcile_entitlements'), 0)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { inbox } from '../support/domain/notifications.ts'
@@ -16,7 +16,7 @@ const warn = async (kit: Kit) => {
   await times(2, () => Promise.all(kit.replicas.map(({ app }) => runJob(app, 'warn_of_expiry'))))
 }
 
-test('of what ends administrators hear once at each threshold, on two replicas', async (t) => {
+test('administrators are warned once at each threshold of an expiry, on two replicas', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now, replicas: 2 })
   const advance = async (days: number) => {
@@ -55,7 +55,7 @@ test('of what ends administrators hear once at each threshold, on two replicas',
   assert.deepEqual(await inbox(kit), [])
 })
 
-test('what had ended before anybody looked is said once, and closed when it is gone', async (t) => {
+test('an expiry found late is reported once, and closed when its subject is removed', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { api_key } = await key(kit, 'forgotten', 40)
@@ -71,7 +71,7 @@ test('what had ended before anybody looked is said once, and closed when it is g
   assert.deepEqual(closed?.acknowledged_by, { type: 'system', id: null, name: 'system' })
 })
 
-test('what passes a threshold together is one notification, closed with the last of it', async (t) => {
+test('expiries that pass a threshold together are one notification, closed with the last of them', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const keys = await times(22, (i) => key(kit, `key ${i}`, 40))
@@ -102,7 +102,7 @@ test('what passes a threshold together is one notification, closed with the last
   assert.equal((await inbox(kit)).length, 1)
 })
 
-test('many thousand keys that end together are all warned of, and nothing is closed while it stands', async (t) => {
+test('thousands of keys that expire together are all reported, and none is closed early', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   await key(kit, 'late', 40)
@@ -132,10 +132,10 @@ test('many thousand keys that end together are all warned of, and nothing is clo
   )
 })
 
-test('what renews itself is silent, and loud once it has not', async (t) => {
+test('a self-renewing thing is not reported until its renewal is overdue', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
-  const { client, gateway } = await withGateway(kit)
+  const { client, gateway } = await makeGateway(kit)
   await client.gatewayTrustAnchors()
   await kit.admin.rotateGatewaySecret({ params: { gateway_id: gateway.gateway_id } })
   await kit.admin.rotateTrustAnchors({ body: { mode: 'planned' } })
@@ -165,7 +165,7 @@ test('what renews itself is silent, and loud once it has not', async (t) => {
   assert.deepEqual(await inbox(kit), [])
 })
 
-test('where something can not be asked, the rest is said all the same, and nothing is closed', async (t) => {
+test('an unreadable source does not hide other expiries, and closes nothing', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { api_key } = await key(kit, 'first', 40)

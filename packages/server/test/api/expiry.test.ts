@@ -9,10 +9,12 @@ import type { Contract, Output } from '@holdfast/contract'
 import { generateLicenseKey, signLicense } from '@holdfast/crypto'
 import pg from 'pg'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
-import { createClock, type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { createClock, type Kit, loopbackAllowed, runJob, startKit } from '../support/deployment/deployment.ts'
 import { makeTenant } from '../support/deployment/tenants.ts'
-import { opened } from '../support/domain/notifications.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 import { startSamlIdp } from '../support/providers/saml-idp.ts'
 import { rsaKey } from '../support/providers/saml-responses.ts'
 
@@ -33,7 +35,7 @@ const list = async (kit: Kit, query: Parameters<Kit['admin']['listExpiries']>[0]
 const ofType = (items: readonly Expiry[], type: Expiry['type']) => items.filter((e) => e.type === type)
 const endOf = (pem: string) => new X509Certificate(pem).validToDate.toISOString()
 
-test('everything that runs out is there, with its end, soonest first', async (t) => {
+test('all expiries are listed with their end, soonest first', async (t) => {
   const license = generateLicenseKey()
   const claims = {
     iss: 'Holdfast',
@@ -51,10 +53,10 @@ test('everything that runs out is there, with its end, soonest first', async (t)
   const clock = createClock()
   const idp = await startSamlIdp(t)
   const files = { file: path('license'), keysFile: path('keys') }
-  const kit = await startKit(t, { now: clock.now, config: { ...opened, license: files } })
+  const kit = await startKit(t, { now: clock.now, config: { ...loopbackAllowed, license: files } })
   const key = await createKey(kit, 'ci', 20)
   await kit.admin.createApiKey({ body: { name: 'without an end', role: 'viewer' } })
-  const { client: gateway, gateway: made } = await withGateway(kit)
+  const { client: gateway, gateway: made } = await makeGateway(kit)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop', { now: clock.now })
   const { spc } = await device.client.issueSpc({ body: { csr: await newCsr() } })
@@ -141,7 +143,7 @@ test('everything that runs out is there, with its end, soonest first', async (t)
     const other = await (await kit.as('tenant_admin', await kit.newTenant())).listExpiries({ query: { limit: 200 } })
     assert.deepEqual([...new Set(other.items.map((e) => e.type))].sort(), ['issuing_ca', 'trust_anchor', 'trust_set'])
   })
-  await t.test('each filter gives what fits it', async () => {
+  await t.test('each filter returns the matching expiries', async () => {
     const fitting = async (query: object) => (await list(kit, { query: { limit: 200, ...query } })).map((e) => e.type)
     assert.deepEqual(await fitting({ status: 'critical' }), ['gateway_secret'])
     assert.deepEqual(await fitting({ renews_itself: false, within_days: 30 }), ['gateway_secret', 'api_key'])
@@ -150,14 +152,14 @@ test('everything that runs out is there, with its end, soonest first', async (t)
     assert.ok((await fitting({ renews_itself: true })).every((type) => !['api_key', 'license'].includes(type)))
     await assert.rejects(kit.admin.listExpiries({ query: { type: 'nothing' as 'crl' } }), refused(400))
   })
-  await t.test('a provider whose metadata can not be read any more renews nothing', async () => {
+  await t.test('a provider whose metadata cannot be fetched no longer renews itself', async () => {
     idp.answer = (_, response) => response.writeHead(500).end()
     clock.advance(3600)
     await runJob(kit.app, 'refresh_saml_metadata')
     const found = await list(kit, { query: { type: 'identity_provider_certificate', renews_itself: false } })
     assert.deepEqual(found.map((e) => e.name).sort(), ['By hand', 'Login'])
   })
-  await t.test('a key that has ended stays for 30 days', async () => {
+  await t.test('an expired key stays in the list for 30 days', async () => {
     clock.advance(21 * day)
     await runJob(kit.app, 'ensure_partitions')
     const found = await list(kit, { query: { status: 'expired' } })
@@ -171,7 +173,7 @@ test('everything that runs out is there, with its end, soonest first', async (t)
   })
 })
 
-test('the certificate that the listener shows', async (t) => {
+test('the certificate of the TLS listener is listed', async (t) => {
   const { pem, privateKey } = rsaKey()
   const path = await folder(t, { cert: pem, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) })
   const kit = await startKit(t, { config: { tls: { certFile: path('cert'), keyFile: path('key') } } })
@@ -194,10 +196,10 @@ test('the certificate that the listener shows', async (t) => {
   )
 })
 
-test('of whose keys it is told, and how many at a time', async (t) => {
+test('visibility and pages of expiries', async (t) => {
   const kit = await startKit(t)
-  await t.test('each tenant sees its own, and whoever may read operations sees it', () => byTenant(kit))
-  await t.test('thousands of keys are a page at a time, each once', () => byPage(kit))
+  await t.test('each tenant sees its own expiries, with the permission to read operations', () => byTenant(kit))
+  await t.test('thousands of keys are listed page by page, each once', () => byPage(kit))
 })
 
 async function byTenant(kit: Kit): Promise<void> {

@@ -2,14 +2,17 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { exampleId } from '@holdfast/contract/schema'
 import { changeGatewayPool } from '@holdfast/sdk'
-import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('gateway health and impact', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { admin } = kit
-  const a = await withGateway(kit, 'a', 'A')
+  const a = await makeGateway(kit, 'a', 'A')
   const b = await admin.createGateway({ params: { pool_id: a.pool.pool_id }, body: { name: 'b' } })
   const bClient = kit.clientFor(b.secret)
   await publish(kit, [rule('all', { any: true })])
@@ -23,19 +26,21 @@ test('gateway health and impact', async (t: TestContext) => {
   }
   const enrolled = (name: string) => enroll(kit, name, { now: clock.now })
   const devices = await times(4, (i) => enrolled(`device ${i}`))
-  const meter = (which: number, client = a.client, session_id = newSession(), more: object = {}) => {
+  const meter = (which: number, client = a.client, session_id = newVpnSessionId(), more: object = {}) => {
     const at = clock.now().toISOString()
     const samples = [
       { session_id, device_id: devices[which]!.id, state: 'active', rx_bytes: 1, tx_bytes: 1, started_at: at, ...more },
     ]
-    return client.metering({ body: report(samples, { interval_start: at, interval_end: at }) }).then(() => session_id)
+    return client
+      .metering({ body: meteringReport(samples, { interval_start: at, interval_end: at }) })
+      .then(() => session_id)
   }
   const order = async () => (await devices[0]!.directory())[0]!.gateways.map((g) => g.name)
   const impact = (query: object = {}) => admin.gatewayImpact({ params, query })
   const outcomes = async (query: object = {}) =>
     Object.fromEntries((await impact(query)).items.map((d) => [d.device_name, d.outcome]))
 
-  await t.test('states with reasons, healthy to down, and a summary', async () => {
+  await t.test('gateways have a status with reasons, and a summary counts them', async () => {
     assert.equal((await healthOf('a')).status, 'never_seen')
     await beat()
     await beat(bClient)
@@ -62,14 +67,14 @@ test('gateway health and impact', async (t: TestContext) => {
     assert.deepEqual((await admin.gatewayHealth({ query: { pool_id: exampleId('gateway_pool') } })).items, [])
   })
 
-  await t.test('pages by name go on where they were', async () => {
+  await t.test('health pages by name continue with a cursor', async () => {
     const first = await admin.gatewayHealth({ query: { limit: 1 } })
     const second = await admin.gatewayHealth({ query: { limit: 1, cursor: first.next_cursor! } })
     assert.deepEqual([first.items[0]?.name, second.items[0]?.name, second.summary], ['a', 'b', null])
     assert.equal(second.next_cursor, null)
   })
 
-  await t.test('one that comes back stands by behind the others, for five minutes without a pause', async () => {
+  await t.test('a gateway that returns stands by for five steady minutes', async () => {
     assert.deepEqual(await order(), ['b'])
     await beat()
     assert.deepEqual(await order(), ['b', 'a'], 'although it has the lesser id')
@@ -97,7 +102,7 @@ test('gateway health and impact', async (t: TestContext) => {
     assert.equal((await healthOf('a')).stands_by_until, null)
   })
 
-  await t.test('one that has its share of the capacity stands by', async () => {
+  await t.test('a gateway at its share of the capacity stands by', async () => {
     await changeGatewayPool(admin, { params: { pool_id: a.pool.pool_id } }, { capacity: 20 })
     await beat(a.client, { active_sessions: 10 })
     clock.advance(2)
@@ -107,8 +112,8 @@ test('gateway health and impact', async (t: TestContext) => {
     await changeGatewayPool(admin, { params: { pool_id: a.pool.pool_id } }, { capacity: null })
   })
 
-  await t.test('applied policy, clock and certificate', async () => {
-    const agent = open(kit, a, clock.now)
+  await t.test('health shows applied policy, clock offset and certificate', async () => {
+    const agent = gatewayAgent(kit, a, clock.now)
     await agent.pull()
     agent.confirm()
     await agent.heartbeat({ active_sessions: 0 })
@@ -135,16 +140,16 @@ test('gateway health and impact', async (t: TestContext) => {
       ['apply_error', 'policy_behind', 'clock_offset', 'certificate_expiring'],
     )
     await beat(a.client, { sent_at: '1960-01-01T00:00:00Z', apply_error: null })
-    assert.equal((await healthOf('a')).clock_offset_ms, bad.clock_offset_ms, 'what nobody can mean says nothing')
+    assert.equal((await healthOf('a')).clock_offset_ms, bad.clock_offset_ms, 'an impossible time is ignored')
     await agent.pull()
     agent.confirm()
     await agent.heartbeat({ active_sessions: 0 })
   })
 
-  await t.test('impact: who is on it, who moved, who is stuck', async () => {
+  await t.test('impact lists devices on a gateway, moved and stuck', async () => {
     const first = await meter(0)
     // A connection through another pool does not count for a device that is stuck in this one.
-    const elsewhere = await withGateway(kit, 'c', 'C')
+    const elsewhere = await makeGateway(kit, 'c', 'C')
     await meter(2, elsewhere.client)
     await meter(1)
     await meter(2)
@@ -199,7 +204,7 @@ test('gateway health and impact', async (t: TestContext) => {
     await meter(2)
   })
 
-  await t.test('impact of a drain: since then', async () => {
+  await t.test('impact of a drain counts from its start', async () => {
     await admin.drainGateway({ params, body: { draining: true, reason: 'kernel' } })
     const draining = await healthOf('a')
     assert.ok(Math.abs(Date.parse(draining.drained_at!) - clock.now().getTime()) < 1000)
@@ -211,7 +216,7 @@ test('gateway health and impact', async (t: TestContext) => {
     assert.equal((await healthOf('a')).drained_at, null)
   })
 
-  await t.test('another tenant has no such gateway', async () => {
+  await t.test('a gateway of another tenant is not found', async () => {
     const stranger = await kit.as('tenant_admin', await kit.newTenant())
     await assert.rejects(stranger.gatewayImpact({ params }), refused(404))
     assert.deepEqual((await stranger.gatewayHealth()).items, [])

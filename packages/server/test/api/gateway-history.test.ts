@@ -1,23 +1,24 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { refused, withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { listenedFor } from '../support/domain/connection-reports.ts'
+import { setListeningPeriod } from '../support/domain/connection-reports.ts'
 
-test('history of gateways', async (t: TestContext) => {
+test('gateway history', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const { admin } = kit
-  await listenedFor(kit, 3600)
-  const a = await withGateway(kit, 'a', 'A')
+  await setListeningPeriod(kit, 3600)
+  const a = await makeGateway(kit, 'a', 'A')
   const { gateway: b } = await admin.createGateway({ params: { pool_id: a.pool.pool_id }, body: { name: 'b' } })
   const params = { gateway_id: a.gateway.gateway_id }
   const beat = (active_sessions = 0) => a.client.heartbeat({ body: { boot_id: 'boot-1', active_sessions } })
   /** Runs the job on both replicas at once, as after a job that was considered lost. */
   const record = async () => {
     // The deployment counts as listening: the test's clock is ahead of the database's.
-    await listenedFor(kit, 7200)
+    await setListeningPeriod(kit, 7200)
     await Promise.all(kit.replicas.map(({ app }) => runJob(app, 'record_gateway_states')))
   }
   const changes = (pool = 'A') =>
@@ -38,22 +39,22 @@ test('history of gateways', async (t: TestContext) => {
     return sum
   }
 
-  await t.test('what nobody could hear is no silence of a gateway', async () => {
-    const other = await withGateway(kit, 'c', 'C')
+  await t.test('time in which the deployment did not listen is no silence of a gateway', async () => {
+    const other = await makeGateway(kit, 'c', 'C')
     const said = () => other.client.heartbeat({ body: { boot_id: 'boot-1', active_sessions: 0 } })
     await said()
     await record()
     assert.deepEqual(await changes('C'), ['c - healthy'])
     clock.advance(80)
     // The deployment has just begun to listen again, and then has listened long enough to judge.
-    await listenedFor(kit, 1, -80)
+    await setListeningPeriod(kit, 1, -80)
     await runJob(kit.app, 'record_gateway_states')
-    await listenedFor(kit, 10, -80)
+    await setListeningPeriod(kit, 10, -80)
     await runJob(kit.app, 'record_gateway_states')
     assert.deepEqual(await changes('C'), ['c - healthy'])
   })
 
-  await t.test('each change is written once, whoever looks', async () => {
+  await t.test('each change is recorded once, by concurrent recorders too', async () => {
     assert.deepEqual((await changes()).sort(), ['a - never_seen', 'b - never_seen'])
     await beat(3)
     await record()
@@ -69,14 +70,14 @@ test('history of gateways', async (t: TestContext) => {
     assert.deepEqual((await changes()).slice(5), ['a down healthy'])
   })
 
-  await t.test('a silence that was over before anybody looked is recorded too', async () => {
+  await t.test('a silence that ended before it was seen is recorded too', async () => {
     clock.advance(45)
     await beat()
     await record()
     assert.deepEqual((await changes()).slice(6), ['a healthy degraded', 'a degraded healthy'])
   })
 
-  await t.test('the states of a gateway over 24 hours and 30 days, with the most sessions', async () => {
+  await t.test('the history over 24 hours and 30 days shows states and peak sessions', async () => {
     const history = await read()
     assert.deepEqual([history.range, history.step_seconds, history.gateway_name], ['24h', 3600, 'a'])
     assert.equal(history.steps.length, 24)
@@ -96,7 +97,7 @@ test('history of gateways', async (t: TestContext) => {
     assert.equal(Math.max(...month.steps.map((s) => s.sessions_most ?? -1)), 8)
   })
 
-  await t.test('all gateways, by name and page by page', async () => {
+  await t.test('the history of all gateways is listed by name, page by page', async () => {
     await admin.drainGateway({ params: { gateway_id: b.gateway_id }, body: { draining: true } })
     await record()
     clock.advance(5)
@@ -118,7 +119,7 @@ test('history of gateways', async (t: TestContext) => {
     assert.deepEqual(strip, all.items[0]!.states)
   })
 
-  await t.test('a gateway of somebody else is none', async () => {
+  await t.test("the history of another tenant's gateway is not found", async () => {
     const stranger = await kit.as('viewer', await kit.newTenant())
     await assert.rejects(stranger.getGatewayHistory({ params }), refused(404))
     assert.deepEqual((await stranger.listGatewayHistory()).items, [])

@@ -1,25 +1,19 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway, changeGatewayPool } from '@holdfast/sdk'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
-import {
-  audited,
-  enroll,
-  newWireguardKey,
-  open,
-  publish,
-  refused,
-  region,
-  rule,
-  seqOf,
-  withGateway,
-} from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway, newWireguardKey, region } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
+import { tenantSequence } from '../support/database/tenant-sequence.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('the identity of a gateway', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
-  const a = await withGateway(kit, 'a', 'A')
+  const a = await makeGateway(kit, 'a', 'A')
   const params = { gateway_id: a.gateway.gateway_id }
   const show = () => admin.getGateway({ params })
   const announce = (body: object, client = a.client) => client.identifyGateway({ body })
@@ -27,34 +21,31 @@ test('the identity of a gateway', async (t: TestContext) => {
   const said = { listen_port: 51820, endpoints, version: '2.1.0', capabilities: ['nftables', 'ipv6'] }
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const gateway = open(kit, a)
+  const gateway = gatewayAgent(kit, a)
   await gateway.pull()
-  const events = async () => (await audited(kit, 'gateway.identified')).filter((e) => e.outcome === 'success')
+  const events = async () => (await eventsOf(kit, 'gateway.identified')).filter((e) => e.outcome === 'success')
   const offered = async () => (await device.directory()).find((p) => p.name === 'A')?.gateways ?? []
 
-  await t.test(
-    'what it says is shown, on record with what it changed, and stays where it does not say it',
-    async () => {
-      const public_key = newWireguardKey()
-      assert.deepEqual(await announce({ public_key, ...said }), { changed: true, approval: 'approved', public_key })
-      const shown = await show()
-      assert.deepEqual(
-        [shown.public_key, shown.listen_port, shown.endpoints, shown.version, shown.capabilities, shown.proposed_key],
-        [public_key, 51820, endpoints, '2.1.0', ['nftables', 'ipv6'], null],
-      )
-      const event = (await events())[0]!
-      assert.deepEqual((event.changes as Record<string, unknown>).public_key, [a.gateway.public_key, public_key])
-      assert.equal(event.actor.type, 'gateway')
-      assert.deepEqual(await announce({ listen_port: 51821 }), { changed: true, approval: 'approved', public_key })
-      assert.deepEqual((await show()).endpoints, endpoints)
-    },
-  )
-  await t.test('the same again changes nothing, by twenty at once on two replicas', async () => {
-    const [before, count] = [await seqOf(kit), (await events()).length]
+  await t.test('an announced identity is shown and recorded, and fields left out stay', async () => {
+    const public_key = newWireguardKey()
+    assert.deepEqual(await announce({ public_key, ...said }), { changed: true, approval: 'approved', public_key })
+    const shown = await show()
+    assert.deepEqual(
+      [shown.public_key, shown.listen_port, shown.endpoints, shown.version, shown.capabilities, shown.proposed_key],
+      [public_key, 51820, endpoints, '2.1.0', ['nftables', 'ipv6'], null],
+    )
+    const event = (await events())[0]!
+    assert.deepEqual((event.changes as Record<string, unknown>).public_key, [a.gateway.public_key, public_key])
+    assert.equal(event.actor.type, 'gateway')
+    assert.deepEqual(await announce({ listen_port: 51821 }), { changed: true, approval: 'approved', public_key })
+    assert.deepEqual((await show()).endpoints, endpoints)
+  })
+  await t.test('a repeated announcement changes nothing, of twenty at once on two replicas', async () => {
+    const [before, count] = [await tenantSequence(kit), (await events()).length]
     const body = { ...said, listen_port: 51821 }
     const answers = await times(20, (i) => announce(body, kit.clientFor(a.secret, kit.replicas[i % 2]!)))
     assert.ok(answers.every((r) => !r.changed))
-    assert.deepEqual([await seqOf(kit), (await events()).length], [before, count])
+    assert.deepEqual([await tenantSequence(kit), (await events()).length], [before, count])
     const moved = await times(20, (i) => announce({ listen_port: 4500 }, kit.clientFor(a.secret, kit.replicas[i % 2]!)))
     assert.deepEqual([moved.filter((r) => r.changed).length, (await events()).length], [1, count + 1])
   })
@@ -74,7 +65,7 @@ test('the identity of a gateway', async (t: TestContext) => {
     assert.equal(gateway.state?.gateway.addresses[0], '100.127.255.254')
     assert.equal((await offered())[0]?.public_key, public_key)
   })
-  await t.test('draining, and what a pool says, are in the signed policy', async () => {
+  await t.test('draining and the settings of the pool are in the signed policy', async () => {
     await admin.drainGateway({ params, body: { draining: true } })
     await gateway.pull()
     assert.equal(gateway.state?.gateway.draining, true)
@@ -93,7 +84,7 @@ test('the identity of a gateway', async (t: TestContext) => {
     assert.match(pool.overlay.join(), /^100\.64\.0\.0\/10,fd[0-9a-f:]+::\/48$/)
     assert.equal(expiresAt.getTime() - generatedAt.getTime(), 120_000)
   })
-  await t.test('what is wrong is refused by its name', async () => {
+  await t.test('an invalid field is refused by name', async () => {
     const wrong: [string, unknown][] = [
       ['public_key', 'not a key'],
       ['listen_port', 0],
@@ -106,22 +97,22 @@ test('the identity of a gateway', async (t: TestContext) => {
     ]
     for (const [field, value] of wrong)
       await assert.rejects(announce({ [field]: value }), refused(422, new RegExp(field)))
-    const b = await withGateway(kit, 'b', 'B')
+    const b = await makeGateway(kit, 'b', 'B')
     await assert.rejects(announce({ public_key: b.gateway.public_key }), refused(422, /key of another gateway/))
   })
-  await t.test('nobody else may say it, and a gateway says it of itself alone', async () => {
+  await t.test('only a gateway can announce an identity, and only its own', async () => {
     const body = { listen_port: 1 }
     const as = async (c: Parameters<typeof call>[2]) => (await call(kit, operation('identifyGateway'), c, body)).status
     assert.deepEqual([await as(null), await as(bearer(kit.adminKey))], [401, 403])
     await assert.rejects(device.client.identifyGateway({ body }), refused(403))
-    const other = await withGateway(kit, 'other', 'Other')
+    const other = await makeGateway(kit, 'other', 'Other')
     const query = { gateway_id: other.gateway.gateway_id }
     await assert.rejects(a.client.identifyGateway({ body, query }), refused(403))
     assert.equal((await show()).listen_port, 4500)
   })
 })
 
-test('in a pool that requires approval a key waits for an administrator', async (t: TestContext) => {
+test('a key in a pool that requires approval waits for an administrator', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
   const pool = await admin.createGatewayPool({ body: { name: 'A', region, requires_approval: true } })
@@ -133,7 +124,7 @@ test('in a pool that requires approval a key waits for an administrator', async 
   const params = { gateway_id: made.gateway_id }
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const gateway = open(kit, { gateway: made, secret })
+  const gateway = gatewayAgent(kit, { gateway: made, secret })
   const standing = async () => {
     const g = await admin.getGateway({ params })
     return [g.status, g.public_key, g.proposed_key]
@@ -143,7 +134,7 @@ test('in a pool that requires approval a key waits for an administrator', async 
   const approve = (public_key: string, by = admin) => by.approveGateway({ params, body: { public_key } })
   const [first, second] = [newWireguardKey(), newWireguardKey()]
 
-  await t.test('until then it is pending, told of no peer and shown to no device', async () => {
+  await t.test('a gateway without an approved key is pending, gets no peers and is offered to no device', async () => {
     assert.deepEqual(await announce(first), { changed: true, approval: 'pending', public_key: null })
     assert.deepEqual((await announce(first)).changed, false)
     assert.deepEqual(await standing(), ['pending', null, first])
@@ -152,7 +143,7 @@ test('in a pool that requires approval a key waits for an administrator', async 
     await gateway.pull()
     assert.deepEqual([gateway.state?.peers.size, gateway.state?.gateway.public_key], [0, null])
   })
-  await t.test('what is approved is the key that was looked at, once', async () => {
+  await t.test('an approval names the key, and counts once of twenty at once', async () => {
     await assert.rejects(approve(second), refused(422, /public_key/))
     const other = await kit.as('tenant_admin', await kit.newTenant())
     await assert.rejects(approve(first, other), refused(404))
@@ -160,14 +151,14 @@ test('in a pool that requires approval a key waits for an administrator', async 
     const held = gateway.pull({ wait: 20 })
     const answers = await times(20, (i) => approve(first, kit.clientFor(kit.adminKey, kit.replicas[i % 2]!)))
     assert.equal(answers.filter((r) => r.changed).length, 1)
-    assert.equal((await audited(kit, 'gateway.approved')).filter((e) => e.outcome === 'success').length, 1)
+    assert.equal((await eventsOf(kit, 'gateway.approved')).filter((e) => e.outcome === 'success').length, 1)
     assert.deepEqual(await standing(), ['healthy', first, null])
     await held
     while (gateway.state?.gateway.public_key !== first) await gateway.pull({ wait: 1 })
     assert.deepEqual([...gateway.state!.peers.keys()], [device.id])
     assert.deepEqual(await offered(), [first])
   })
-  await t.test('a rotation waits too, while the key in force stays and the gateway serves on', async () => {
+  await t.test('a rotation waits for approval, while the current key stays in use', async () => {
     assert.deepEqual(await announce(second), { changed: true, approval: 'pending', public_key: first })
     assert.deepEqual([await standing(), await offered()], [['healthy', first, second], [first]])
     await gateway.pull()
@@ -176,14 +167,14 @@ test('in a pool that requires approval a key waits for an administrator', async 
     await gateway.pull()
     assert.deepEqual([gateway.state?.gateway.public_key, await offered()], [second, [second]])
   })
-  await t.test('announcing the key in force takes the other back; an administrator may set one', async () => {
+  await t.test('announcing the current key withdraws the proposal; an administrator can set a key', async () => {
     await announce(first)
     assert.deepEqual(await announce(second), { changed: true, approval: 'approved', public_key: second })
     await announce(first)
     await changeGateway(admin, { params }, { public_key: first, proposed_key: first })
     assert.deepEqual(await standing(), ['healthy', first, null])
   })
-  await t.test('a key that another gateway announces is taken', async () => {
+  await t.test('a key announced by another gateway is refused', async () => {
     const more = await admin.createGateway({ params: { pool_id: pool.pool_id }, body: { name: 'a2' } })
     await announce(second)
     const body = { public_key: second }

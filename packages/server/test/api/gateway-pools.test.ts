@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGatewayPool } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
-import { audited, publish, refused, region, rule, seqOf } from '../support/actors/gateways.ts'
+import { region } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { tenantSequence } from '../support/database/tenant-sequence.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('gateway pools', async (t: TestContext) => {
   const kit = await startKit(t)
@@ -12,7 +16,7 @@ test('gateway pools', async (t: TestContext) => {
     body: { name: 'Frankfurt', region, capacity: 500, dns: ['10.8.0.53', 'FD00:0:0::53'] },
   })
 
-  await t.test('what is not said has defaults, and what was said is given back', async () => {
+  await t.test('unset fields have defaults, and set ones are returned', async () => {
     assert.deepEqual(await admin.getGatewayPool({ params: { pool_id: pool.pool_id } }), pool)
     const { pool_id, tenant_id, created_at, updated_at, ...set } = pool
     assert.deepEqual(set, {
@@ -32,7 +36,7 @@ test('gateway pools', async (t: TestContext) => {
       gateways: 0,
     })
   })
-  await t.test('what is out of bounds is refused by its name, and no address by its position', async () => {
+  await t.test('a value out of range is refused by field, and a bad address by its position', async () => {
     const wrong: [string, unknown][] = [
       ['mtu', 1279],
       ['mtu', 9001],
@@ -52,39 +56,36 @@ test('gateway pools', async (t: TestContext) => {
       refused(422, /dns\[1\]/),
     )
   })
-  await t.test('a number that no column holds is refused, not an error of the server', () =>
+  await t.test('a number beyond the column type is refused with 422', () =>
     assert.rejects(
       admin.createGatewayPool({ body: { name: 'x', region, health_threshold: 2 ** 40 } }),
       refused(422, /health_threshold/),
     ),
   )
-  await t.test('a name is taken whatever its case, at creation and at a change', async () => {
+  await t.test('names of pools are unique in any case, at creation and update', async () => {
     await assert.rejects(admin.createGatewayPool({ body: { name: 'frankfurt', region } }), refused(422, /name/))
     const other = await admin.createGatewayPool({ body: { name: 'Oslo', region } })
     const params = { pool_id: other.pool_id }
     await assert.rejects(changeGatewayPool(admin, { params }, { name: 'FRANKFURT' }), refused(422, /name/))
     assert.deepEqual(await admin.deleteGatewayPool({ params }), { changed: true })
-    assert.deepEqual(await admin.deleteGatewayPool({ params }), { changed: false }, 'what holds already')
+    assert.deepEqual(await admin.deleteGatewayPool({ params }), { changed: false }, 'the pool is deleted already')
     const never = { pool_id: encodeId('gateway_pool', newUuid()) }
     await assert.rejects(admin.deleteGatewayPool({ params: never }), refused(404))
     const elsewhere = await kit.as('tenant_admin', await kit.newTenant())
     await assert.rejects(elsewhere.deleteGatewayPool({ params }), refused(404), 'of another tenant')
   })
-  await t.test(
-    'a change keeps what it does not name, records what it changed, and nothing when nothing changed',
-    async () => {
-      const params = { pool_id: pool.pool_id }
-      const changed = await changeGatewayPool(admin, { params }, { capacity: null, enabled: false })
-      assert.deepEqual(changed, { ...pool, capacity: null, enabled: false, updated_at: changed.updated_at })
-      const before = await seqOf(kit)
-      await changeGatewayPool(admin, { params }, { enabled: false, region: { ...region } })
-      assert.equal(await seqOf(kit), before)
-      const events = await audited(kit, 'gateway_pool.updated')
-      assert.equal(events.filter((e) => e.outcome === 'success').length, 1)
-      assert.deepEqual(events[0]?.changes, { capacity: [500, null], enabled: [true, false] })
-    },
-  )
-  await t.test('it is not deleted while it has gateways or the policy names it', async () => {
+  await t.test('an update keeps other fields, records its changes, and records nothing without a change', async () => {
+    const params = { pool_id: pool.pool_id }
+    const changed = await changeGatewayPool(admin, { params }, { capacity: null, enabled: false })
+    assert.deepEqual(changed, { ...pool, capacity: null, enabled: false, updated_at: changed.updated_at })
+    const before = await tenantSequence(kit)
+    await changeGatewayPool(admin, { params }, { enabled: false, region: { ...region } })
+    assert.equal(await tenantSequence(kit), before)
+    const events = await eventsOf(kit, 'gateway_pool.updated')
+    assert.equal(events.filter((e) => e.outcome === 'success').length, 1)
+    assert.deepEqual(events[0]?.changes, { capacity: [500, null], enabled: [true, false] })
+  })
+  await t.test('a pool with gateways, or named by the policy, is not deleted', async () => {
     const params = { pool_id: pool.pool_id }
     const { gateway } = await admin.createGateway({ params, body: { name: 'a' } })
     assert.equal((await admin.getGatewayPool({ params })).gateways, 1)
@@ -95,7 +96,7 @@ test('gateway pools', async (t: TestContext) => {
     await publish(kit, [])
     assert.deepEqual(await admin.deleteGatewayPool({ params }), { changed: true })
   })
-  await t.test('lists are paged in order', async () => {
+  await t.test('pools are listed in order, page by page', async () => {
     await times(5, (i) => admin.createGatewayPool({ body: { name: `p${i}`, region } }))
     const names: string[] = []
     let cursor: string | undefined
@@ -106,7 +107,7 @@ test('gateway pools', async (t: TestContext) => {
     } while (cursor)
     assert.deepEqual(names, ['p4', 'p3', 'p2', 'p1', 'p0'])
   })
-  await t.test('another tenant sees and changes none of it', async () => {
+  await t.test('a pool of another tenant is not found', async () => {
     const other = await kit.as('tenant_admin', await kit.newTenant())
     const params = { pool_id: (await admin.listGatewayPools()).items[0]!.pool_id }
     assert.deepEqual((await other.listGatewayPools()).items, [])

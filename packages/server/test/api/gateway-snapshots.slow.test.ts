@@ -4,11 +4,14 @@ import { contentDigest } from '@holdfast/crypto'
 import { createSender, type Gateway, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { poolAccessOf } from '../../src/modules/gateways/sync/pool-access.ts'
-import { enroll, newWireguardKey, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, newWireguardKey } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, type Kit, type Replica, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const payloadOf = (jws: string) => JSON.parse(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString())
-type Made = Awaited<ReturnType<typeof withGateway>>
+type Made = Awaited<ReturnType<typeof makeGateway>>
 const openAt = (kit: Kit, made: Made, replica: Replica, now = () => new Date()): Gateway =>
   openGateway({
     baseUrl: kit.publicUrl,
@@ -33,7 +36,7 @@ const pieces = { inlineUpTo: 3, perChunk: 4 }
 test('a snapshot in chunks', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2, snapshotSizes: [pieces, pieces] })
   const { admin, replicas } = kit
-  const made = await withGateway(kit, 'a', 'A')
+  const made = await makeGateway(kit, 'a', 'A')
   const devices = await times(20, (i) => enroll(kit, `device ${i}`, { tags: ['all'] }))
   await publish(kit, [rule('all', { tags: ['all'] }, ['A'])])
   const chunksOf = async (replica: Replica) => {
@@ -48,22 +51,25 @@ test('a snapshot in chunks', async (t: TestContext) => {
       { headers },
     )
 
-  await t.test('is a list of digests, the same on every replica; each chunk is what its digest says', async () => {
-    const [mine, others] = [await chunksOf(replicas[0]!), await chunksOf(replicas[1]!)]
-    assert.equal(mine.length, 8)
-    assert.deepEqual(mine, others)
-    const ids: string[] = []
-    for (const { digest, bytes } of mine) {
-      const reply = await fetchChunk(digest)
-      assert.equal(contentDigest(reply.body), digest)
-      assert.equal(Number(reply.headers['content-length']), bytes)
-      assert.equal(reply.headers.etag, `"${digest}"`)
-      assert.match(String(reply.headers['cache-control']), /private.*immutable/)
-      ids.push(...(reply.body?.peers.map((p) => p.device_id) ?? []))
-    }
-    assert.deepEqual(ids.sort(), devices.map((d) => d.id).sort())
-  })
-  await t.test('one changed device changes one chunk; the one before is still given out', async () => {
+  await t.test(
+    'a chunked snapshot is a list of digests, equal on every replica, and each chunk matches its digest',
+    async () => {
+      const [mine, others] = [await chunksOf(replicas[0]!), await chunksOf(replicas[1]!)]
+      assert.equal(mine.length, 8)
+      assert.deepEqual(mine, others)
+      const ids: string[] = []
+      for (const { digest, bytes } of mine) {
+        const reply = await fetchChunk(digest)
+        assert.equal(contentDigest(reply.body), digest)
+        assert.equal(Number(reply.headers['content-length']), bytes)
+        assert.equal(reply.headers.etag, `"${digest}"`)
+        assert.match(String(reply.headers['cache-control']), /private.*immutable/)
+        ids.push(...(reply.body?.peers.map((p) => p.device_id) ?? []))
+      }
+      assert.deepEqual(ids.sort(), devices.map((d) => d.id).sort())
+    },
+  )
+  await t.test('a changed device changes one chunk, and the previous chunk is still served', async () => {
     const before = await chunksOf(replicas[0]!)
     await admin.changeDevice({ body: { operation: 'suspend', device_id: devices[3]!.id } })
     const after = await chunksOf(replicas[0]!)
@@ -73,7 +79,7 @@ test('a snapshot in chunks', async (t: TestContext) => {
     await admin.changeDevice({ body: { operation: 'reactivate', device_id: devices[3]!.id } })
     assert.deepEqual(await chunksOf(replicas[1]!), before)
   })
-  await t.test('a gateway that starts from a snapshot again fetches only what changed', async () => {
+  await t.test('a gateway that starts again from a snapshot fetches only changed chunks', async () => {
     const gateway = openAt(kit, made, replicas[0]!)
     await gateway.pull()
     assert.equal(gateway.state?.peers.size, 20)
@@ -91,17 +97,17 @@ test('a snapshot in chunks', async (t: TestContext) => {
     assert.ok(fetched.length <= 1, fetched.join())
     await admin.changeDevice({ body: { operation: 'reactivate', device_id: devices[5]!.id } })
   })
-  await t.test('who is no gateway of the pool, and a digest of nothing, is 404', async () => {
+  await t.test('a chunk for a gateway of another pool, and an unknown digest, are 404', async () => {
     // An empty chunk has the same digest in every pool.
     const [{ digest } = { digest: '' }] = (await chunksOf(replicas[0]!)).sort((x, y) => y.bytes - x.bytes)
-    const other = await withGateway(kit, 'b', 'B')
+    const other = await makeGateway(kit, 'b', 'B')
     await assert.rejects(fetchChunk(digest, other.secret), refused(404))
     await assert.rejects(fetchChunk(`sha256:${'0'.repeat(64)}`), refused(404))
     await assert.rejects(fetchChunk('x'), refused(404))
   })
 })
 
-test('whatever happens, deltas, chunks and inline snapshots say the same', async (t: TestContext) => {
+test('deltas, chunks and inline snapshots give the same state, for any changes', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, {
     replicas: 2,
@@ -110,8 +116,8 @@ test('whatever happens, deltas, chunks and inline snapshots say the same', async
   })
   const { admin, replicas } = kit
   const [inline, chunked] = [replicas[0]!, replicas[1]!]
-  const a = await withGateway(kit, 'a', 'A')
-  await withGateway(kit, 'b', 'B')
+  const a = await makeGateway(kit, 'a', 'A')
+  await makeGateway(kit, 'b', 'B')
   const made = await times(12, (i) => enroll(kit, `device ${i}`, { tags: [`t${i % 3}`], now: clock.now }))
   const check = (seconds: number) => ({
     disk: { expression: 'disk.encrypted', enforcement: 'enforce' as const, freshness_seconds: seconds },

@@ -1,25 +1,20 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway } from '@holdfast/sdk'
-import {
-  audited,
-  enroll,
-  newSession,
-  newWireguardKey,
-  refused,
-  report,
-  withGateway,
-} from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId, newWireguardKey } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 test('gateways', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { admin } = kit
-  const made = await withGateway(kit)
+  const made = await makeGateway(kit)
   const params = { gateway_id: made.gateway.gateway_id }
 
-  await t.test('its status follows its silence', async () => {
+  await t.test('the status of a gateway follows from its silence', async () => {
     assert.equal(made.gateway.status, 'never_seen')
     const beat = await made.client.heartbeat({
       body: { boot_id: 'b', version: '1.0', active_sessions: 7, rx_bps: 5, applied: { policy_seq: 3 } },
@@ -40,7 +35,7 @@ test('gateways', async (t: TestContext) => {
     await made.client.heartbeat({ body: { boot_id: 'c', active_sessions: 0 } })
     assert.equal((await admin.getGateway({ params })).applied.policy_seq, null)
   })
-  await t.test('what keeps it from enforcing stands until it says that nothing does, or starts anew', async () => {
+  await t.test('the apply error of a gateway stays until it reports none or restarts', async () => {
     const beat = (boot_id: string, apply_error?: { code: string; detail: string } | null) =>
       made.client.heartbeat({
         body: { boot_id, active_sessions: 0, ...(apply_error !== undefined && { apply_error }) },
@@ -62,7 +57,7 @@ test('gateways', async (t: TestContext) => {
     for (const wrong of [long, { code: 'Not a word', detail: 'x' }, { code: 'apply_failed', detail: '' }])
       await assert.rejects(beat('d', wrong), refused(422, /apply_error/))
   })
-  await t.test('many heartbeats at once share their commits, and counters of any size are taken', async () => {
+  await t.test('concurrent heartbeats share commits, and counters of any size are accepted', async () => {
     await times(50, (i) =>
       made.client.heartbeat({ body: { boot_id: 'c', active_sessions: i, rx_bps: Number.MAX_SAFE_INTEGER } }),
     )
@@ -77,9 +72,9 @@ test('gateways', async (t: TestContext) => {
     assert.equal((await drain(true)).changed, false)
     assert.equal((await made.client.heartbeat({ body: { boot_id: 'c', active_sessions: 0 } })).status, 'draining')
     assert.equal((await drain(false)).gateway.status, 'healthy')
-    assert.equal((await audited(kit, 'gateway.drained')).length, 2)
+    assert.equal((await eventsOf(kit, 'gateway.drained')).length, 2)
   })
-  await t.test('how its machine does is shown as it said last, until it starts anew', async () => {
+  await t.test('the last reported machine state is shown until a restart', async () => {
     const system = {
       cpu_percent: 12.5,
       memory_used_bytes: 2 ** 30,
@@ -97,7 +92,7 @@ test('gateways', async (t: TestContext) => {
     assert.equal(await shown(), null)
     await assert.rejects(beat('n', { system: { cpu_percent: 101 } }), refused(422, /cpu_percent/))
   })
-  await t.test('a change keeps what it does not name; a taken name is refused', async () => {
+  await t.test('an update keeps other fields, and a used name is refused', async () => {
     const changed = await changeGateway(admin, { params }, { weight: 5 })
     assert.deepEqual([changed.name, changed.weight, changed.public_key], ['g1', 5, made.gateway.public_key])
     const pool = { pool_id: made.pool.pool_id }
@@ -109,7 +104,7 @@ test('gateways', async (t: TestContext) => {
       ['g1', 'g2'],
     )
   })
-  await t.test('its key is 32 bytes in base64 and of no other gateway', async () => {
+  await t.test('a key must be 32 bytes in base64, and of no other gateway', async () => {
     const pool = { pool_id: made.pool.pool_id }
     const { public_key } = made.gateway
     for (const wrong of ['not a key', `${'A'.repeat(43)}`, `${'A'.repeat(42)}B=`, `${'A'.repeat(44)}`])
@@ -126,7 +121,7 @@ test('gateways', async (t: TestContext) => {
     const theirs = await elsewhere.createGatewayPool({ body: { name: 'P', region: { code: 'x' } } })
     await elsewhere.createGateway({ params: { pool_id: theirs.pool_id }, body: { name: 'same', public_key } })
   })
-  await t.test('another tenant has no such gateway', async () => {
+  await t.test('a gateway of another tenant cannot be read or changed', async () => {
     const other = await kit.as('tenant_admin', await kit.newTenant())
     await assert.rejects(other.getGateway({ params }), refused(404))
     await assert.rejects(changeGateway(other, { params }, { weight: 1 }), refused(404))
@@ -134,7 +129,7 @@ test('gateways', async (t: TestContext) => {
     await assert.rejects(other.drainGateway({ params, body: { draining: true } }), refused(404))
     await assert.rejects(other.deleteGateway({ params }), refused(404))
   })
-  await t.test('the gateways of all pools are one list, with filters that paging keeps', async () => {
+  await t.test('gateways of all pools are one list, with filters that apply to all pages', async () => {
     const tenant = await kit.newTenant()
     const client = await kit.as('tenant_admin', tenant)
     const pools = await times(2, (i) =>
@@ -229,11 +224,11 @@ test('gateways', async (t: TestContext) => {
     await client.deleteGateway({ params: { gateway_id: beta!.gateway_id } })
     assert.deepEqual(await names({ version: '1.0' }), ['alpha 1', 'alpha 2'])
   })
-  await t.test('deleting ends its secret and its sessions, once', async () => {
+  await t.test('deleting a gateway ends its secret and its sessions, once', async () => {
     const device = await enroll(kit, 'laptop', { now: clock.now })
-    const session_id = newSession()
+    const session_id = newVpnSessionId()
     const at = clock.now().toISOString()
-    const body = report([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }], {
+    const body = meteringReport([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }], {
       interval_start: at,
       interval_end: at,
     })
@@ -244,7 +239,7 @@ test('gateways', async (t: TestContext) => {
     const session = await admin.getSession({ params: { session_id } })
     assert.deepEqual([session.state, session.end_reason], ['ended', 'gateway_down'])
     await assert.rejects(admin.getGateway({ params }), refused(404))
-    assert.equal((await audited(kit, 'gateway.deleted')).length, 1)
+    assert.equal((await eventsOf(kit, 'gateway.deleted')).length, 1)
     await admin.createGateway({ params: { pool_id: made.pool.pool_id }, body: { name: 'g1' } })
   })
 })

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { versionOf } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { refusedWith } from '../support/actors/sign-in.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 
-test('a group that the published policy names stays until a policy without it is published', async (t) => {
+test('a group named by the published policy cannot be deleted until a policy without it is published', async (t) => {
   const { admin } = await startKit(t)
   const { group } = await admin.changeGroup({ body: { operation: 'create', group: { name: 'staff' } } })
   const { group_id } = group
@@ -16,12 +16,12 @@ test('a group that the published policy names stays until a policy without it is
   })
   await admin.publishPolicy({ body: { channel: 'stable', policy: policy({ groups: ['staff'] }) } })
   const remove = () => admin.changeGroup({ body: { operation: 'delete', group_id } })
-  await assert.rejects(remove(), refusedWith(422, /staff-to-web/))
+  await assert.rejects(remove(), refused(422, /staff-to-web/))
   await admin.publishPolicy({ body: { channel: 'stable', policy: policy({ any: true }) } })
   assert.equal((await remove()).changed, true)
 })
 
-test('the members of a group move by list and by difference, and each who moved is told', async (t) => {
+test('the members of a group are set by list and by difference, and each change notifies its user', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
   const ids = await Promise.all(
@@ -54,8 +54,8 @@ test('the members of a group move by list and by difference, and each who moved 
     inGroup.items.map((u) => u.username),
     ['a', 'c'],
   )
-  await assert.rejects(change({ members: [a], add_members: [b] }), refusedWith(422, /group\.members/))
-  await assert.rejects(change({ add_members: [a], remove_members: [a] }), refusedWith(422, /remove_members\[0\]/))
+  await assert.rejects(change({ members: [a], add_members: [b] }), refused(422, /group\.members/))
+  await assert.rejects(change({ add_members: [a], remove_members: [a] }), refused(422, /remove_members\[0\]/))
 
   const parallel = await times(10, (i) =>
     admin.changeGroup({
@@ -68,7 +68,7 @@ test('the members of a group move by list and by difference, and each who moved 
   assert.deepEqual((await admin.listUsers({ query: { group_id } })).items, [])
 })
 
-test('lists page in order, filter, and keep tenants apart', async (t) => {
+test('lists of users and groups are ordered, paged and filtered, within a tenant', async (t) => {
   const { admin, as, newTenant } = await startKit(t)
   const theirs = await newTenant()
   const other = await as('tenant_admin', theirs)
@@ -101,7 +101,7 @@ test('lists page in order, filter, and keep tenants apart', async (t) => {
   assert.equal((await admin.listUsers({ query: { status: 'suspended' } })).items.length, 0)
   assert.equal((await admin.listGroups({ query: { q: 'g%' } })).items.length, 7)
   const { next_cursor } = await admin.listUsers({ query: { limit: 1 } })
-  await assert.rejects(admin.listGroups({ query: { cursor: next_cursor! } }), refusedWith(400, /cursor/))
+  await assert.rejects(admin.listGroups({ query: { cursor: next_cursor! } }), refused(400, /cursor/))
   assert.deepEqual(
     (await other.listUsers()).items.map((u) => u.username),
     ['u-foreign'],
@@ -114,7 +114,7 @@ test('lists page in order, filter, and keep tenants apart', async (t) => {
   )
 })
 
-test('whoever joins or leaves by a change of their own makes a new version of the group, even in one and the same moment', async (t) => {
+test('every join and leave gives the group a new version, even within one millisecond', async (t) => {
   const at = new Date()
   const { admin } = await startKit(t, { now: () => at })
   const { group } = await admin.changeGroup({ body: { operation: 'create', group: { name: 'g' } } })
@@ -129,6 +129,6 @@ test('whoever joins or leaves by a change of their own makes a new version of th
   const after = await admin.getGroup({ params: { group_id } })
   assert.equal(after.member_count, 1)
   const description = { operation: 'update', group_id, group: { description: 'of one' } } as const
-  await assert.rejects(admin.changeGroup({ body: description }, { ifMatch: seen }), refusedWith(422, /current version/))
+  await assert.rejects(admin.changeGroup({ body: description }, { ifMatch: seen }), refused(422, /current version/))
   assert.equal((await admin.changeGroup({ body: description }, { ifMatch: versionOf(after) })).changed, true)
 })

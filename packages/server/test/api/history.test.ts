@@ -3,11 +3,12 @@ import { test } from 'node:test'
 import { openGateway } from '@holdfast/sdk'
 import pg from 'pg'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { call, deviceCaller, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { type Replica, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { promptly } from '../support/deployment/wait-until.ts'
+import { deliveryLimitMs } from '../support/deployment/wait-until.ts'
 
-test('a session ends once, is there once, and goes with its month; a revoked device goes and its record stays', async (t) => {
+test('ended sessions and revoked devices are kept and deleted with their month', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
@@ -35,7 +36,7 @@ test('a session ends once, is there once, and goes with its month; a revoked dev
   })
   const newId = () => encodeId('vpn_session', crypto.randomUUID())
 
-  await t.test('of twenty who end it on two replicas one does', async () => {
+  await t.test('of twenty concurrent ends of a session on two replicas, one succeeds', async () => {
     const session_id = newId()
     await gateways[0]!.meter([sample(session_id, 'active')])
     const clients = kit.replicas.map((r) => kit.clientFor(kit.adminKey, r))
@@ -53,10 +54,10 @@ test('a session ends once, is there once, and goes with its month; a revoked dev
     const late = await gateways[0]!.meter([sample(session_id, 'active')])
     assert.equal(late.accepted, 1)
     const { state, rx_bytes } = await admin.getSession({ params: { session_id } })
-    assert.deepEqual([state, rx_bytes], ['ended', 2], 'what is reported late is added to what has ended')
+    assert.deepEqual([state, rx_bytes], ['ended', 2], 'late bytes are added to the ended session')
   })
 
-  await t.test('of two gateways that begin with one id at once one has it', async () => {
+  await t.test('of two gateways that start a session under one id, one gets it', async () => {
     let opened = 0
     for (let round = 0; round < 10; round++) {
       const session_id = newId()
@@ -68,7 +69,7 @@ test('a session ends once, is there once, and goes with its month; a revoked dev
     assert.deepEqual(await rows('select session_id from vpn_sessions group by 1 having count(*) > 1'), [])
   })
 
-  await t.test('what is over is forgotten by the month, with the device that was revoked long ago', async () => {
+  await t.test('months of ended sessions are dropped, and devices that were revoked long before', async () => {
     const old = crypto.randomUUID()
     const young = crypto.randomUUID()
     for (const months of [5, 3]) await owner.query(`call ensure_partitions(now() - interval '${months} months')`)
@@ -99,7 +100,7 @@ test('a session ends once, is there once, and goes with its month; a revoked dev
     await assert.rejects(runJob(kit.app, 'drop_old_months'), /lock timeout/)
     const waited = performance.now() - asked
     await owner.query('rollback')
-    assert.ok(waited < promptly, `whoever came meanwhile waited ${waited} ms behind it`)
+    assert.ok(waited < deliveryLimitMs, `a report meanwhile waited ${waited} ms behind it`)
     assert.equal(await sessions(), hadSessions, 'another hour')
     const others = before - (await months()).length
     const dropped = others + (await runJob(kit.app, 'drop_old_months'))

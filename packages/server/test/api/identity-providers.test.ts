@@ -6,7 +6,7 @@ import { clientSecret, startFederated } from '../support/providers/oidc-sign-in.
 
 const people = { anna: { name: 'anna' } }
 
-test('nobody maps a role that allows more than they may do; a secret is not shown, nor sent to another issuer', async (t) => {
+test('a mapping needs the permissions of its role; a secret is not shown, nor sent to another issuer', async (t) => {
   const { kit, provider, params } = await startFederated(t, { people })
   const security = await kit.as('security_admin')
   const tenantAdmin = await kit.as('tenant_admin')
@@ -49,7 +49,7 @@ test('nobody maps a role that allows more than they may do; a secret is not show
   assert.equal(await moved({}), false)
 })
 
-test('every field that is set can be changed alone, and the record says which', async (t) => {
+test('each setting can be changed alone, and the event names it', async (t) => {
   const { kit, params } = await startFederated(t, { people })
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'staff' } } })
   const { oidc, saml, ...before } = await kit.admin.getIdentityProvider({ params })

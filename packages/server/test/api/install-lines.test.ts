@@ -7,9 +7,9 @@ import {
   installPlatforms,
 } from '@holdfast/contract/enrollment-settings'
 import { sql } from 'kysely'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
-import { eventsOf, everyEvent } from '../support/domain/audit-events.ts'
+import { allEventsSql, eventsOf } from '../support/domain/audit-events.ts'
 
 const unset: GivenEnrollmentSettings = {
   install_templates: byPlatform(() => null),
@@ -20,7 +20,7 @@ const linux = (template: string | null, url: string | null = null): GivenEnrollm
   download_urls: { ...unset.download_urls, linux: url },
 })
 
-test('a tenant sets the line by which its client enrolls, and a new token is answered with it', async (t) => {
+test('a tenant sets the install line of its client, and a new token is returned with it', async (t) => {
   const kit = await startKit(t)
   const { admin, publicUrl } = kit
   const before = await admin.getEnrollmentSettings()
@@ -40,7 +40,7 @@ test('a tenant sets the line by which its client enrolls, and a new token is ans
   const again = await admin.updateEnrollmentSettings({ body: given })
   assert.deepEqual(again, after)
   const events = await eventsOf(kit, 'enrollment_settings.updated')
-  assert.equal(events.length, 1, 'what holds already is not recorded')
+  assert.equal(events.length, 1, 'an unchanged setting is not recorded')
   assert.deepEqual(events[0]?.changes, {
     'install_templates.linux': [null, template],
     'download_urls.linux': [null, 'https://downloads.example.com/acme.deb'],
@@ -71,13 +71,13 @@ test('a tenant sets the line by which its client enrolls, and a new token is ans
     await admin.listTokens(),
     await admin.getEnrollmentSettings(),
   ]
-  const { rows } = await kit.db.acrossTenants((tx) => sql`select * from ${sql.raw(everyEvent)} e`.execute(tx))
+  const { rows } = await kit.db.acrossTenants((tx) => sql`select * from ${sql.raw(allEventsSql)} e`.execute(tx))
   const stored = await kit.db.acrossTenants((tx) => sql`select * from tenant_settings`.execute(tx))
   const kept = JSON.stringify([answers, rows, stored.rows])
   for (const text of [secret, phones.secret, bootstrap.secret]) assert.ok(!kept.includes(text), 'no secret is kept')
 })
 
-test('a line that can not be filled in, or that would mislead, is refused by its field', async (t) => {
+test('an incomplete or misleading install line is refused by field', async (t) => {
   const kit = await startKit(t)
   const put = (body: object) => call(kit, operation('updateEnrollmentSettings'), bearer(kit.adminKey), body)
   const { secret } = await kit.admin.generateToken({ body: {} })

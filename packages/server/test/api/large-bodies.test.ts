@@ -34,7 +34,7 @@ async function answered(kit: Kit, key: string, length: number | 'chunked') {
   throw new Error('it is read')
 }
 
-test('large bodies are counted before they are read: of a tenant 64 MiB at once, of all 128', async (t) => {
+test('large bodies are limited before they are read: 64 MiB per tenant at once, 128 in all', async (t) => {
   const kit = await startKit(t)
   const [one, two, three] = [
     await kit.keyFor('tenant_admin'),
@@ -50,7 +50,7 @@ test('large bodies are counted before they are read: of a tenant 64 MiB at once,
   assert.match(third.answer, /connection: close\r\n/i)
   const small = await begin(kit, one, 100_000)
   const chunked = await answered(kit, one, 'chunked')
-  assert.deepEqual([small.status, chunked.status], [0, 429], 'who does not say how long it is may send the longest')
+  assert.deepEqual([small.status, chunked.status], [0, 429], 'a body without a length counts as the longest')
   const theirs = await begin(kit, two, 64 * mib)
   const more = await answered(kit, three, 5 * mib)
   assert.deepEqual([theirs.status, more.status], [0, 429])

@@ -2,21 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeRetention } from '@holdfast/sdk'
 import { configureKept } from '../../src/db/kept.ts'
-import {
-  ageRecord,
-  ask,
-  connectOwner,
-  count,
-  forget,
-  placeHold,
-  releaseHold,
-  settle,
-} from '../support/database/retention.ts'
+import { ageAuditLog } from '../support/database/aged-rows.ts'
+import { connectOwner, countRows, queryValue } from '../support/database/owner-connection.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 import { makeTenant } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { endWaitingPeriods, placeHold, releaseHold, runRetention } from '../support/domain/retention.ts'
 
-test('a tenant with a hold is not deleted; of one that was, the record goes in its time', async (t) => {
+test('a tenant with a hold is not erased, and an erased one keeps its log for its retention period', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const owner = await connectOwner(kit)
@@ -29,19 +22,19 @@ test('a tenant with a hold is not deleted; of one that was, the record goes in i
   clock.advance(7200)
   const statusOf = async () => {
     await runJob(kit.app, 'delete_tenants')
-    return ask(owner, 'select deleted_at is not null as value from tenants where tenant_id = $1', [id])
+    return queryValue(owner, 'select deleted_at is not null as value from tenants where tenant_id = $1', [id])
   }
   assert.equal(await statusOf(), false)
   const deletion = owner.query('update tenants set deleted_at = now() where tenant_id = $1', [id])
-  await assert.rejects(deletion, /a legal hold keeps the tenant/, 'whoever asks')
+  await assert.rejects(deletion, /a legal hold keeps the tenant/, 'for every caller')
   await releaseHold(kit.admin, legal_hold_id, { query })
   assert.equal(await statusOf(), false, 'a release can be put right for a day')
-  await settle(owner)
+  await endWaitingPeriods(owner)
   assert.equal(await statusOf(), true)
   clock.advance(3600)
   await runJob(kit.app, 'delete_tenants')
 
-  const places = () => count(owner, 'audit_log', `tenant_id = '${id}'`)
+  const places = () => countRows(owner, 'audit_log', `tenant_id = '${id}'`)
   await configureKept(kit.databaseUrl, {
     audit: 365,
     vpn_sessions: 90,
@@ -49,23 +42,23 @@ test('a tenant with a hold is not deleted; of one that was, the record goes in i
     metering: 400,
     revoked_devices: 90,
   })
-  await settle(owner)
+  await endWaitingPeriods(owner)
   const had = await places()
-  await forget(kit)
+  await runRetention(kit)
   assert.deepEqual([await places(), had > 0], [had, true])
-  await ageRecord(owner, `tenant_id = '${id}'`, '200 days')
-  await forget(kit)
+  await ageAuditLog(owner, `tenant_id = '${id}'`, '200 days')
+  await runRetention(kit)
   assert.equal(await places(), 0, 'by the days that it had set, and nothing new is said in it')
   assert.deepEqual(
     (await owner.query('select class, unrecorded::int from retention_purges where tenant_id = $1', [id])).rows,
     [{ class: 'audit', unrecorded: had }],
   )
   await owner.query(`update audit_counts set hour = hour - interval '401 days' where tenant_id = $1`, [id])
-  await forget(kit)
-  assert.equal(await count(owner, 'audit_counts', `tenant_id = '${id}'`), 0, 'what was counted of it, too')
+  await runRetention(kit)
+  assert.equal(await countRows(owner, 'audit_counts', `tenant_id = '${id}'`), 0, 'its counters too')
 })
 
-test('a hold that comes with the deletion of its tenant is not answered', async (t) => {
+test('a hold placed during the deletion of its tenant is refused', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   const deleting = await connectOwner(kit)
@@ -75,9 +68,9 @@ test('a hold that comes with the deletion of its tenant is not answered', async 
   const placing = placeHold(kit.admin, {}, { query: { tenant_id: tenant.tenant_id } })
   const refused = assert.rejects(placing, /no such tenant/)
   await until(
-    async () => (await count(owner, 'pg_locks', `locktype = 'advisory' and objid = 7264490 and not granted`)) > 0,
+    async () => (await countRows(owner, 'pg_locks', `locktype = 'advisory' and objid = 7264490 and not granted`)) > 0,
   )
   await deleting.query('commit')
   await refused
-  assert.equal(await count(owner, 'legal_holds'), 0)
+  assert.equal(await countRows(owner, 'legal_holds'), 0)
 })

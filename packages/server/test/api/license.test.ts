@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { generateLicenseKey, type LicenseClaims, signLicense } from '@holdfast/crypto'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { refusedWith } from '../support/actors/sign-in.ts'
-import { call, enrollRaw, operation } from '../support/clients/api-calls.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 
 const key = generateLicenseKey()
@@ -59,7 +60,7 @@ test('without a license file the community license limits nothing', async (t) =>
   assert.equal((await kit.admin.reloadLicense()).changed, false)
 })
 
-test('a license is loaded at the start, binds every tenant, and shows what it says', async (t) => {
+test('a license is loaded at the start, applies to every tenant, and is shown', async (t) => {
   const { kit, status, own } = await licensed(t, good)
   const { deployment_id, loaded_at, ...shown } = await status()
   assert.match(deployment_id, /^[0-9a-f-]{36}$/)
@@ -76,11 +77,11 @@ test('a license is loaded at the start, binds every tenant, and shows what it sa
   await kit.admin.changeTenant({ body: { operation: 'create', tenant: { name: 'second' } } })
   await assert.rejects(
     kit.admin.changeTenant({ body: { operation: 'create', tenant: { name: 'third' } } }),
-    refusedWith(409, /allows 2 tenants/),
+    refused(409, /allows 2 tenants/),
   )
 })
 
-test('a license can be wrong in many ways: each is a 422 that says why, and the one before goes on', async (t) => {
+test('an invalid license is a 422 with the reason, and the previous one stays', async (t) => {
   const { kit, write, writeKeys, remove, reload, status } = await licensed(t, good)
   const other = generateLicenseKey()
   const [header = '', payload = '', signature = ''] = good.split('.')
@@ -114,14 +115,14 @@ test('a license can be wrong in many ways: each is a 422 that says why, and the 
   for (const [what, [text, why]] of Object.entries(wrongs)) {
     if (text === undefined) await remove()
     else await write(text)
-    await assert.rejects(reload(), refusedWith(422, why), what)
+    await assert.rejects(reload(), refused(422, why), what)
     const { problem, ...now } = await status()
     assert.deepEqual({ ...now, problem: null }, before, `${what}: the license before goes on`)
     assert.match(problem?.detail ?? '', why)
   }
   await write(good)
   await writeKeys('no key')
-  await assert.rejects(reload(), refusedWith(422, /PEM|key/i))
+  await assert.rejects(reload(), refused(422, /PEM|key/i))
   await writeKeys(key.publicKey)
   const again = await reload()
   assert.deepEqual([again.changed, again.license.problem], [false, null])
@@ -137,7 +138,7 @@ test('a license can be wrong in many ways: each is a 422 that says why, and the 
   assert.equal(events.items.length, 3)
 })
 
-test('a good license with a changed byte is not taken', async (t) => {
+test('a license with a changed byte is refused', async (t) => {
   const { write, reload, status } = await licensed(t, good)
   const next = Buffer.from(signLicense(claimsOf({ jti: 'lic-2', iat: inSeconds(-10), limits: {} }), key.privateKey))
   for (let i = 0; i < 16; i++) {
@@ -145,12 +146,12 @@ test('a good license with a changed byte is not taken', async (t) => {
     const at = (i * 7919) % broken.length
     broken[at] = (broken[at] ?? 0) ^ (1 << (i % 8))
     await write(broken)
-    await assert.rejects(reload(), refusedWith(422))
+    await assert.rejects(reload(), refused(422))
   }
   assert.equal((await status()).license_id, 'lic-1')
 })
 
-test('in grace all goes on; after it nothing is added, nothing is taken away', async (t) => {
+test('the grace period changes nothing; after it additions are refused and existing things stay', async (t) => {
   const clock = createClock()
   const { kit, status, own, write, reload } = await licensed(t, signLicense(claimsOf({ limits: {} }), key.privateKey), {
     now: clock.now,
@@ -172,7 +173,7 @@ test('in grace all goes on; after it nothing is added, nothing is taken away', a
   assert.equal(state, 'expired')
   assert.deepEqual(blocked, ['users', 'devices', 'gateways', 'sessions', 'api_keys'])
   assert.ok(metrics.every((m) => m.state === 'ok'))
-  const late = refusedWith(409, /license of this deployment has ended/)
+  const late = refused(409, /license of this deployment has ended/)
   await assert.rejects(client.changeUser({ body: { operation: 'create', user: { username: 'late' } } }), late)
   await assert.rejects(client.createApiKey({ body: { name: 'late', role: 'viewer' } }), late)
   await assert.rejects(client.changeTenant({ body: { operation: 'create', tenant: { name: 'late' } } }), late)
@@ -213,7 +214,7 @@ for (const [what, license, seconds, expected] of [
     assert.deepEqual(states, expected)
   })
 
-test('a bad file at the first start ends no start: nothing can be added until there is a good one', async (t) => {
+test('an invalid license file does not prevent the first start, and blocks additions until it is replaced', async (t) => {
   const { kit, status, write, reload } = await licensed(t, 'not a license')
   const { state, problem } = await status()
   assert.equal(state, 'required')
@@ -222,7 +223,7 @@ test('a bad file at the first start ends no start: nothing can be added until th
   assert.equal((await kit.admin.listNotifications({ query: {} })).items[0]?.kind, 'license.problem')
   await assert.rejects(
     kit.admin.changeUser({ body: { operation: 'create', user: { username: 'x' } } }),
-    refusedWith(409, /no good license/),
+    refused(409, /no good license/),
   )
   assert.equal((await call(kit, operation('ready'), null)).status, 200)
   await write(good)

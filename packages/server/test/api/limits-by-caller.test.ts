@@ -5,19 +5,19 @@ import { defaultSecuritySettings } from '@holdfast/contract/settings'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { enrollFactor, makeUser, type Person, signInAs, untilNextStep } from '../support/actors/people.ts'
-import { type Got, type Sent, send } from '../support/clients/raw-http.ts'
+import { type RawAnswer, type RawRequest, send } from '../support/clients/raw-http.ts'
 import { createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
-import { eachLimit, looser, over } from '../support/domain/security-limits.ts'
+import { eachLimit, looserLimits, replaceFields } from '../support/domain/security-limits.ts'
 
-type Ask = (sent: Sent) => Promise<Got>
+type Ask = (sent: RawRequest) => Promise<RawAnswer>
 type Callers = Record<string, Ask>
 const byKey =
   (kit: Kit, secret: string): Ask =>
   (sent) =>
     send(kit.url, { ...sent, headers: { authorization: `Bearer ${secret}` } })
-const secretOf = (got: Got): string => (got.json.secret as string) ?? assert.fail(got.text)
+const secretOf = (got: RawAnswer): string => (got.json.secret as string) ?? assert.fail(got.text)
 
-test('whatever stands for a person is bound by what binds that person', async (t) => {
+test('limits of a person apply to everything that acts for the person', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const root = await makeUser(kit, 'root', ['tenant_admin', 'auditor'])
@@ -36,14 +36,16 @@ test('whatever stands for a person is bound by what binds that person', async (t
   clock.advance(301)
   const callers: Callers = { ...keys, 'a session of long ago': (sent) => stale.request(sent) }
 
-  await t.test('operations on the own account', () => operations(kit, callers, { root, ...provider }))
-  await t.test('settings', () => settings(kit, keys))
-  await t.test('an approval', () => approval(kit, keys, stale))
-  await t.test('who stands for nobody is not bound, and fresh proof is enough for a session', async () => {
+  await t.test('operations on the own account are limited for each caller of a person', () =>
+    limitOperations(kit, callers, { root, ...provider }),
+  )
+  await t.test('settings are limited for each caller of a person', () => limitSettings(kit, keys))
+  await t.test('an approval is limited for each caller of a person', () => limitApproval(kit, keys, stale))
+  await t.test('a caller that acts for no person is not limited, and a session with fresh proof passes', async () => {
     const robot = await serviceAccount(kit, asAdmin(kit), 'free-robot')
     const free = byKey(kit, secretOf(await keyFor(asAdmin(kit), robot)))
-    const json = over(await kit.admin.getSecuritySettings(), { login: { enforce_sso: true } })
-    const lifted = over(json, { login: { max_failures_per_ip: 21 } })
+    const json = replaceFields(await kit.admin.getSecuritySettings(), { login: { enforce_sso: true } })
+    const lifted = replaceFields(json, { login: { max_failures_per_ip: 21 } })
     assert.equal((await free({ method: 'PUT', path: '/v1/admin/settings/security', json: lifted })).status, 200)
     const path = '/v1/admin/users/break-glass'
     assert.equal((await stale.post(path, { user_id: root, break_glass: true })).status, 403)
@@ -65,7 +67,7 @@ test('whatever stands for a person is bound by what binds that person', async (t
     assert.deepEqual([repeated.status, repeated.headers['idempotency-replayed']], [200, 'true'], repeated.text)
     assert.equal((await kit.admin.getUser({ params: { user_id: root } })).break_glass, false)
   })
-  await t.test('a lock of the person', () => locked(kit, callers, root))
+  await t.test('the lock of a person applies to each of their callers', () => lockPerson(kit, callers, root))
 })
 
 const asAdmin = (kit: Kit): Ask => byKey(kit, kit.adminKey)
@@ -76,7 +78,7 @@ async function serviceAccount(kit: Kit, maker: Ask, username: string): Promise<s
   await kit.admin.grantRole({ body: { user_id, role: 'tenant_admin' } })
   return user_id
 }
-const keyFor = (maker: Ask, user_id?: string): Promise<Got> => {
+const keyFor = (maker: Ask, user_id?: string): Promise<RawAnswer> => {
   const json = { name: 'key', role: 'tenant_admin', ...(user_id && { user_id }) }
   return maker({ method: 'POST', path: '/v1/admin/api-keys', json })
 }
@@ -136,7 +138,10 @@ async function sessionOfProvider(
 const strict = {
   ...defaultSecuritySettings,
   login: { ...defaultSecuritySettings.login, enforce_sso: true },
-  api: { ...defaultSecuritySettings.api, ...Object.fromEntries(Object.keys(looser.api).map((f) => [f, 100_000])) },
+  api: {
+    ...defaultSecuritySettings.api,
+    ...Object.fromEntries(Object.keys(looserLimits.api).map((f) => [f, 100_000])),
+  },
   mfa: { required_roles: ['auditor'] as 'auditor'[], step_up: false },
 }
 async function setStrict(kit: Kit): Promise<void> {
@@ -154,8 +159,12 @@ async function setStrict(kit: Kit): Promise<void> {
   await kit.admin.updateSecuritySettings({ body: strict })
 }
 
-/** Operations that name a user, sent by callers who are that user or act for them. */
-async function operations(kit: Kit, callers: Callers, { root, provider_id }: { root: string; provider_id: string }) {
+/** Operations that name a user, sent by that user and by callers that act for the user. */
+async function limitOperations(
+  kit: Kit,
+  callers: Callers,
+  { root, provider_id }: { root: string; provider_id: string },
+) {
   const generate = { user_id: root, generate: true }
   const another = await makeUser(kit, 'another', ['viewer'])
   const user = { user_id: root }
@@ -181,7 +190,7 @@ async function operations(kit: Kit, callers: Callers, { root, provider_id }: { r
     linkUserIdentity: [[`/v1/admin/users/${root}/identities`, { provider_id, subject: 'mine' }]],
     unlinkUserIdentity: [[`/v1/admin/users/${root}/identities/unlink`, { provider_id, subject: 'not linked' }]],
   }
-  const doNotLift: Record<string, string> = {
+  const liftNothing: Record<string, string> = {
     createApiKey: 'a key does no more than its owner, and stands for its maker',
     suspendUser: 'it keeps somebody out',
     revokeApiKeysOfUser: 'it ends keys',
@@ -195,7 +204,7 @@ async function operations(kit: Kit, callers: Callers, { root, provider_id }: { r
     placeLegalHold: 'it keeps what would be purged',
     updateView: 'the owner is only shown',
   }
-  assert.deepEqual(namingUsers(), [...Object.keys(lifts), ...Object.keys(doNotLift)].sort(), 'each is thought of')
+  assert.deepEqual(namingUsers(), [...Object.keys(lifts), ...Object.keys(liftNothing)].sort(), 'each is thought of')
 
   const before = await kit.admin.getUser({ params: { user_id: root } })
   const wrong: string[] = []
@@ -226,12 +235,12 @@ const namingUsers = () =>
     .map(([name]) => name)
     .sort()
 
-async function settings(kit: Kit, keys: Callers): Promise<void> {
+async function limitSettings(kit: Kit, keys: Callers): Promise<void> {
   const wrong: string[] = []
   for (const [who, ask] of Object.entries(keys))
     for (const { section, field, binds, value } of eachLimit()) {
       if (binds === 'nobody here') continue
-      const json = over(strict, { [section]: { [field]: value } })
+      const json = replaceFields(strict, { [section]: { [field]: value } })
       const got = await ask({ method: 'PUT', path: '/v1/admin/settings/security', json })
       // `step_up` is off already, so turning it off loosens nothing.
       if (got.status !== (section === 'mfa' && field === 'step_up' ? 200 : 403))
@@ -241,7 +250,7 @@ async function settings(kit: Kit, keys: Callers): Promise<void> {
   assert.deepEqual(await kit.admin.getSecuritySettings(), strict)
 }
 
-async function locked(kit: Kit, callers: Callers, root: string): Promise<void> {
+async function lockPerson(kit: Kit, callers: Callers, root: string): Promise<void> {
   const target = { type: 'user' as const, id: root }
   const robot = callers['a service account made in person']!
   const json = { target, reason: 'a service account may stop the person who made it' }
@@ -259,7 +268,7 @@ async function locked(kit: Kit, callers: Callers, root: string): Promise<void> {
 }
 
 /** A person can't approve runs that they requested by their key or by an account of theirs. */
-async function approval(kit: Kit, keys: Callers, person: Person): Promise<void> {
+async function limitApproval(kit: Kit, keys: Callers, person: Person): Promise<void> {
   const { items } = await kit.admin.listSigners({ query: { purpose: 'policy', state: 'active' } })
   for (const [who, ask] of Object.entries(keys)) {
     const json = { playbook: 'signing_key_compromise', params: { signer_id: items[0]!.signer_id }, reason: who }

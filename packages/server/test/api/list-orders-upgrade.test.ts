@@ -55,7 +55,7 @@ const wrong = {
   indexes: `select count(*)::int as n from pg_index where not indisvalid`,
 }
 
-test('the version before keeps reading and writing while the keys of lists are added, and its rows get theirs', async (t) => {
+test('the previous version reads and writes while sort keys are added, and its rows get theirs', async (t) => {
   const database = await createTestDatabase()
   t.after(() => database.drop())
   await withClient(database.url, async (client) => {

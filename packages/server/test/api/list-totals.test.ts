@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { startKit } from '../support/deployment/deployment.ts'
 
-test('totals of lists pass the limit of costly requests, and lists without a total do not', async (t) => {
+test('list totals go through the limit of costly requests, lists without a total do not', async (t) => {
   const { admin, databaseUrl } = await startKit(t)
   const holder = new pg.Client({ connectionString: databaseUrl })
   // A test that failed ends before this one does.

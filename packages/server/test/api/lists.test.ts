@@ -6,10 +6,10 @@ import { deviceFacets } from '@holdfast/contract/facets'
 import { compareVersions } from '@holdfast/contract/semver'
 import { countDeviceFacets, highestAddress, withAddresses } from '../../src/modules/devices/facets.queries.ts'
 import { drawAddresses } from '../../src/modules/devices/facets.ts'
-import { rule } from '../support/actors/gateways.ts'
-import { all, fillFleet, size } from '../support/database/varied-fleet.ts'
+import { deviceCount, fillVariedFleet, readAllPages } from '../support/database/varied-fleet.ts'
 import { startKit } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
+import { rule } from '../support/domain/policy.ts'
 
 type Device = Output<Contract['getDevice']>
 type Query = NonNullable<Given<Contract['listDevices']>['query']>
@@ -35,20 +35,20 @@ const rank = (version: string | null) => (version === null ? 0 : isVersion(versi
 
 const sorts = (Object.keys(orders) as (keyof typeof orders)[]).flatMap((name) => [name, `-${name}`] as const)
 
-test('lists of devices: every filter in every order, page by page, and their facets', async (t) => {
+test('device lists: filters, orders, pages and facets', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
-  const made = await fillFleet(kit)
+  const made = await fillVariedFleet(kit)
   const { group_id } = made.group
   const document = (id: string, tag: string) => ({ schema: 'holdfast.policy/1', rules: [rule(id, { tags: [tag] })] })
   await admin.publishPolicy({ body: { channel: 'stable', policy: document('a', 'common') } as never })
   const rollout = { percent: 30, group_ids: [group_id] }
   await admin.publishPolicy({ body: { channel: 'canary', policy: document('b', 'rare'), rollout } as never })
-  const devices = await all((page) => admin.listDevices({ query: page }), deviceId)
-  assert.equal(devices.length, size)
+  const devices = await readAllPages((page) => admin.listDevices({ query: page }), deviceId)
+  assert.equal(devices.length, deviceCount)
   const members = new Set(
     (
-      await all(
+      await readAllPages(
         (page) => admin.listUsers({ query: { ...page, group_id } }),
         (u) => u.user_id,
       )
@@ -89,7 +89,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
     ],
   ]
 
-  await t.test('every filter in every order gives what fits, once, in order', async () => {
+  await t.test('every filter in every order returns each match once, in order', async () => {
     for (const [filter, fits] of filters) {
       const wanted = devices.filter(fits).map(deviceId).sort()
       assert.ok(wanted.length > 0, `${JSON.stringify(filter)} fits nothing`)
@@ -97,7 +97,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
       for (const [n, sort] of sorts.entries()) {
         if (Object.keys(filter).length > 0 && n % 4 !== 0 && n % 4 !== 3) continue
         const what = `${JSON.stringify(filter)} by ${sort}`
-        const found = await all((page) => admin.listDevices({ query: { ...page, ...filter, sort } }), deviceId)
+        const found = await readAllPages((page) => admin.listDevices({ query: { ...page, ...filter, sort } }), deviceId)
         assert.deepEqual(found.map(deviceId).sort(), wanted, what)
         const order = orders[sort.replace('-', '') as keyof typeof orders]
         const direction = sort.startsWith('-') ? -1 : 1
@@ -109,7 +109,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
     }
   })
 
-  await t.test('presence and session are the same in list and single answer, by one definition', async () => {
+  await t.test('presence and session are equal in list and single answer', async () => {
     const seen = new Map<string, number>()
     for (const d of devices) {
       const wanted = d.session
@@ -127,7 +127,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
     assert.deepEqual((await admin.getDevice({ params: { device_id: both.device_id } })).session, both.session)
   })
 
-  await t.test('facets and totals agree with a count by hand', async () => {
+  await t.test('facets and totals agree with a count in the test', async () => {
     const valuesOf: Record<(typeof deviceFacets)[number], (d: Device) => readonly string[]> = {
       status: (d) => [d.status],
       effective_status: (d) => [d.effective_status],
@@ -164,13 +164,13 @@ test('lists of devices: every filter in every order, page by page, and their fac
     assert.deepEqual((await admin.listDeviceFacets()).facets.group_id[0]?.name, 'Staff')
   })
 
-  await t.test('devices that are drawn by their addresses are counted as those of an index', async () => {
+  await t.test('facets counted over sampled addresses equal those of an index', async () => {
     const judged = { filter: {}, at: new Date(), canary: undefined, onlineSince: new Date() }
     const counted = await kit.db.inTenant(kit.tenant, async (tx) => {
       const highest = await highestAddress(tx, kit.tenant)
       return countDeviceFacets(tx, kit.tenant, judged, withAddresses(drawAddresses(highest, highest)), 50)
     })
-    assert.equal(counted.find((r) => r.facet === 'total')?.count, size)
+    assert.equal(counted.find((r) => r.facet === 'total')?.count, deviceCount)
     const some = drawAddresses(1_000_000, 5000)
     assert.deepEqual(some, drawAddresses(1_000_000, 5000))
     assert.equal(new Set(some.map((n) => Math.floor((n - 1) / 200))).size, 5000, 'one of each part')
@@ -179,7 +179,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
     assert.ok(Math.abs(thirds - 1 / 3) < 0.03, `${thirds}`)
   })
 
-  await t.test('names are those of now, and of nobody else', async () => {
+  await t.test('names are current, and of the tenant only', async () => {
     const device = devices.find((d) => d.user_id !== null && d.group_ids.length > 0)!
     const named = ({ user_name, group_names, enrolled_by }: Device) => [user_name, group_names, enrolled_by.token_name]
     assert.deepEqual(named(device), [device.user_name, ['Staff'], 'laptops'])
@@ -204,30 +204,27 @@ test('lists of devices: every filter in every order, page by page, and their fac
       'pool of g2',
     )
 
-    const other = await tenantOf(kit)
+    const other = await startTenant(kit)
     assert.deepEqual((await other.admin.listDevices({ query: { sort: '-last_seen_at' } })).items, [])
     const theirs = await other.admin.listDeviceFacets({ query: { gateway_id: made.gateway.gateway_id } })
     assert.deepEqual([theirs.total, theirs.facets.status], [{ count: 0, exact: true }, []])
   })
 
-  await t.test(
-    'a bound in the past is a number of seconds or a time, and anything else is refused by name',
-    async () => {
-      for (const query of [
-        { seen_within: 'yesterday' },
-        { unseen_for: '2026-02-31T00:00:00Z' },
-        { client_version_before: 'new' },
-      ]) {
-        const [field = ''] = Object.keys(query)
-        await assert.rejects(admin.listDevices({ query }), (e: Error) =>
-          new RegExp(field).test(`${e.message} ${JSON.stringify(e)}`),
-        )
-      }
-    },
-  )
+  await t.test('a time bound is a number of seconds or a time, and anything else is refused by field', async () => {
+    for (const query of [
+      { seen_within: 'yesterday' },
+      { unseen_for: '2026-02-31T00:00:00Z' },
+      { client_version_before: 'new' },
+    ]) {
+      const [field = ''] = Object.keys(query)
+      await assert.rejects(admin.listDevices({ query }), (e: Error) =>
+        new RegExp(field).test(`${e.message} ${JSON.stringify(e)}`),
+      )
+    }
+  })
 
-  await t.test('users: every filter in every order, and their facets', async () => {
-    const users = await all(
+  await t.test('user lists: every filter in every order, and their facets', async () => {
+    const users = await readAllPages(
       (page) => admin.listUsers({ query: page }),
       (u) => u.user_id,
     )
@@ -250,7 +247,7 @@ test('lists of devices: every filter in every order, page by page, and their fac
       const wanted = users.filter(fits)
       assert.ok(wanted.length > 0, JSON.stringify(query))
       for (const sort of ['username', '-created_at', 'last_login_at', '-last_login_at'] as const) {
-        const found = await all(
+        const found = await readAllPages(
           (page) => admin.listUsers({ query: { ...page, ...query, sort } }),
           (u) => u.user_id,
           13,
@@ -272,10 +269,10 @@ test('lists of devices: every filter in every order, page by page, and their fac
     }
   })
 
-  await t.test('API keys by role and last use; pools by name', async () => {
+  await t.test('API keys are filtered by role and sorted by last use; pools are sorted by name', async () => {
     for (const role of ['viewer', 'auditor'] as const)
       for (const n of [1, 2, 3]) await admin.createApiKey({ body: { name: `${role} ${n}`, role } })
-    const byUse = await all(
+    const byUse = await readAllPages(
       (page) => admin.listApiKeys({ query: { ...page, sort: 'last_used_at' } }),
       (k) => k.key_id,
       2,

@@ -3,20 +3,18 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { audited, enroll, open, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
 import { makeUser, signInAs, trySignIn } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { policyStatus, publish, rule } from '../support/domain/policy.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
 
-const statusOf = (client: { policyDigest: () => Promise<unknown> }): Promise<number> =>
-  client.policyDigest().then(
-    () => 200,
-    (e) => e.status,
-  )
-
-test('a locked person has no session, no key and no way in', async (t) => {
+test('a locked user has no session, no key and no sign-in', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   await makeUser(kit, 'another', ['tenant_admin'])
   const user_id = await makeUser(kit, 'ada', ['tenant_admin'])
@@ -30,7 +28,7 @@ test('a locked person has no session, no key and no way in', async (t) => {
   await assert.rejects(hers.me(), refused(401))
   assert.equal((await trySignIn(kit, 'ada')).status, 401, 'with the right password')
   await assert.rejects(enroll(kit, 'another of hers', { user_id }), refused(403, /is suspended, locked or deleted/))
-  const [failed] = (await audited(kit, 'login.failed')) as { failure_reason?: string }[]
+  const [failed] = (await eventsOf(kit, 'login.failed')) as { failure_reason?: string }[]
   assert.equal(failed?.failure_reason, 'suspended', 'and on record')
   await kit.admin.releaseLock({ params: { lock_id: lock.lock_id }, body: { reason: 'it was not her' } })
   await kit.heard()
@@ -39,12 +37,12 @@ test('a locked person has no session, no key and no way in', async (t) => {
   assert.equal((await hers.me()).credential, 'api_key')
 })
 
-test('a locked gateway is told nothing, carries nothing and is offered to nobody', async (t) => {
+test('a locked gateway gets no policy, has no sessions and is offered to no device', async (t) => {
   const kit = await startKit(t)
-  const made = await withGateway(kit, 'g1', 'pool')
+  const made = await makeGateway(kit, 'g1', 'pool')
   await publish(kit, everybody)
   const device = await enroll(kit, 'laptop')
-  const gateway = open(kit, made)
+  const gateway = gatewayAgent(kit, made)
   await gateway.pull()
   await gateway.meter([
     {
@@ -65,7 +63,7 @@ test('a locked gateway is told nothing, carries nothing and is offered to nobody
   await assert.rejects(gateway.pull(), refused(401))
   assert.deepEqual(await offered(), [])
   assert.deepEqual((await kit.admin.listSessions()).items, [])
-  assert.equal(((await audited(kit, 'gateway.refused'))[0] as { reason?: string }).reason, 'suspended')
+  assert.equal(((await eventsOf(kit, 'gateway.refused'))[0] as { reason?: string }).reason, 'suspended')
   const [health] = (await kit.admin.gatewayHealth()).items
   assert.match(health?.problems.find((p) => p.code === 'closed')?.detail ?? '', /locked/)
   await kit.admin.releaseLock({ params: { lock_id: lock.lock_id }, body: {} })
@@ -73,7 +71,7 @@ test('a locked gateway is told nothing, carries nothing and is offered to nobody
   assert.deepEqual(await offered(), ['g1'])
 })
 
-test('nobody locks themselves, whoever may do more, or the last who administers', async (t) => {
+test('a user cannot lock themselves, a stronger user or the last administrator', async (t) => {
   const kit = await startKit(t)
   const chief = await makeUser(kit, 'chief', ['tenant_admin'])
   const herself = await makeUser(kit, 'eve', ['security_admin'])
@@ -101,7 +99,7 @@ test('nobody locks themselves, whoever may do more, or the last who administers'
   )
 })
 
-test('nobody gets a certificate for a device that is bound by a lock', async (t) => {
+test('no certificate is issued for a device under a lock', async (t) => {
   const kit = await startKit(t)
   const user_id = await makeUser(kit, 'ada')
   const device = await enroll(kit, 'laptop', { user_id })
@@ -115,7 +113,7 @@ test('nobody gets a certificate for a device that is bound by a lock', async (t)
   await issue()
 })
 
-test('a lock ends by itself, and no earlier', async (t) => {
+test('a lock ends at its expiry by the database time, and no earlier', async (t) => {
   // The clock of a replica plays no role.
   const ahead = createClock(600_000)
   const kit = await startKit(t, { now: ahead.now })
@@ -124,21 +122,21 @@ test('a lock ends by itself, and no earlier', async (t) => {
     body: { target: { type: 'device', id: device.id }, reason: 'on a journey', expires_in_seconds: 60 },
   })
   assert.equal(await runJob(kit.app, 'end_locks'), 0)
-  assert.equal(await statusOf(device.client), 401)
+  assert.equal(await policyStatus(device.client), 401)
   assert.ok(Math.abs(Date.parse(lock.expires_at ?? '') - Date.now() - 60_000) < 20_000, lock.expires_at ?? '')
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx.updateTable('locks').set({ expires_at: sql`now()` }).where('tenant_id', '=', kit.tenant).execute(),
   )
-  assert.equal(await statusOf(device.client), 401, 'until it is released, and on record as such')
+  assert.equal(await policyStatus(device.client), 401, 'until it is released, and on record as such')
   assert.equal(await runJob(kit.app, 'end_locks'), 1)
-  assert.equal(await statusOf(device.client), 200)
-  const [event] = await audited(kit, 'lock.released')
+  assert.equal(await policyStatus(device.client), 200)
+  const [event] = await eventsOf(kit, 'lock.released')
   assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'expired' }])
 })
 
-test('a lock ends with its target', async (t) => {
+test('a lock ends when its target is deleted', async (t) => {
   const kit = await startKit(t)
-  const { gateway } = await withGateway(kit, 'g1', 'pool')
+  const { gateway } = await makeGateway(kit, 'g1', 'pool')
   const device = await enroll(kit, 'laptop')
   const kept = await enroll(kit, 'phone')
   const user_id = await makeUser(kit, 'ada')
@@ -149,7 +147,7 @@ test('a lock ends with its target', async (t) => {
   await Promise.all([lock('device', device.id), lock('user', user_id), lock('device', kept.id)])
   await Promise.all([lock('gateway', gateway.gateway_id), lock('group', group.group_id)])
   assert.equal(await runJob(kit.app, 'end_locks'), 0)
-  assert.equal(await statusOf(inGroup.client), 401)
+  assert.equal(await policyStatus(inGroup.client), 401)
   await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: device.id } })
   await kit.admin.deleteGateway({ params: { gateway_id: gateway.gateway_id } })
   await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
@@ -158,7 +156,7 @@ test('a lock ends with its target', async (t) => {
   assert.equal(ended[0]! + ended[1]!, 4)
   const left = (await kit.admin.listLocks()).items.map((l) => l.target.name)
   assert.deepEqual(left, ['phone'])
-  assert.deepEqual([await statusOf(inGroup.client), await statusOf(kept.client)], [200, 401])
-  for (const event of await audited(kit, 'lock.released'))
+  assert.deepEqual([await policyStatus(inGroup.client), await policyStatus(kept.client)], [200, 401])
+  for (const event of await eventsOf(kit, 'lock.released'))
     assert.deepEqual([event.actor.type, event.details], ['job', { reason: 'its target is gone' }])
 })

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { replaceValues, secretColumns, valuesUnder } from '../../src/db/secret-columns.ts'
 import { MasterKeyError } from '../../src/modules/secrets/index.ts'
 import { presence } from '../../src/modules/secrets/registry.queries.ts'
-import { withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import {
   createClock,
   type Kit,
@@ -17,20 +17,20 @@ import {
   times,
 } from '../support/deployment/deployment.ts'
 import {
-  type File,
-  idOf,
-  keysIn,
+  keyIds,
+  type MasterKeyFile,
+  masterKeyStatus,
   onlyA,
   onlyB,
   readsB,
-  roll,
+  replaceReplicas,
+  sealingKeysIn,
   startRotation,
-  statusOf,
   writesB,
 } from '../support/deployment/master-key-rotation.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
-const refusesToStart = (kit: Kit, file: File, why: RegExp) =>
+const assertStartRefused = (kit: Kit, file: MasterKeyFile, why: RegExp) =>
   assert.rejects(kit.startReplica(file), (e: unknown) => {
     assert.ok(e instanceof MasterKeyError, String(e))
     assert.match(e.message, why)
@@ -39,52 +39,65 @@ const refusesToStart = (kit: Kit, file: File, why: RegExp) =>
     return true
   })
 
-test('no step can be left out: a start that would lock somebody out of something says so and ends', async (t) => {
+test('a start with a skipped rotation step is refused with the reason', async (t) => {
   const kit = await startKit(t)
   const [first] = kit.replicas
   const challenge = mintChallenge(kit.peppers, kit.tenant, new Date(Date.now() + 60_000)).token
 
-  await t.test('a key that another replica can not read is not written under', async () => {
-    await refusesToStart(kit, writesB, new RegExp(`can not read the master key ${idOf.b}: put its line last`))
-    assert.deepEqual(await keysIn(kit), [idOf.a])
+  await t.test('a key that another replica cannot read is not used for writing', async () => {
+    await assertStartRefused(kit, writesB, new RegExp(`can not read the master key ${keyIds.b}: put its line last`))
+    assert.deepEqual(await sealingKeysIn(kit), [keyIds.a])
   })
   const reads = await kit.startReplica(readsB)
   await first!.stop()
   const writes = await kit.startReplica(writesB)
 
-  await t.test('a replica without the key that others write under does not start', () =>
-    refusesToStart(kit, onlyA, new RegExp(`The master key ${idOf.b} is in use and not in HOLDFAST_MASTER_KEY_FILE`)),
+  await t.test('a replica without the current writing key does not start', () =>
+    assertStartRefused(
+      kit,
+      onlyA,
+      new RegExp(`The master key ${keyIds.b} is in use and not in HOLDFAST_MASTER_KEY_FILE`),
+    ),
   )
-  await t.test('nor one without the key under which there still is something, which it names', () =>
-    refusesToStart(kit, onlyB, new RegExp(`The master key ${idOf.a} is in use`)),
+  await t.test('a replica without a key that is still needed does not start, and names the key', () =>
+    assertStartRefused(kit, onlyB, new RegExp(`The master key ${keyIds.a} is in use`)),
   )
-  await t.test('nor one that knows neither', () => refusesToStart(kit, secretsOf('a stranger'), /is in use and not in/))
+  await t.test('a replica that knows neither key does not start', () =>
+    assertStartRefused(kit, secretsOf('a stranger'), /is in use and not in/),
+  )
 
-  await t.test('while one replica still writes under a key it stays needed; then it is not', async () => {
+  await t.test('a key stays needed while a replica still writes under it', async () => {
     await runJob(writes.app, 'rewrap_secrets')
-    assert.deepEqual([(await statusOf(kit, writes)).a.sealed, (await statusOf(kit, writes)).a.needed], [0, true])
+    assert.deepEqual(
+      [(await masterKeyStatus(kit, writes)).a.sealed, (await masterKeyStatus(kit, writes)).a.needed],
+      [0, true],
+    )
     await reads.stop()
     // The database ends the claim of a replica shortly after its connection.
     await until(async () => {
       await runJob(writes.app, 'rewrap_secrets')
-      return !(await statusOf(kit, writes)).a.needed
+      return !(await masterKeyStatus(kit, writes)).a.needed
     })
   })
-  await t.test('a key that was replaced does not write again', () =>
-    refusesToStart(kit, readsB, new RegExp(`The master key ${idOf.a} was replaced by ${idOf.b}: put that one first`)),
+  await t.test('a replaced key is not used for writing again', () =>
+    assertStartRefused(
+      kit,
+      readsB,
+      new RegExp(`The master key ${keyIds.a} was replaced by ${keyIds.b}: put that one first`),
+    ),
   )
-  await t.test('what only a MAC vouches for is good for as long as its master key is there', async () => {
+  await t.test('a token without a row is valid as long as its master key is present', async () => {
     assert.equal(readToken(writes.peppers, challenge)?.version, 1)
-    const [alone] = await roll(kit, [writes], onlyB)
+    const [alone] = await replaceReplicas(kit, [writes], onlyB)
     assert.equal(readToken(alone!.peppers, challenge), undefined)
     assert.equal(readToken(alone!.peppers, kit.adminKey)?.version, 1)
   })
 })
 
-test('replicas with the same file, and one that has the next line', async (t) => {
+test('replicas with the same key file, and one with the next line', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('a replica whose connection was cut is seen again as soon as it has another', async () => {
-    const running = async () => (await statusOf(kit, kit.replicas[0]!)).replicas
+  await t.test('a replica whose connection was cut is counted again after its reconnect', async () => {
+    const running = async () => (await masterKeyStatus(kit, kit.replicas[0]!)).replicas
     assert.equal(await running(), 2)
     const owner = new pg.Client({ connectionString: kit.databaseUrl })
     await owner.connect()
@@ -95,11 +108,11 @@ test('replicas with the same file, and one that has the next line', async (t) =>
     await owner.end()
     await kit.heard()
     assert.equal(await running(), 2)
-    const { a } = await statusOf(kit, kit.replicas[1]!)
+    const { a } = await masterKeyStatus(kit, kit.replicas[1]!)
     assert.deepEqual([a.reading, a.writing], [2, 2])
   })
-  await t.test('the gateway service secret of each line is good; the file shows that of the first', async () => {
-    const { gateway } = await withGateway(kit)
+  await t.test('the gateway service secret of each line is accepted; the file shows that of the first', async () => {
+    const { gateway } = await makeGateway(kit)
     const query = { tenant_id: gateway.tenant_id, gateway_id: gateway.gateway_id }
     const [first] = kit.replicas
     const reads = await kit.startReplica(readsB)
@@ -116,7 +129,7 @@ test('replicas with the same file, and one that has the next line', async (t) =>
     assert.deepEqual([await works(reads, ofA!), await works(reads, ofB!)], [true, true])
   })
   // Last, since it invalidates the kit's own key.
-  await t.test('a value that somebody else has replaced meanwhile is left to them', async () => {
+  await t.test('a value that was replaced meanwhile is not overwritten', async () => {
     const columns = await kit.db.acrossTenants(secretColumns)
     const of = columns.find((c) => c.table === 'api_keys')!
     const page = { tenant: kit.tenant, mark: '1', after: [], limit: 10 }
@@ -133,7 +146,7 @@ test('replicas with the same file, and one that has the next line', async (t) =>
   })
 })
 
-test('what can not be opened stays as it is, is told, and keeps its key; all else is taken on', async (t) => {
+test('a value that cannot be unsealed stays, is reported, and keeps its key needed; all others are rewritten', async (t) => {
   const kit = await startKit(t)
   await kit.newTenant()
   const oidc = { issuer: 'https://192.0.2.1', client_id: 'holdfast', client_secret: 'a secret of the provider' }
@@ -152,7 +165,7 @@ test('what can not be opened stays as it is, is told, and keeps its key; all els
   await kit.replicas[0]!.stop()
   const writes = await kit.startReplica(writesB)
   await runJob(writes.app, 'rewrap_secrets')
-  const { a } = await statusOf(kit, writes)
+  const { a } = await masterKeyStatus(kit, writes)
   assert.deepEqual([a.sealed, a.digests, a.needed], [1, 0, true])
   assert.ok(
     kit.logs.some((line) => line.includes('1 values of identity_providers.client_secret_jwe can not be opened')),
@@ -160,7 +173,7 @@ test('what can not be opened stays as it is, is told, and keeps its key; all els
   assert.ok(!kit.logs.some((line) => line.includes(ruined)))
 })
 
-test('what comes late under a key that was found unused is taken on, or makes it needed again', async (t) => {
+test('a value written late under an unused key is rewritten, or makes the key needed again', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const oidc = { issuer: 'https://192.0.2.1', client_id: 'holdfast', client_secret: 'a secret of the provider' }
@@ -176,7 +189,7 @@ test('what comes late under a key that was found unused is taken on, or makes it
   const writes = await kit.startReplica(writesB)
   const run = async () => {
     await runJob(writes.app, 'rewrap_secrets')
-    return (await statusOf(kit, writes)).a
+    return (await masterKeyStatus(kit, writes)).a
   }
   assert.equal((await run()).needed, false)
 
@@ -184,26 +197,26 @@ test('what comes late under a key that was found unused is taken on, or makes it
   await put(sealed)
   const { sealed: left, needed, removable } = await run()
   assert.deepEqual([left, needed, removable], [0, false, false])
-  assert.deepEqual(await keysIn(kit), [idOf.b])
+  assert.deepEqual(await sealingKeysIn(kit), [keyIds.b])
   await put(sealed.slice(0, -4))
   const kept = await run()
   assert.deepEqual([kept.sealed, kept.needed, kept.unused_since], [1, true, null])
   await put(sealed)
   await run()
   clock.advance(15 * 60)
-  assert.equal((await statusOf(kit, writes)).a.removable, true)
+  assert.equal((await masterKeyStatus(kit, writes)).a.removable, true)
 
   await owner.query('select pg_advisory_lock_shared($1, $2)', [presence.writes, 1])
-  const { removable: whileWritten, writing } = (await statusOf(kit, writes)).a
+  const { removable: whileWritten, writing } = (await masterKeyStatus(kit, writes)).a
   assert.deepEqual([whileWritten, writing], [false, 1], 'not while a replica writes under it')
 })
 
-test('what was made under a key goes on while it is replaced, and after three', async (t) => {
+test('values sealed under a key stay valid during its replacement and after three more', async (t) => {
   const { kit, useAll, signInWithTotp, signInWithCode } = await startRotation(t)
   let running: readonly Replica[] = kit.replicas.slice()
-  await t.test('what a code was matched with is the factor, however its seed is sealed by then', async () => {
-    const [reads, other] = await roll(kit, kit.replicas.slice(), readsB)
-    const [writes] = await roll(kit, [other!], writesB)
+  await t.test('a code matched during a rewrite still completes its sign-in', async () => {
+    const [reads, other] = await replaceReplicas(kit, kit.replicas.slice(), readsB)
+    const [writes] = await replaceReplicas(kit, [other!], writesB)
     running = [reads!, writes!]
     const owner = new pg.Client({ connectionString: kit.databaseUrl })
     await owner.connect()
@@ -229,7 +242,7 @@ test('what was made under a key goes on while it is replaced, and after three', 
     }
   })
   await t.test(
-    'after three master keys what was made under the first goes on, though nothing of it is left',
+    'values from the first master key stay valid after three rotations, with nothing left under it',
     async () => {
       const third = 'the third master key'
       const files = [
@@ -242,12 +255,12 @@ test('what was made under a key goes on while it is replaced, and after three', 
         const replica = await kit.startReplica(writes)
         await runJob(replica.app, 'rewrap_secrets')
         await useAll(replica)
-        running = await roll(kit, [replica], alone)
+        running = await replaceReplicas(kit, [replica], alone)
         await useAll(running[0]!)
         assert.equal((await signInWithCode(running[0]!)).status, 200)
         assert.equal((await signInWithTotp(running[0]!)).status, 200)
       }
-      assert.deepEqual(await keysIn(kit), [secretsOf(third).kek.kid])
+      assert.deepEqual(await sealingKeysIn(kit), [secretsOf(third).kek.kid])
       const { items } = await kit.clientFor(kit.adminKey, running[0]).listMasterKeys()
       assert.deepEqual(
         items.map(({ version, line, needed }) => [version, line, needed]),

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, report, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
-test('thousands of devices begin at once, before the database knows how many sessions there are', async (t) => {
+test('thousands of concurrent session starts succeed before the planner knows the number of sessions', async (t) => {
   const kit = await startKit(t)
-  const { client } = await withGateway(kit)
+  const { client } = await makeGateway(kit)
   const { id } = await enroll(kit, 'laptop')
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()
@@ -23,14 +24,14 @@ test('thousands of devices begin at once, before the database knows how many ses
   const devices = [id, ...rows.map((r) => encodeId('device', r.device_id))]
   for (let at = 0; at < 4000; at += 500) {
     const samples = devices.slice(at, at + 500).map((device_id) => ({
-      session_id: newSession(),
+      session_id: newVpnSessionId(),
       device_id,
       state: 'active',
       rx_bytes: 1,
       tx_bytes: 1,
     }))
     // A report has two seconds for a statement.
-    const { accepted } = await client.metering({ body: report(samples) })
+    const { accepted } = await client.metering({ body: meteringReport(samples) })
     assert.equal(accepted, 500)
   }
 })

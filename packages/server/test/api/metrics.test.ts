@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { call, enrollRaw } from '../support/clients/api-calls.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { call } from '../support/clients/api-calls.ts'
 import { type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
 
 const scrape = (kit: Kit, headers: Record<string, string> = {}, path = '/metrics') =>
@@ -14,7 +15,7 @@ const readValue = (text: string, line: string): number | undefined => {
 }
 const startMeasured = (t: TestContext) => startKit(t, { config: { metrics: { host: '127.0.0.1', port: 0 } } })
 
-test('requests, jobs, the database and lags are said, without a name of anybody', async (t) => {
+test('requests, jobs, the database and lags have metrics, without names of subjects', async (t) => {
   const kit = await startMeasured(t)
   const { secret } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, secret, 'laptop-of-eve')
@@ -49,7 +50,7 @@ test('requests, jobs, the database and lags are said, without a name of anybody'
 const page = (file: string) => readFileSync(join(import.meta.dirname, '../../../../docs', file), 'utf8')
 const namesIn = (text: string) => new Set(text.match(/\b(?:holdfast|process|nodejs)_[a-z_]+\b/g))
 
-test('the page names every metric, and the dashboard asks for none that is not there', async (t) => {
+test('docs/metrics.md names every metric, and the dashboard uses only existing ones', async (t) => {
   const kit = await startMeasured(t)
   await kit.admin.me()
   const text = await (await scrape(kit)).text()
@@ -66,7 +67,7 @@ test('the page names every metric, and the dashboard asks for none that is not t
   )
 })
 
-test('where there is a token, nobody is told anything without', async (t) => {
+test('metrics with a token are refused without it', async (t) => {
   const secret = 'a-token-of-at-least-thirty-two-characters'
   const kit = await startKit(t, {
     config: { metrics: { host: '127.0.0.1', port: 0 } },

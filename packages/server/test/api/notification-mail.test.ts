@@ -4,21 +4,22 @@ import { changeNotificationSettings } from '@holdfast/sdk'
 import { createMailer } from '../../src/modules/notifications/mail.ts'
 import { createClock, startKit } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { inbox, raise, startReceiver } from '../support/domain/notifications.ts'
+import { inbox, raiseNotice } from '../support/domain/notifications.ts'
 import { startSmtpListener } from '../support/providers/smtp-listener.ts'
+import { startReceiver } from '../support/providers/webhook-receiver.ts'
 
-test('mail goes to each recipient alone, and a name can not add to its headers', async (t) => {
+test('each recipient gets a mail alone, and a name cannot add headers', async (t) => {
   const smtp = await startSmtpListener(t)
   const kit = await startKit(t, { config: { smtpUrl: `smtp://127.0.0.1:${smtp.port}?from=vpn@control.example` } })
   const recipients = ['one@example.com', 'two@example.com']
   await changeNotificationSettings(kit.admin, { email: { enabled: true, recipients, min_severity: 'warning' } })
   const name = 'bob\r\nBcc: victim@example.com\r\n\r\n<script>\u202e\0'.replace('\0', '\u0001')
-  await raise(kit, {
+  await raiseNotice(kit, {
     title: `The account of ${name} is locked`,
     detail: `Line one.\r\n.\r\nMAIL FROM:<x@y>\rnot a line`,
     subject: { type: 'user', id: 'usr_1', name },
   })
-  await raise(kit, { severity: 'info', title: 'too unimportant for mail' })
+  await raiseNotice(kit, { severity: 'info', title: 'too unimportant for mail' })
   await kit.app.notifications.deliver()
 
   assert.deepEqual(smtp.letters.map((l) => l.to).sort(), [['one@example.com'], ['two@example.com']])
@@ -48,14 +49,14 @@ test('mail goes to each recipient alone, and a name can not add to its headers',
   ])
 })
 
-test('a letter that was refused is sent again under the same Message-ID', async (t) => {
+test('a refused mail is sent again under the same Message-ID', async (t) => {
   const clock = createClock()
   let busy = true
   const smtp = await startSmtpListener(t, (to) => (busy && to === 'late@example.com' ? 451 : undefined))
   const kit = await startKit(t, { now: clock.now, config: { smtpUrl: `smtp://127.0.0.1:${smtp.port}` } })
   const recipients = ['late@example.com']
   await changeNotificationSettings(kit.admin, { email: { enabled: true, recipients } })
-  await raise(kit)
+  await raiseNotice(kit)
   await kit.app.notifications.deliver()
   const [waiting] = (await inbox(kit))[0]!.deliveries
   assert.deepEqual([waiting?.state, waiting?.last_error], ['pending', 'The mail server refused the letter (451).'])
@@ -70,7 +71,7 @@ test('a letter that was refused is sent again under the same Message-ID', async 
   assert.equal(smtp.letters[1]?.headers.get('message-id'), smtp.letters[0]?.headers.get('message-id'))
 })
 
-test('no mail leaves in the clear but on loopback', async (t) => {
+test('mail is sent unencrypted on loopback only', async (t) => {
   const smtp = await startSmtpListener(t)
   const letter = { id: 'x', recipient: 'a@example.com', subject: 'x', text: 'x', at: new Date() }
   // The same listener under a name that is not a known loopback name. It offers no STARTTLS.
@@ -85,7 +86,7 @@ test('no mail leaves in the clear but on loopback', async (t) => {
   assert.deepEqual(smtp.letters, [])
 })
 
-test('a test message says how each destination took it, and inner addresses stay closed', async (t) => {
+test('a test message reports the result of each destination, and inner addresses stay closed', async (t) => {
   const receiver = await startReceiver(t, 200)
   const smtp = await startSmtpListener(t, (to) => (to === 'unknown@example.com' ? 550 : undefined))
   const kit = await startKit(t, { config: { smtpUrl: `smtp://127.0.0.1:${smtp.port}` } })

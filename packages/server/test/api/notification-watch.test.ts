@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
 import { createClock, startKit } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { listenedFor } from '../support/domain/connection-reports.ts'
-import { inbox, run } from '../support/domain/notifications.ts'
+import { setListeningPeriod } from '../support/domain/connection-reports.ts'
+import { inbox, runJobOf } from '../support/domain/notifications.ts'
 
-test('a silent gateway is reported once, and closed by the system when it is back', async (t) => {
+test('a silent gateway is reported once, and the notification closes when it returns', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const pool = await kit.admin.createGatewayPool({ body: { name: 'eu', region: { code: 'eu' } } })
@@ -20,16 +20,16 @@ test('a silent gateway is reported once, and closed by the system when it is bac
   await beat(used.secret)
   await beat(drained.secret)
   await kit.admin.drainGateway({ params: { gateway_id: drained.gateway.gateway_id }, body: { draining: true } })
-  await run(kit, 'watch_gateways')
+  await runJobOf(kit, 'watch_gateways')
   assert.deepEqual(await inbox(kit), [])
 
   clock.advance(61)
   // The deployment did not listen. After such an outage a gateway gets time to report, and is then down.
-  await listenedFor(kit, 50, -61)
-  await run(kit, 'watch_gateways')
+  await setListeningPeriod(kit, 50, -61)
+  await runJobOf(kit, 'watch_gateways')
   assert.deepEqual(await inbox(kit), [])
-  await listenedFor(kit, 61, -61)
-  await Promise.all([run(kit, 'watch_gateways'), run(kit, 'watch_gateways')])
+  await setListeningPeriod(kit, 61, -61)
+  await Promise.all([runJobOf(kit, 'watch_gateways'), runJobOf(kit, 'watch_gateways')])
   const [down, ...more] = await inbox(kit)
   assert.equal(more.length, 0)
   assert.deepEqual(
@@ -38,7 +38,7 @@ test('a silent gateway is reported once, and closed by the system when it is bac
   )
 
   await beat(used.secret)
-  await Promise.all([run(kit, 'watch_gateways'), run(kit, 'watch_gateways')])
+  await Promise.all([runJobOf(kit, 'watch_gateways'), runJobOf(kit, 'watch_gateways')])
   assert.deepEqual(await inbox(kit), [])
   const [closed] = await inbox(kit, { state: 'acknowledged' })
   assert.deepEqual(closed?.acknowledged_by, { type: 'system', id: null, name: 'system' })
@@ -46,14 +46,14 @@ test('a silent gateway is reported once, and closed by the system when it is bac
 
   // The next silence is a new cause; once acknowledged, it is not notified again.
   clock.advance(61)
-  await run(kit, 'watch_gateways')
+  await runJobOf(kit, 'watch_gateways')
   // Nor does it count as back while the deployment does not listen.
-  await listenedFor(kit, 0, -80)
-  await run(kit, 'watch_gateways')
-  await listenedFor(kit, 122)
+  await setListeningPeriod(kit, 0, -80)
+  await runJobOf(kit, 'watch_gateways')
+  await setListeningPeriod(kit, 122)
   const [again] = await inbox(kit)
   await kit.admin.acknowledgeNotification({ params: { notification_id: again!.notification_id } })
   clock.advance(600)
-  await run(kit, 'watch_gateways')
+  await runJobOf(kit, 'watch_gateways')
   assert.deepEqual(await inbox(kit), [])
 })

@@ -2,17 +2,18 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { changeNotificationSettings } from '@holdfast/sdk'
-import { createClock, startKit } from '../support/deployment/deployment.ts'
+import { createClock, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { enableWebhook, inbox, notice, opened, raise, startReceiver } from '../support/domain/notifications.ts'
+import { enableWebhook, inbox, notice, raiseNotice } from '../support/domain/notifications.ts'
+import { startReceiver } from '../support/providers/webhook-receiver.ts'
 
-test('a webhook is signed as Standard Webhooks say, and sent again until it is taken', async (t) => {
+test('a webhook is signed by Standard Webhooks, and retried until it is accepted', async (t) => {
   const clock = createClock()
   const receiver = await startReceiver(t, 500, 302, 204)
-  const kit = await startKit(t, { now: clock.now, config: opened })
+  const kit = await startKit(t, { now: clock.now, config: loopbackAllowed })
   const secret = await enableWebhook(kit, receiver.url)
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
-  await raise(kit)
+  await raiseNotice(kit)
   const delivery = async () => (await inbox(kit))[0]!.deliveries[0]!
   const sentAfter = async (seconds: number) => {
     clock.advance(seconds)
@@ -43,12 +44,12 @@ test('a webhook is signed as Standard Webhooks say, and sent again until it is t
   assert.ok(stamps[1]! - stamps[0]! >= 5 && stamps[2]! - stamps[1]! >= 300)
 })
 
-test('after ten attempts a delivery is given up, for everyone to see', async (t) => {
+test('a delivery fails visibly after ten attempts', async (t) => {
   const clock = createClock()
   const receiver = await startReceiver(t, 503)
-  const kit = await startKit(t, { now: clock.now, config: opened })
+  const kit = await startKit(t, { now: clock.now, config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
-  await raise(kit)
+  await raiseNotice(kit)
   for (let i = 0; i < 12; i++) {
     await kit.app.notifications.deliver()
     clock.advance(24 * 3600)
@@ -59,9 +60,9 @@ test('after ten attempts a delivery is given up, for everyone to see', async (t)
   assert.equal(delivery?.last_error, 'The receiver answered 503.')
 })
 
-test('a receiver that is gone turns its webhook off, and administrators are told', async (t) => {
+test('a receiver that answers 410 disables its webhook, and administrators are notified', async (t) => {
   const receiver = await startReceiver(t, 410)
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
   await kit.db.inTenant(kit.tenant, async (tx) => {
     for (let i = 0; i < 6; i++) await kit.app.notifications.notify(tx, kit.tenant, notice({ title: `${i}` }))
@@ -76,16 +77,16 @@ test('a receiver that is gone turns its webhook off, and administrators are told
   assert.deepEqual(new Set(rest.map((d) => d.state)), new Set(['failed']))
   assert.equal(rest.length, 6)
   const sent = receiver.posted.length
-  await raise(kit)
+  await raiseNotice(kit)
   await kit.app.notifications.deliver()
   assert.equal(receiver.posted.length, sent)
   const [event] = await eventsOf(kit, 'notification_settings.updated')
   assert.deepEqual([event?.actor.type, event?.changes], ['job', { 'webhook.enabled': [true, false] }])
 })
 
-test('the signing secret is shown when it is made and nowhere else', async (t) => {
+test('the signing secret is shown when it is created and nowhere else', async (t) => {
   const receiver = await startReceiver(t, 200)
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const first = await enableWebhook(kit, receiver.url)
   const untouched = await changeNotificationSettings(kit.admin, { webhook: { kinds: ['gateway.down'] } })
   assert.equal(untouched.secret, null)
@@ -93,7 +94,7 @@ test('the signing secret is shown when it is made and nowhere else', async (t) =
   const rotated = await changeNotificationSettings(kit.admin, { webhook: { rotate_secret: true, kinds: [] } })
   const second = rotated.secret!
   assert.notEqual(first, second)
-  await raise(kit)
+  await raiseNotice(kit)
   await kit.app.notifications.deliver()
   const { headers, body } = receiver.posted[0]!
   const sign = (secret: string) =>

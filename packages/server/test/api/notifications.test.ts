@@ -1,47 +1,44 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeNotificationSettings, changeSecuritySettings } from '@holdfast/sdk'
+import { refused } from '../support/clients/answers.ts'
 import { send } from '../support/clients/raw-http.ts'
-import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { createClock, loopbackAllowed, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import {
-  enableWebhook,
-  inbox,
-  notice,
-  opened,
-  raise,
-  refusedWith,
-  startReceiver,
-} from '../support/domain/notifications.ts'
+import { enableWebhook, inbox, notice, raiseNotice } from '../support/domain/notifications.ts'
+import { startReceiver } from '../support/providers/webhook-receiver.ts'
 
-test('a notification exists if and only if the change that causes it does', async (t) => {
+test('a notification is committed exactly with its cause', async (t) => {
   const kit = await startKit(t)
   const undone = kit.db.inTenant(kit.tenant, async (tx) => {
     assert.ok(await kit.app.notifications.notify(tx, kit.tenant, notice({ title: 'never' })))
     throw new Error('undone')
   })
   await assert.rejects(undone, /undone/)
-  await raise(kit)
+  await raiseNotice(kit)
   const [one, ...more] = await inbox(kit)
   assert.equal(more.length, 0)
   assert.equal(one?.title, 'The account of bob is locked')
   assert.deepEqual([one?.state, one?.acknowledged_at, one?.deliveries], ['open', null, []])
 })
 
-test('one cause has one open notification, however many see it', async (t) => {
+test('one cause has one open notification, of concurrent reports too', async (t) => {
   const kit = await startKit(t)
-  const seen = await times(20, () => raise(kit, { dedupe_key: 'account.locked:bob' }))
+  const seen = await times(20, () => raiseNotice(kit, { dedupe_key: 'account.locked:bob' }))
   assert.equal(seen.filter((id) => id !== undefined).length, 1)
   const [one, ...more] = await inbox(kit)
   assert.equal(more.length, 0)
   await kit.admin.acknowledgeNotification({ params: { notification_id: one!.notification_id } })
-  assert.ok(await raise(kit, { dedupe_key: 'account.locked:bob' }), 'after it was acknowledged it may happen again')
+  assert.ok(
+    await raiseNotice(kit, { dedupe_key: 'account.locked:bob' }),
+    'after it was acknowledged it may happen again',
+  )
 })
 
-test('twenty acknowledgements at once are one, with one event', async (t) => {
+test('of twenty concurrent acknowledgements one changes the state, with one event', async (t) => {
   const kit = await startKit(t)
-  await raise(kit)
+  await raiseNotice(kit)
   const [{ notification_id } = assert.fail()] = await inbox(kit)
   const answers = await times(20, () => kit.admin.acknowledgeNotification({ params: { notification_id } }))
   assert.equal(answers.filter((a) => a.changed).length, 1)
@@ -56,7 +53,7 @@ test('twenty acknowledgements at once are one, with one event', async (t) => {
   assert.equal((await inbox(kit, { state: 'acknowledged' })).length, 1)
 })
 
-test('a locked account is in the inbox', async (t) => {
+test('a locked account is reported in the inbox', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2, lockout_seconds: 60 } })
@@ -69,10 +66,10 @@ test('a locked account is in the inbox', async (t) => {
   assert.deepEqual([locked?.kind, locked?.subject.name, more.length], ['account.locked', 'admin', 0])
 })
 
-test('the inbox is filtered and paged, and shows nothing of other tenants', async (t) => {
+test('the inbox is filtered and paged, within a tenant', async (t) => {
   const kit = await startKit(t)
-  for (let i = 0; i < 5; i++) await raise(kit, { title: `warning ${i}` })
-  await raise(kit, { title: 'urgent', severity: 'critical', kind: 'gateway.down' })
+  for (let i = 0; i < 5; i++) await raiseNotice(kit, { title: `warning ${i}` })
+  await raiseNotice(kit, { title: 'urgent', severity: 'critical', kind: 'gateway.down' })
   const first = await kit.admin.listNotifications({ query: { limit: 4 } })
   const second = await kit.admin.listNotifications({ query: { limit: 4, cursor: first.next_cursor! } })
   const titles = [...first.items, ...second.items].map((n) => n.title)
@@ -83,14 +80,14 @@ test('the inbox is filtered and paged, and shows nothing of other tenants', asyn
   const stranger = await kit.as('tenant_admin', await kit.newTenant())
   assert.deepEqual((await stranger.listNotifications()).items, [])
   const { notification_id } = first.items[0]!
-  await assert.rejects(stranger.acknowledgeNotification({ params: { notification_id } }), refusedWith(404, /no such/))
+  await assert.rejects(stranger.acknowledgeNotification({ params: { notification_id } }), refused(404, /no such/))
 })
 
-test('of two replicas only one sends', async (t) => {
+test('a delivery is sent by one of two replicas', async (t) => {
   const receiver = await startReceiver(t, 200)
-  const kit = await startKit(t, { replicas: 2, config: opened })
+  const kit = await startKit(t, { replicas: 2, config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
-  await times(10, (i) => raise(kit, { title: `${i}` }))
+  await times(10, (i) => raiseNotice(kit, { title: `${i}` }))
   await Promise.all(kit.replicas.map((r) => r.app.notifications.deliver()))
   const settled = async () => (await inbox(kit)).every((n) => n.deliveries.every((d) => d.state === 'delivered'))
   await until(settled, 'the end of every delivery')
@@ -98,10 +95,10 @@ test('of two replicas only one sends', async (t) => {
   assert.equal(receiver.posted.length, 10)
 })
 
-test('what was claimed by a replica that ended is sent by another', async (t) => {
+test('a delivery claimed by a replica that ended is sent by another', async (t) => {
   const clock = createClock()
   const receiver = await startReceiver(t, 200)
-  const kit = await startKit(t, { replicas: 2, now: clock.now, config: opened })
+  const kit = await startKit(t, { replicas: 2, now: clock.now, config: loopbackAllowed })
   await enableWebhook(kit, receiver.url)
   await kit.db.inTenant(kit.tenant, async (tx) => {
     await kit.app.notifications.notify(tx, kit.tenant, notice())
@@ -116,16 +113,13 @@ test('what was claimed by a replica that ended is sent by another', async (t) =>
   assert.equal(receiver.posted.length, 1)
 })
 
-test('settings that can not work are refused with the field', async (t) => {
+test('invalid settings are refused by field', async (t) => {
   const kit = await startKit(t)
   const put = (body: Parameters<typeof changeNotificationSettings>[1]) => changeNotificationSettings(kit.admin, body)
-  await assert.rejects(
-    put({ email: { enabled: true, recipients: ['a@example.com'] } }),
-    refusedWith(422, /HOLDFAST_SMTP/),
-  )
-  await assert.rejects(put({ webhook: { enabled: true } }), refusedWith(422, /webhook\.url/))
+  await assert.rejects(put({ email: { enabled: true, recipients: ['a@example.com'] } }), refused(422, /HOLDFAST_SMTP/))
+  await assert.rejects(put({ webhook: { enabled: true } }), refused(422, /webhook\.url/))
   for (const url of ['http://hooks.example/', 'https://127.0.0.1/', 'https://[::1]:8443/', 'https://hooks.example:22/'])
-    await assert.rejects(put({ webhook: { url } }), refusedWith(422, /webhook\.url/), url)
+    await assert.rejects(put({ webhook: { url } }), refused(422, /webhook\.url/), url)
   for (const address of [
     'a@b\r\nRCPT TO:<c@d>',
     'a b@example.com',
@@ -134,8 +128,8 @@ test('settings that can not work are refused with the field', async (t) => {
     '"a"@b',
     'a',
   ])
-    await assert.rejects(put({ email: { recipients: [address] } }), refusedWith(422, /recipients/), address)
-  await assert.rejects(put({ email: { kinds: ['nonsense' as 'expiring'] } }), refusedWith(422, /kinds/))
+    await assert.rejects(put({ email: { recipients: [address] } }), refused(422, /recipients/), address)
+  await assert.rejects(put({ email: { kinds: ['nonsense' as 'expiring'] } }), refused(422, /kinds/))
   assert.deepEqual(await kit.admin.getNotificationSettings(), {
     email: { enabled: false, recipients: [], kinds: [], min_severity: 'info', available: false },
     webhook: { enabled: false, origin: null, kinds: [], secret_set: false },

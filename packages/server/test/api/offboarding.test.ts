@@ -4,12 +4,13 @@ import { test } from 'node:test'
 import type { Gateway } from '@holdfast/sdk'
 import { encodeId, idOf, newUuid } from '../../src/kernel/ids.ts'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { enroll } from '../support/actors/gateways.ts'
-import { provision, scimUser } from '../support/clients/scim-client.ts'
-import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { createScimDirectory, scimUser } from '../support/clients/scim-client.ts'
+import { type Kit, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { followingGateways } from '../support/domain/workflow-runs.ts'
-import { config, pull, sourceOf, startKeycloak } from '../support/providers/directory-pulls.ts'
-import { person, push, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { createSource, runPull } from '../support/providers/directory-pulls.ts'
+import { directoryUser, pushSnapshot, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { startKeycloak } from '../support/providers/keycloak-directory.ts'
 
 /** A user with a device, its certificate, a VPN session and an admin session. */
 type Had = { user_id: string; device_id: string; spc_id: string; session_id: string; admin_session: string }
@@ -50,30 +51,30 @@ async function working(kit: Kit, { user_id, device_id, spc_id, session_id, admin
   ]
 }
 
-test('modules/offboarding: each way of stopping a person or a device ends certificates for good, and sessions', async (t) => {
-  const kit = await startKit(t, { config })
+test('modules/offboarding: every way of stopping a user or a device ends certificates permanently, and sessions', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { admin } = kit
-  // Runs of workflows wait until it enforces what they changed.
+  // Runs of workflows wait until this gateway enforces their changes.
   const [following] = await followingGateways(kit, 1)
   const gateway = following?.gateway ?? assert.fail()
   const keycloak = await startKeycloak(kit)
-  const source = await sourceOf(admin, keycloak, { provider: 'pulled' })
+  const source = await createSource(admin, keycloak, { provider: 'pulled' })
   keycloak.addUser('anchor')
-  const { scim } = await provision(kit, 'entra')
-  const others = [person('a'), person('b')]
+  const { scim } = await createScimDirectory(kit, 'entra')
+  const others = [directoryUser('a'), directoryUser('b')]
   const named = async (name: string) =>
     (await admin.listUsers({ query: { q: name, limit: 10 } })).items.find((u) => u.username === name)?.user_id ?? ''
   const local = async (username: string) =>
     (await admin.changeUser({ body: { operation: 'create', user: { username } } })).user.user_id
   const bySnapshot = async (userName: string) => {
-    await push(admin, snapshotOf([...others, { externalId: userName, userName }]))
+    await pushSnapshot(admin, snapshotOf([...others, { externalId: userName, userName }]))
     return named(userName)
   }
   const byScim = async (name: string) => String((await scim.post('Users', scimUser(name))).json.id)
   const pulledIds = new Map<string, string>()
   const byPull = async (name: string) => {
     pulledIds.set(name, keycloak.addUser(name))
-    await pull(admin, source.source_id)
+    await runPull(admin, source.source_id)
     return named(name)
   }
   const playbook = (playbook: 'compromised_user' | 'lost_device', params: object) =>
@@ -89,19 +90,19 @@ test('modules/offboarding: each way of stopping a person or a device ends certif
       stop: ({ user_id }) => scim.patch(`Users/${user_id}`, [{ op: 'replace', path: 'active', value: false }]),
     },
     'SCIM: DELETE': { make: byScim, stop: ({ user_id }) => scim.delete(`Users/${user_id}`) },
-    'a snapshot without the user': { make: bySnapshot, stop: () => push(admin, snapshotOf(others)) },
+    'a snapshot without the user': { make: bySnapshot, stop: () => pushSnapshot(admin, snapshotOf(others)) },
     'a snapshot with another user under the id': {
       make: bySnapshot,
       stop: async (_, name) => {
-        await push(admin, snapshotOf(others))
-        await push(admin, snapshotOf([...others, { externalId: name, userName: `next-${name}` }]))
+        await pushSnapshot(admin, snapshotOf(others))
+        await pushSnapshot(admin, snapshotOf([...others, { externalId: name, userName: `next-${name}` }]))
       },
     },
     'a pull without the user': {
       make: byPull,
       stop: (_, name) => {
         keycloak.users.delete(pulledIds.get(name) ?? '')
-        return pull(admin, source.source_id)
+        return runPull(admin, source.source_id)
       },
     },
     'playbook compromised_user': { stop: ({ user_id }) => playbook('compromised_user', { user_id, suspend: true }) },

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import type { Contract, Input, Output } from '@holdfast/contract'
 import { exportKinds } from '@holdfast/contract/ops-export'
 import type { Client } from '@holdfast/sdk'
-import { populate } from '../support/actors/all-callers.ts'
-import { refused, withGateway } from '../support/actors/gateways.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { makeSampleObjects } from '../support/actors/sample-objects.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startCommand } from '../support/clients/cli-command.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 
@@ -22,12 +23,12 @@ async function exported(client: Client, kind: Kind, limit = 3): Promise<Item[]> 
   }
 }
 
-test('an export gives each thing once, as its own list shows it, page by page', async (t) => {
+test('an export contains each object once, as in its own list, page by page', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
-  await populate(kit, admin)
-  await times(3, (i) => withGateway(kit, `g${i}`))
-  const { pool } = await withGateway(kit, 'first')
+  await makeSampleObjects(kit, admin)
+  await times(3, (i) => makeGateway(kit, `g${i}`))
+  const { pool } = await makeGateway(kit, 'first')
   for (const name of ['second', 'third', 'fourth'])
     await admin.createGateway({ params: { pool_id: pool.pool_id }, body: { name } })
   const inventory = await exported(admin, 'inventory')
@@ -66,9 +67,9 @@ test('an export gives each thing once, as its own list shows it, page by page', 
   }
 })
 
-test('an export holds what its caller may read, and no secret', async (t) => {
+test('an export contains what its caller may read, and no secret', async (t) => {
   const kit = await startKit(t)
-  const { secret } = await withGateway(kit, 'one')
+  const { secret } = await makeGateway(kit, 'one')
   const { secret: token } = await kit.admin.generateToken({ body: { name: 'one' } })
   const all = JSON.stringify([await exported(kit.admin, 'inventory'), await exported(kit.admin, 'configuration')])
   for (const [name, text] of Object.entries({ secret, token, key: kit.adminKey })) assert.ok(!all.includes(text), name)
@@ -89,7 +90,7 @@ test('an export holds what its caller may read, and no secret', async (t) => {
   assert.ok(!theirs.includes('"one"'), 'of their own tenant only')
 })
 
-test('the command prints it line by line', async (t) => {
+test('the command prints the export line by line', async (t) => {
   const kit = await startKit(t)
   const { run } = await startCommand(t, kit)
   const { code, out } = await run('ops', 'export', '--kind', 'inventory')

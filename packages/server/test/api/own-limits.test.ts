@@ -12,11 +12,11 @@ import {
   trySignIn,
   untilNextStep,
 } from '../support/actors/people.ts'
-import { type Got, send } from '../support/clients/raw-http.ts'
+import { type RawAnswer, send } from '../support/clients/raw-http.ts'
 import { adminPassword, createClock, startKit } from '../support/deployment/deployment.ts'
-import { type Bound, eachLimit, looser, over } from '../support/domain/security-limits.ts'
+import { eachLimit, type LimitedCaller, looserLimits, replaceFields } from '../support/domain/security-limits.ts'
 
-test('nobody lifts a limit that binds them, by whatever route', async (t) => {
+test('a person cannot lift a limit on themselves, by any route', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3, max_failures_per_ip: 1000 } })
@@ -65,7 +65,7 @@ test('nobody lifts a limit that binds them, by whatever route', async (t) => {
   assert.equal((await person.post('/v1/admin/auth/step-up', { code: app.code() })).status, 200)
 })
 
-test('the own second factor goes with the password and a code, and with nothing less', async (t) => {
+test('the own second factor is removed with password and code, and with nothing less', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const user_id = await makeUser(kit, 'root', ['platform_admin'])
@@ -90,7 +90,7 @@ test('the own second factor goes with the password and a code, and with nothing 
   assert.equal((await trySignIn(kit, 'root')).status, 200)
 })
 
-test('an own account at a provider is linked with fresh proof of the person only', async (t) => {
+test('linking the own account at a provider needs fresh proof of the person', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const user_id = await makeUser(kit, 'desk', ['helpdesk'])
@@ -106,11 +106,11 @@ test('an own account at a provider is linked with fresh proof of the person only
   assert.equal((await link(await signInAs(kit, 'desk'))).status, 201)
 })
 
-test('settings that would bind their maker too, or contradict each other, are refused', async (t) => {
+test('settings that would bind their author, or contradict each other, are refused', async (t) => {
   const kit = await startKit(t)
   const person = await signInAs(kit, 'admin', { password: adminPassword })
   const put = async (named: object) => {
-    const json = over(await kit.admin.getSecuritySettings(), named)
+    const json = replaceFields(await kit.admin.getSecuritySettings(), named)
     return person.request({ method: 'PUT', path: '/v1/admin/settings/security', json })
   }
   const stepUp = await put({ mfa: { step_up: true } })
@@ -121,10 +121,10 @@ test('settings that would bind their maker too, or contradict each other, are re
   assert.equal((await put({ sessions: { idle_seconds: 300, absolute_seconds: 300 } })).status, 200)
 })
 
-test('what holds back its maker is loosened with fresh proof of them only, setting by setting', async (t) => {
+test('loosening a setting that binds its author needs fresh proof, for each setting', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
-  const api = Object.fromEntries(Object.keys(looser.api).map((field) => [field, 100_000]))
+  const api = Object.fromEntries(Object.keys(looserLimits.api).map((field) => [field, 100_000]))
   const strict = {
     ...defaultSecuritySettings,
     login: { ...defaultSecuritySettings.login, enforce_sso: true },
@@ -158,11 +158,16 @@ test('what holds back its maker is loosened with fresh proof of them only, setti
   })
   const path = '/v1/admin/settings/security'
   const byKey = (secret: string) => (named: object) =>
-    send(kit.url, { method: 'PUT', path, json: over(strict, named), headers: { authorization: `Bearer ${secret}` } })
+    send(kit.url, {
+      method: 'PUT',
+      path,
+      json: replaceFields(strict, named),
+      headers: { authorization: `Bearer ${secret}` },
+    })
   const bySession = (person: Person) => (named: object) =>
-    person.request({ method: 'PUT', path, json: over(strict, named) })
+    person.request({ method: 'PUT', path, json: replaceFields(strict, named) })
 
-  const tables: [who: string, put: (json: object) => Promise<Got>, refused: readonly Bound[]][] = [
+  const tables: [who: string, put: (json: object) => Promise<RawAnswer>, refused: readonly LimitedCaller[]][] = [
     ['a session of long ago', bySession(plain), ['person']],
     ['a session without a fresh code', bySession(root), ['person']],
     ['the key of a person', byKey(made.json.secret), ['person', 'api_key']],

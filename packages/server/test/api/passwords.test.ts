@@ -15,25 +15,26 @@ test('passwords', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   await t.test(
-    'the own password changes with the current one; other sessions end, this one goes on under a new id',
-    () => own(kit),
+    'the own password changes with the current one; other sessions end, and this one continues under a new id',
+    () => changeOwnPassword(kit),
   )
-  await t.test('of two changes of one password at once, one wins and the other is told', () => twoAtOnce(kit))
-  await t.test('an administrator sets the password of whoever may not do more, and their sessions end', () =>
-    byAdministrator(kit),
+  await t.test('of two concurrent changes of one password, one succeeds and the other is refused', () =>
+    changeTwiceConcurrently(kit),
   )
-  await t.test('a generated password opens one session, which does nothing before it has set its own', () =>
-    generated(kit),
+  await t.test('an administrator sets the password of a weaker user, and the sessions of that user end', () =>
+    changeAsAdministrator(kit),
   )
-  await t.test('the current password can not be guessed from a session: the account locks', () => guessed(kit))
-  await t.test('a generated password that nobody used is over after a day', () => unused(kit, clock))
-  await t.test(
-    'which passwords are taken: by length, blocklist and context, as the tenant has set it, on every replica',
-    () => taken(kit, clock),
+  await t.test('a generated password opens one session, which must set a new one first', () =>
+    useGeneratedPassword(kit),
+  )
+  await t.test('guessing the current password from a session locks the account', () => guessCurrentPassword(kit))
+  await t.test('an unused generated password expires after a day', () => expireUnusedPassword(kit, clock))
+  await t.test("passwords are judged by length, blocklist and context by the tenant's settings, on every replica", () =>
+    judgePasswords(kit, clock),
   )
 })
 
-async function own(kit: Kit): Promise<void> {
+async function changeOwnPassword(kit: Kit): Promise<void> {
   const user_id = await makeUser(kit, 'ana', ['viewer'])
   const [person, other] = [await signInAs(kit, 'ana'), await signInAs(kit, 'ana')]
   const before = person.cookie()
@@ -72,7 +73,7 @@ async function own(kit: Kit): Promise<void> {
   for (const secret of [good, passwordOf('ana'), 'not it, surely not']) assert.ok(!written.includes(secret))
 }
 
-async function twoAtOnce(kit: Kit): Promise<void> {
+async function changeTwiceConcurrently(kit: Kit): Promise<void> {
   await makeUser(kit, 'tom')
   const people = [await signInAs(kit, 'tom'), await signInAs(kit, 'tom')]
   const answers = await Promise.all(
@@ -88,7 +89,7 @@ async function twoAtOnce(kit: Kit): Promise<void> {
   )
 }
 
-async function byAdministrator(kit: Kit): Promise<void> {
+async function changeAsAdministrator(kit: Kit): Promise<void> {
   const ana = await makeUser(kit, 'ada')
   const vic = await makeUser(kit, 'vic', ['viewer'])
   const person = await signInAs(kit, 'ada')
@@ -117,7 +118,7 @@ async function byAdministrator(kit: Kit): Promise<void> {
   assert.ok(refused.length >= 9, String(refused.length))
 }
 
-async function generated(kit: Kit): Promise<void> {
+async function useGeneratedPassword(kit: Kit): Promise<void> {
   const user_id = await makeUser(kit, 'gil', ['tenant_admin'])
   const bob = await makeUser(kit, 'bob')
   const made = await kit.admin.changePassword({ body: { user_id, generate: true } })
@@ -153,7 +154,7 @@ async function generated(kit: Kit): Promise<void> {
   for (const secret of [password, temporary]) assert.ok(!written.includes(secret))
 }
 
-async function guessed(kit: Kit): Promise<void> {
+async function guessCurrentPassword(kit: Kit): Promise<void> {
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3 } })
   await makeUser(kit, 'gus')
   const person = await signInAs(kit, 'gus')
@@ -164,14 +165,14 @@ async function guessed(kit: Kit): Promise<void> {
   assert.equal((await person.post(path, { new_password: good, current_password: passwordOf('gus') })).status, 403)
 }
 
-async function unused(kit: Kit, clock: Clock): Promise<void> {
+async function expireUnusedPassword(kit: Kit, clock: Clock): Promise<void> {
   const user_id = await makeUser(kit, 'una')
   const { secret } = await kit.admin.changePassword({ body: { user_id, generate: true } })
   clock.advance(86_401)
   assert.equal((await trySignIn(kit, 'una', { password: String(secret) })).status, 401)
 }
 
-async function taken(kit: Kit, clock: Clock): Promise<void> {
+async function judgePasswords(kit: Kit, clock: Clock): Promise<void> {
   const user_id = await makeUser(kit, 'montgomery')
   await kit.admin.changeUser({ body: { operation: 'update', user_id, user: { email: 'm.burns@example.org' } } })
   const set = async (new_password: string, replica = kit.replicas[0]!) => {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { readCrl } from '@holdfast/crypto'
 import pg from 'pg'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { enroll } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
 import { inventedSerial, ocspRequest, readOcsp } from '../support/clients/ocsp-client.ts'
 import { runJob, startKit, times } from '../support/deployment/deployment.ts'
 import {
@@ -12,20 +12,20 @@ import {
   askOcsp,
   fetchPki,
   issueTo,
+  ocspStatusOf,
   pkiName,
   startPki,
-  statusOf,
 } from '../support/deployment/pki-listener.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
 const der = (pem: string) => Buffer.from(pem.split('-----')[2]!, 'base64')
 
-test('certificates point to what is served', async (t) => {
+test('certificates with a PKI listener', async (t) => {
   const { kit, issue } = await startPki(t)
   const issued = await issue()
   const { paths, issuing } = issued
 
-  await t.test('the list, the responder and the certificate of their issuer', async () => {
+  await t.test('the listener serves the revocation list, the OCSP responder and the issuer certificate', async () => {
     assert.ok(addressesIn(issued.certificate).every((url) => url.startsWith(pkiName)))
     const crl = await fetchPki(kit, paths.crl)
     assert.deepEqual([crl.status, crl.headers['content-type']], [200, 'application/pkix-crl'])
@@ -36,7 +36,7 @@ test('certificates point to what is served', async (t) => {
     assert.deepEqual([ocsp.status, ocsp.headers['content-type']], [200, 'application/ocsp-response'])
     assert.equal(ocsp.answers[0]?.status, 'good')
   })
-  await t.test('the root has a list and a certificate, and answers nothing', async () => {
+  await t.test('the root has a revocation list and a certificate, and no OCSP responder', async () => {
     const [anchor] = (await kit.admin.trustAnchors()).anchors
     const named = (path: string) => path.replace(/sgn_\w+/, anchor!.anchor_id)
     assert.deepEqual((await fetchPki(kit, named(paths.issuer))).bytes, der(anchor!.certificate))
@@ -44,7 +44,7 @@ test('certificates point to what is served', async (t) => {
     const body = ocspRequest(anchor!.certificate, [issued.spc.serial])
     assert.equal((await fetchPki(kit, named(paths.ocsp), { method: 'POST', body })).status, 404)
   })
-  await t.test('HEAD, tags and dates are as HTTP has them', async () => {
+  await t.test('HEAD, entity tags and dates follow HTTP', async () => {
     const get = `${paths.ocsp}/${encodeURIComponent(ocspRequest(issuing, [issued.spc.serial]).toString('base64'))}`
     for (const path of [paths.crl, paths.issuer, get]) {
       const whole = await fetchPki(kit, path)
@@ -63,14 +63,14 @@ test('certificates point to what is served', async (t) => {
     }
     assert.match(String((await fetchPki(kit, paths.crl)).headers['cache-control']), /max-age=60,/)
   })
-  await t.test('a GET may leave its base64 as it is, and is answered with the same bytes as the next one', async () => {
+  await t.test('a GET with unescaped base64 gets the same bytes as an escaped one', async () => {
     const base64 = ocspRequest(issuing, [issued.spc.serial]).toString('base64')
     const raw = await fetchPki(kit, `${paths.ocsp}/${base64}`)
     const escaped = await fetchPki(kit, `${paths.ocsp}/${encodeURIComponent(base64)}`)
     assert.equal(readOcsp(raw.bytes).answers[0]?.status, 'good')
     assert.deepEqual(raw.bytes, escaped.bytes)
   })
-  await t.test('other methods and other paths', async () => {
+  await t.test('other methods and paths are refused', async () => {
     const of = async (method: string, path: string) => {
       const { status, headers } = await fetchPki(kit, path, { method })
       return [status, headers.allow]
@@ -91,7 +91,7 @@ test('certificates point to what is served', async (t) => {
   })
 })
 
-test('without the listener certificates point to nothing', async (t) => {
+test('without the listener certificates have no URLs', async (t) => {
   const kit = await startKit(t)
   const device = await enroll(kit, 'laptop')
   const { certificate } = await device.client.issueSpc({ body: { csr: await newCsr() } })
@@ -99,29 +99,29 @@ test('without the listener certificates point to nothing', async (t) => {
   assert.equal(kit.app.listeners.pki, undefined)
 })
 
-test('OCSP says what has become of a certificate', async (t) => {
+test('OCSP answers of two replicas', async (t) => {
   const { kit, clock, device, issue } = await startPki(t, { replicas: 2 })
   const [here, there] = kit.replicas as [(typeof kit.replicas)[0], (typeof kit.replicas)[0]]
   const issued = await issue()
 
-  await t.test('of twenty who ask two replicas at once each is answered, those of one with one signature', async () => {
+  await t.test('twenty concurrent requests to two replicas get one signature per replica', async () => {
     const got = await times(20, (i) => askOcsp(i % 2 ? here : there, issued))
     for (const { answers } of got) assert.equal(answers[0]?.status, 'good')
     assert.equal(new Set(got.map(({ bytes }) => bytes.toString('hex'))).size, 2)
   })
-  await t.test('with the nonce that it is asked with, of twenty at once', async () => {
+  await t.test('each of twenty concurrent requests is answered with its own nonce', async () => {
     const nonces = Array.from({ length: 20 }, () => randomBytes(32))
     const got = await times(20, (i) => askOcsp(here, issued, { nonce: nonces[i]! }))
     got.forEach(({ nonce, headers }, i) => {
       assert.deepEqual([nonce, headers['cache-control']], [nonces[i]!.toString('hex'), 'no-store'])
     })
   })
-  await t.test('what was never issued is unknown, also where another tenant issued it', async () => {
+  await t.test('a serial number that was never issued, or issued by another tenant, is unknown', async () => {
     const foreign = await kit.newTenant()
     await kit.heard()
     const admin = await kit.as('tenant_admin', foreign)
     const theirs = await issueTo(await enroll(kit, 'theirs', { admin, now: clock.now }))
-    assert.equal(await statusOf(here, theirs), 'good')
+    assert.equal(await ocspStatusOf(here, theirs), 'good')
     const serials = [inventedSerial(), '05', theirs.spc.serial, issued.spc.serial]
     const { answers } = await askOcsp(here, issued, { serials })
     assert.deepEqual(
@@ -131,14 +131,14 @@ test('OCSP says what has become of a certificate', async (t) => {
     const misled = await askOcsp(here, { ...issued, issuing: theirs.issuing })
     assert.equal(misled.error, 6, 'unauthorized')
   })
-  await t.test('a revocation is told by every replica within a second, and listed soon after', async (t) => {
+  await t.test('a revocation is answered by every replica within a second, and listed soon after', async (t) => {
     const one = await issue()
-    assert.deepEqual([await statusOf(here, one), await statusOf(there, one)], ['good', 'good'])
+    assert.deepEqual([await ocspStatusOf(here, one), await ocspStatusOf(there, one)], ['good', 'good'])
     await kit.admin.revokeSpc({ body: { spc_id: one.spc.spc_id, reason: 'keyCompromise' } })
     const revoked = performance.now()
     const told = await until(async () => {
       const after = performance.now() - revoked
-      const status = await statusOf(there, one)
+      const status = await ocspStatusOf(there, one)
       // After that time only answers compared with the database are trusted, even on a busy machine.
       assert.ok(status === 'revoked' || after < 1000, `${status} ${after} ms after`)
       return status === 'revoked'
@@ -153,36 +153,36 @@ test('OCSP says what has become of a certificate', async (t) => {
     })
     t.diagnostic(`told after ${Math.round(told)} ms, listed after ${Math.round(performance.now() - revoked)} ms`)
   })
-  await t.test('what stops a device or replaces its certificate', async () => {
+  await t.test('stopping a device and replacing its certificate revoke it', async () => {
     const other = await enroll(kit, 'phone', { now: clock.now })
     const [stopped, replaced] = [await issueTo(other), await issue()]
-    assert.equal(await statusOf(there, stopped), 'good')
+    assert.equal(await ocspStatusOf(there, stopped), 'good')
     await kit.admin.changeDevice({ body: { operation: 'suspend', device_id: other.id } })
-    await until(async () => (await statusOf(there, stopped)) === 'revoked')
+    await until(async () => (await ocspStatusOf(there, stopped)) === 'revoked')
     assert.equal((await askOcsp(there, stopped)).answers[0]?.reason, 'cessationOfOperation')
     await device.client.rotateSpc({ body: { spc_id: replaced.spc.spc_id, csr: await newCsr() } })
-    assert.equal(await statusOf(here, replaced), 'good', 'for an hour more')
+    assert.equal(await ocspStatusOf(here, replaced), 'good', 'for an hour more')
     clock.advance(3601)
     const { answers } = await askOcsp(here, replaced)
     assert.deepEqual([answers[0]?.status, answers[0]?.reason], ['revoked', 'superseded'])
   })
-  await t.test('what the database has lost, as when it was set back, is unknown', async () => {
+  await t.test('a certificate missing in the database, as after a restore, is unknown', async () => {
     const lost = await issue()
-    assert.equal(await statusOf(here, lost), 'good')
+    assert.equal(await ocspStatusOf(here, lost), 'good')
     const id = lost.spc.serial.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
     await kit.db.inTenant(kit.tenant, (tx) =>
       tx.deleteFrom('spcs').where('tenant_id', '=', kit.tenant).where('spc_id', '=', id).execute(),
     )
     kit.app.changes.forget(kit.tenant)
-    assert.equal(await statusOf(here, lost), 'unknown')
+    assert.equal(await ocspStatusOf(here, lost), 'unknown')
   })
-  await t.test('nothing good is said of what has ended', async () => {
+  await t.test('an expired certificate is never good', async () => {
     clock.advance(24 * 3600)
-    assert.equal(await statusOf(here, issued), 'unknown')
+    assert.equal(await ocspStatusOf(here, issued), 'unknown')
   })
 })
 
-test('who asks for what is warm, or for what is invented, costs no statement', async (t) => {
+test('warm requests and invented serial numbers send no SQL', async (t) => {
   const { kit, issue } = await startPki(t)
   const issued = await issue()
   const { paths, issuing } = issued
@@ -211,16 +211,16 @@ test('who asks for what is warm, or for what is invented, costs no statement', a
   }
   assert.deepEqual(sent, [])
   await askOcsp(kit, issued, { serials: [inventedSerial()] })
-  assert.equal(sent.length, 1, 'what is looked for is seen here')
+  assert.equal(sent.length, 1, 'the recorder sees such a statement')
 })
 
-test('what is served follows a rotation', async (t) => {
+test('lists and answers follow a rotation of the trust anchor', async (t) => {
   const { kit, issue } = await startPki(t)
   const before = await issue()
   await kit.admin.rotateTrustAnchors({ body: {} })
   const after = await issue()
   assert.notEqual(after.paths.ocsp, before.paths.ocsp)
-  for (const issued of [before, after]) assert.equal(await statusOf(kit, issued), 'good')
+  for (const issued of [before, after]) assert.equal(await ocspStatusOf(kit, issued), 'good')
   const { answers } = await askOcsp(kit, after, { serials: [before.spc.serial] })
   assert.equal(answers[0]?.status, 'unknown', 'the other authority issued it')
   const { anchor_id } = (await kit.admin.trustAnchors()).anchors[0]!
@@ -228,5 +228,5 @@ test('what is served follows a rotation', async (t) => {
   await kit.admin.rotateTrustAnchors({ body: { mode: 'emergency', anchor_id } })
   for (const { paths } of [before, after])
     for (const path of [paths.crl, paths.issuer]) assert.equal((await fetchPki(kit, path)).status, 404)
-  assert.equal(await statusOf(kit, await issue()), 'good')
+  assert.equal(await ocspStatusOf(kit, await issue()), 'good')
 })

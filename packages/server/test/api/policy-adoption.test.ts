@@ -3,12 +3,16 @@ import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { followedMs, gridTimes } from '../../src/modules/dashboard/adoption-grid.ts'
-import { enroll, publish, refused, rule, seqOf, withGateway } from '../support/actors/gateways.ts'
-import { forget } from '../support/database/retention.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { tenantSequence } from '../support/database/tenant-sequence.ts'
 import { withClient } from '../support/database/test-database.ts'
 import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
+import { runRetention } from '../support/domain/retention.ts'
 
-test('times of points lie densely at first, and end after 30 days', () => {
+test('sampling times are dense at first and end after 30 days', () => {
   const second = 1000
   assert.deepEqual(gridTimes(0, null, 25 * second), [0, 10_000, 20_000])
   assert.deepEqual(gridTimes(0, 20_000, 29 * second), [])
@@ -24,20 +28,20 @@ test('times of points lie densely at first, and end after 30 days', () => {
   assert.deepEqual(inParts, all.slice(0, inParts.length))
 })
 
-test('adoption of a version over time, and the fleet by version', async (t: TestContext) => {
+test('adoption of a policy version over time, and the fleet by version', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const { admin } = kit
   const devices = await times(4, (i) => enroll(kit, `d${i}`, { now: clock.now }))
-  const { client: gateway } = await withGateway(kit, 'g')
-  await withGateway(kit, 'never heard of')
-  const before = await seqOf(kit)
+  const { client: gateway } = await makeGateway(kit, 'g')
+  await makeGateway(kit, 'never heard of')
+  const before = await tenantSequence(kit)
   const beat = (policy_seq: number) =>
     gateway.heartbeat({ body: { boot_id: 'boot', active_sessions: 0, applied: { policy_seq } } })
   await beat(before)
   const { bundle_id, published_at } = await publish(kit, [rule('all', { any: true })])
   const at = (seconds: number) => new Date(Date.parse(published_at) + seconds * 1000)
-  /** Advances to a time after the publication, whatever time the machine has used. */
+  /** Advances to a time after the publication, without the time that the machine has used. */
   const goTo = (seconds: number) => clock.advance((at(seconds).getTime() - clock.now().getTime()) / 1000)
   const apply = async ({ id, client }: (typeof devices)[number]) => {
     const { policy } = await admin.getDevice({ params: { device_id: id } })
@@ -52,12 +56,12 @@ test('adoption of a version over time, and the fleet by version', async (t: Test
       ...[p.gateways.applied, p.gateways.pending],
     ])
 
-  await t.test('points are written where something changed, once, though the job comes later', async () => {
+  await t.test('a point is stored once for each change, even if the job runs late', async () => {
     goTo(15)
     await apply(devices[0]!)
     goTo(35)
     await apply(devices[1]!)
-    await beat(await seqOf(kit))
+    await beat(await tenantSequence(kit))
     goTo(62)
     await sample()
     await sample()
@@ -77,7 +81,7 @@ test('adoption of a version over time, and the fleet by version', async (t: Test
     assert.deepEqual((await pointsIn()).slice(3), [[140, 3, 1, 1, 0]])
   })
 
-  await t.test('how long it took until so many had it', async () => {
+  await t.test('adoption shows the times to 50, 90 and 99 percent', async () => {
     const half = await adoption()
     assert.deepEqual(half.devices, { time_to_50: 40, time_to_90: null, time_to_99: null })
     assert.deepEqual(half.gateways, { time_to_50: 40, time_to_90: 40, time_to_99: 40 })
@@ -98,7 +102,7 @@ test('adoption of a version over time, and the fleet by version', async (t: Test
     await assert.rejects(stranger.getPolicyAdoption({ params: { bundle_id } }), refused(404))
   })
 
-  await t.test('devices by platform and version, now and day by day', async () => {
+  await t.test('devices are counted by platform and version, now and per day', async () => {
     await kit.db.inTenant(kit.tenant, async (tx) => {
       await sql`update devices set client_version = '2.0.0', os_version = '14.1', platform = 'macos'
         where tenant_id = ${kit.tenant} and name = 'd0'`.execute(tx)
@@ -144,14 +148,14 @@ test('adoption of a version over time, and the fleet by version', async (t: Test
         [kit.tenant, decodeId('policy_bundle', bundle_id)],
       ),
     )
-    await forget(kit)
+    await runRetention(kit)
     const left = await withClient(kit.databaseUrl, (owner) =>
       owner.query(`select from policy_adoption where at < now() - interval '398 days'`),
     )
     assert.equal(left.rowCount, 1)
   })
 
-  await t.test('of more versions than are listed the others are counted', async () => {
+  await t.test('versions beyond the listed ones are counted together', async () => {
     const tenant = await kit.newTenant()
     await withClient(kit.databaseUrl, (owner) =>
       owner.query(

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { PolicyConditions } from '@holdfast/contract/policy-document'
-import { enroll } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
-test('explain names the rules that would have allowed, the nearest first, with what each lacks and a sentence', async (t: TestContext) => {
+test('explain lists the rules that would have allowed, nearest first, with the missing conditions', async (t: TestContext) => {
   const kit = await startKit(t)
   const { admin } = kit
   const { user } = await admin.changeUser({ body: { operation: 'create', user: { username: 'sam' } } })

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { enroll, refused } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { policyTo } from '../support/domain/policy.ts'
 
-const document = (cidr: string) => ({
-  schema: 'holdfast.policy/1',
-  rules: [{ id: 'all', action: 'allow', from: { any: true }, to: [cidr] }],
-})
-
-test('publishing to stable while a canary is under way', async (t: TestContext) => {
+test('publishing to stable during a canary', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2, config: { gatewaysKnow: new Set(['services']) } })
   const { admin } = kit
   const device = await enroll(kit, 'laptop')
@@ -20,13 +17,13 @@ test('publishing to stable while a canary is under way', async (t: TestContext) 
   }
   const current = async () =>
     (await admin.listPolicyBundles()).items.filter((b) => b.current).map((b) => [b.channel, b.version])
-  const [a, b, c] = [document('10.1.0.0/16'), document('10.2.0.0/16'), document('10.3.0.0/16')]
+  const [a, b, c] = [policyTo('10.1.0.0/16'), policyTo('10.2.0.0/16'), policyTo('10.3.0.0/16')]
   const everyone = { percent: 100 }
   await admin.publishPolicy({ body: { channel: 'stable', policy: a } })
   await admin.publishPolicy({ body: { channel: 'canary', policy: b, rollout: everyone } })
   assert.deepEqual(await delivered(), ['canary', 2])
 
-  await t.test('asks for supersede, names the canary, and publishes nothing', async () => {
+  await t.test('a publish without supersede is refused, names the canary, and publishes nothing', async () => {
     const asks = refused(422, /supersede.*canary version 2 is under way.*supersede: true/)
     await assert.rejects(admin.publishPolicy({ body: { channel: 'stable', policy: c } }), asks)
     await assert.rejects(
@@ -35,22 +32,25 @@ test('publishing to stable while a canary is under way', async (t: TestContext) 
     )
     assert.deepEqual([await delivered(), (await admin.listPolicyBundles()).items.length], [['canary', 2], 2])
   })
-  await t.test('what the canary holds is promoted without it, and ends it', async () => {
+  await t.test('promoting the canary needs no supersede, and ends it', async () => {
     const promoted = await admin.publishPolicy({ body: { channel: 'stable', from: { channel: 'canary' } } })
     assert.deepEqual([promoted.version, await delivered(), await current()], [3, ['stable', 3], [['stable', 3]]])
     await admin.publishPolicy({ body: { channel: 'stable', policy: a } })
   })
-  await t.test('with supersede the canary ends: its devices get stable, and later publishes need no word', async () => {
-    await admin.publishPolicy({ body: { channel: 'canary', policy: b, rollout: everyone } })
-    assert.deepEqual(await current(), [
-      ['canary', 5],
-      ['stable', 4],
-    ])
-    await admin.publishPolicy({ body: { channel: 'stable', policy: c, supersede: true } })
-    assert.deepEqual([await delivered(), await current()], [['stable', 6], [['stable', 6]]])
-    await admin.publishPolicy({ body: { channel: 'stable', policy: a } })
-  })
-  await t.test('a rollback to what stable delivers is refused, unless it ends a canary', async () => {
+  await t.test(
+    'a publish with supersede ends the canary: its devices get stable, and later publishes need none',
+    async () => {
+      await admin.publishPolicy({ body: { channel: 'canary', policy: b, rollout: everyone } })
+      assert.deepEqual(await current(), [
+        ['canary', 5],
+        ['stable', 4],
+      ])
+      await admin.publishPolicy({ body: { channel: 'stable', policy: c, supersede: true } })
+      assert.deepEqual([await delivered(), await current()], [['stable', 6], [['stable', 6]]])
+      await admin.publishPolicy({ body: { channel: 'stable', policy: a } })
+    },
+  )
+  await t.test('a rollback to the delivered version is refused, unless it ends a canary', async () => {
     const nothing = refused(422, /^from: stable delivers this already, as version 7, and no canary.*nothing to go back/)
     const number = (await admin.listPolicyBundles()).items.length
     for (const from of [{ channel: 'stable' }, { version: 7 }, { version: 1 }] as const)
@@ -73,33 +73,36 @@ test('publishing to stable while a canary is under way', async (t: TestContext) 
     assert.equal(newest?.note, 'rolled back to version 6', 'the newest version with another document')
     await admin.publishPolicy({ body: { channel: 'stable', from: { version: 9 } } })
   })
-  await t.test('what gateways are said to know may be named, and nothing else of the kind', async () => {
-    const { rules } = document('10.4.0.0/16')
-    const abroad = { ...document('10.4.0.0/16'), rules: [{ ...rules[0], when: { countries: ['DE'] } }] }
+  await t.test('conditions that gateways support may be used, and no others', async () => {
+    const { rules } = policyTo('10.4.0.0/16')
+    const abroad = { ...policyTo('10.4.0.0/16'), rules: [{ ...rules[0], when: { countries: ['DE'] } }] }
     const unknown = refused(422, /rules\[0\]\.when\.countries.*no gateway here knows.*HOLDFAST_GATEWAYS_KNOW=countries/)
     await assert.rejects(admin.publishPolicy({ body: { channel: 'stable', policy: abroad } }), unknown)
     const { valid, errors } = await admin.validatePolicy({ body: { policy: abroad } })
     assert.deepEqual([valid, errors.map(({ field }) => field)], [false, ['rules[0].when.countries']])
-    const known = { ...document('10.4.0.0/16'), resources: { wiki: { services: ['wiki'] } } }
+    const known = { ...policyTo('10.4.0.0/16'), resources: { wiki: { services: ['wiki'] } } }
     assert.equal((await admin.validatePolicy({ body: { policy: known } })).valid, true)
   })
-  await t.test('of twenty who name what they saw on stable, on two replicas, one publishes', async () => {
-    const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
-    const [seen] = (await admin.listPolicyBundles({ query: { channel: 'stable', limit: 1 } })).items
-    const published = await times(20, (i) => {
-      const body = { channel: 'stable', policy: document(`10.50.${i}.0/24`), previous_digest: seen!.digest } as const
-      return clients[i % 2]!.publishPolicy({ body }).catch(refused(422, /previous_digest.*stable holds sha256:/))
-    })
-    assert.equal(published.filter((p) => p !== true).length, 1)
-    const nothing = { channel: 'stable', policy: a, previous_digest: null } as const
-    await assert.rejects(admin.publishPolicy({ body: nothing }), refused(422, /previous_digest/))
-  })
-  await t.test('of many at once on two replicas none ends a canary without the word', async () => {
+  await t.test(
+    'of twenty concurrent publishes with the same previous digest on two replicas, one succeeds',
+    async () => {
+      const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+      const [seen] = (await admin.listPolicyBundles({ query: { channel: 'stable', limit: 1 } })).items
+      const published = await times(20, (i) => {
+        const body = { channel: 'stable', policy: policyTo(`10.50.${i}.0/24`), previous_digest: seen!.digest } as const
+        return clients[i % 2]!.publishPolicy({ body }).catch(refused(422, /previous_digest.*stable holds sha256:/))
+      })
+      assert.equal(published.filter((p) => p !== true).length, 1)
+      const nothing = { channel: 'stable', policy: a, previous_digest: null } as const
+      await assert.rejects(admin.publishPolicy({ body: nothing }), refused(422, /previous_digest/))
+    },
+  )
+  await t.test('none of twenty concurrent publishes on two replicas ends a canary without supersede', async () => {
     const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
     const published = await times(20, async (i) => {
       const channel = i % 4 < 2 ? ('stable' as const) : ('canary' as const)
       try {
-        return await clients[i % 2]!.publishPolicy({ body: { channel, policy: document(`10.100.${i}.0/24`) } })
+        return await clients[i % 2]!.publishPolicy({ body: { channel, policy: policyTo(`10.100.${i}.0/24`) } })
       } catch (e) {
         refused(422, /supersede/)(e)
         return undefined
@@ -115,7 +118,7 @@ test('publishing to stable while a canary is under way', async (t: TestContext) 
   })
 })
 
-test('a policy that splits the fleet too finely says so, where it is tried, where it is published and in the list', async (t: TestContext) => {
+test('a policy with too many variants warns at validation, at publish and in the list', async (t: TestContext) => {
   const kit = await startKit(t)
   const tags = Array.from({ length: 11 }, (_, i) => `tag-${i}`)
   const fine = {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { enroll, refused } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
 const schema = 'holdfast.policy/1' as const
@@ -30,7 +31,7 @@ const someRules = fc
   )
   .map((rules) => rules.map((rule, i) => ({ ...rule, id: `r${i}` })))
 
-test('who reaches a target, and whom a document changes', async (t: TestContext) => {
+test('reach of a target, and impact of a document', async (t: TestContext) => {
   const kit = await startKit(t)
   const { admin } = kit
   const users = new Map<string, string>()
@@ -66,7 +67,7 @@ test('who reaches a target, and whom a document changes', async (t: TestContext)
   const documentOf = (rules: object[]) => ({ schema, resources, posture_checks, rules })
   const whoReaches = (body: Parameters<typeof admin.whoReaches>[0]['body']) => admin.whoReaches({ body })
 
-  await t.test('it agrees with the decision of each device, by a document that is given', async () => {
+  await t.test('reach agrees with the decision of each device, for a given document', async () => {
     await fc.assert(
       fc.asyncProperty(someRules, async (rules) => {
         const policy = documentOf(rules)
@@ -97,7 +98,7 @@ test('who reaches a target, and whom a document changes', async (t: TestContext)
     { id: 'staff', action: 'allow', from: { groups: ['staff'] }, to: ['db'] },
     { id: 'kiosks', action: 'allow', from: { tags: ['kiosk'] }, to: ['web'] },
   ])
-  await t.test('by what is delivered, it agrees with explain of each device', async () => {
+  await t.test('reach agrees with explain for each device, for the delivered policy', async () => {
     await admin.publishPolicy({ body: { channel: 'stable', policy: stable } })
     const canary = documentOf([{ id: 'ops', action: 'allow', from: { groups: ['ops'] }, to: ['db'] }])
     const group_ids = [groups.get('ops')!]
@@ -123,7 +124,7 @@ test('who reaches a target, and whom a document changes', async (t: TestContext)
     assert.deepEqual([onCanary.version, onCanary.counts.devices], [2, 1])
   })
 
-  await t.test('users, groups and rules are named and counted', async () => {
+  await t.test('reach names and counts users, groups and rules', async () => {
     const found = await whoReaches({ target: 'db:tcp/5432', channel: 'stable' })
     assert.deepEqual(found.counts, { devices: 4, devices_without_user: 0, users: 3, groups: 2 })
     assert.deepEqual(
@@ -154,7 +155,7 @@ test('who reaches a target, and whom a document changes', async (t: TestContext)
     assert.deepEqual(web.counts, { devices: 2, devices_without_user: 1, users: 1, groups: 1 })
   })
 
-  await t.test('a simulation names who gains and who loses', async () => {
+  await t.test('a simulation names the users who gain and lose access', async () => {
     const policy = documentOf([{ id: 'ops', action: 'allow', from: { groups: ['ops'] }, to: ['db', 'web'] }])
     const { impact } = await admin.simulatePolicy({ body: { policy } })
     const { gains, loses } = impact
@@ -178,7 +179,7 @@ test('who reaches a target, and whom a document changes', async (t: TestContext)
     assert.deepEqual([none.impact.gains.devices, none.impact.loses.devices], [0, 0])
   })
 
-  await t.test('what can not be asked is refused by name', async () => {
+  await t.test('an invalid reach request is refused by name', async () => {
     await assert.rejects(whoReaches({ target: 'wiki' }), refused(422, /no resource or host "wiki"/))
     await assert.rejects(whoReaches({ target: '10.0.0.0/99:tcp' }), refused(422, /target/))
     await assert.rejects(whoReaches({ target: 'db', channel: 'stable', policy: stable }), refused(422, /channel/))

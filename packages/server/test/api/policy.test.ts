@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '@holdfast/sdk'
-import { call, enrollRaw, operation, type RawDevice } from '../support/actors/all-callers.ts'
+import { enrollRaw, type RawDevice } from '../support/actors/devices.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 
 const digestOf = async (kit: Kit, device: RawDevice) => {
@@ -30,7 +31,7 @@ async function fleet(kit: Kit) {
   return { engineer: await make('engineer'), seller: await make('seller') }
 }
 
-test('canary first, then stable; each device gets exactly its rules', async (t) => {
+test('a canary is delivered first, then stable, and each device gets exactly its rules', async (t) => {
   const kit = await startKit(t)
   const { engineer, seller } = await fleet(kit)
   const before = await digestOf(kit, engineer.device)
@@ -85,7 +86,7 @@ test("a publish that changes one group's rule changes the digest of exactly that
   assert.equal(after[1]!.digest, before[1]!.digest)
 })
 
-test('a membership moves only the devices of that user', async (t) => {
+test('a membership changes only the devices of its user', async (t) => {
   const kit = await startKit(t)
   const { engineer, seller } = await fleet(kit)
   await kit.admin.publishPolicy({
@@ -100,7 +101,7 @@ test('a membership moves only the devices of that user', async (t) => {
   assert.equal(after[1]!.digest, before[0]!.digest, 'now they share a variant')
 })
 
-test('a held request is answered when its own digest changes, not when another does, and at its end with 304', async (t) => {
+test('a held request is answered when its own digest changes, not on other changes, and with 304 at its end', async (t) => {
   const kit = await startKit(t)
   const { engineer, seller } = await fleet(kit)
   await kit.admin.publishPolicy({
@@ -128,7 +129,7 @@ test('a held request is answered when its own digest changes, not when another d
   assert.equal((await revoked).status, 401, 'a held request of a revoked device')
 })
 
-test('errors are named where they stand; a failing test refuses the publish with its detail', async (t) => {
+test('errors are named by position, and a failing policy test refuses the publish with its details', async (t) => {
   const kit = await startKit(t)
   const refusal = async (document: object) => {
     try {
@@ -156,7 +157,7 @@ test('errors are named where they stand; a failing test refuses the publish with
   assert.deepEqual([validated.valid, validated.tests!.results[0]!.failures[0]!.got], [false, 'allow'])
 })
 
-test('twenty publishes at once: twenty versions in order, and the last is what devices get', async (t) => {
+test('twenty concurrent publishes give twenty ordered versions, and devices get the last', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { engineer } = await fleet(kit)
   const clients = await Promise.all(kit.replicas.map(async (r) => kit.clientFor(kit.adminKey, r)))
@@ -177,7 +178,7 @@ test('twenty publishes at once: twenty versions in order, and the last is what d
   assert.equal((await digestOf(kit, engineer.device)).version, 20)
 })
 
-test('explain says which rule, which condition and which fact', async (t) => {
+test('explain names the rule, the condition and the fact', async (t) => {
   const kit = await startKit(t)
   const { engineer } = await fleet(kit)
   const document = {
@@ -218,7 +219,7 @@ test('explain says which rule, which condition and which fact', async (t) => {
   assert.notEqual((await digestOf(kit, engineer.device)).digest, shut.digest)
 })
 
-test('simulate answers before and after, and whom it would change, without publishing', async (t) => {
+test('simulate returns decisions before and after, and the impact, without publishing', async (t) => {
   const kit = await startKit(t)
   const { engineer } = await fleet(kit)
   const answer = await kit.admin.simulatePolicy({

@@ -2,37 +2,37 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../support/actors/all-callers.ts'
-import { enroll, payloadOf } from '../support/actors/gateways.ts'
+import { enroll, enrollRaw } from '../support/actors/devices.ts'
+import { payloadOf } from '../support/clients/answers.ts'
+import { bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { createClock, type Kit, startKit, times } from '../support/deployment/deployment.ts'
-import { assertionOf, disk, publishChecks, reasonsOf, relied } from '../support/domain/posture.ts'
+import { diskCheck, publishChecks, reasonsOf, requestAssertion, verifyAssertion } from '../support/domain/posture.ts'
 
-test('what is said of a device', async (t) => {
+test('content of an assertion', async (t) => {
   const kit = await startKit(t)
-  await t.test('a device is vouched for by what it reported; the token names checks, and never what they ask for', () =>
-    vouched(kit),
+  await t.test('an assertion is made from the report, and names checks without their conditions', () =>
+    assertFromReport(kit),
   )
-  await t.test('a nonce is 8 to 64 bytes in their one spelling, and comes back as it was given', () => byNonce(kit))
-  await t.test('an assertion opens no door, and no credential vouches for a device', () => noCredential(kit))
+  await t.test('a nonce is 8 to 64 bytes in canonical base64url, and is returned unchanged', () => returnNonce(kit))
+  await t.test('an assertion is no credential, and a credential no assertion', () => refuseAsCredential(kit))
 })
 
-test('how long it is said', async (t) => {
+test('lifetime of an assertion', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now, replicas: 2 })
-  await t.test('a stale report is never affirming, nor does what is affirmed outlive the hour of its report', () =>
-    stale(kit, clock),
+  await t.test('a stale report is never affirming, and an affirmation ends with the hour of its report', () =>
+    endWithReport(kit, clock),
   )
-  await t.test(
-    'who asks without a nonce shares an assertion for half of its life, until something else is to be said',
-    () => shared(kit, clock),
+  await t.test('an assertion without a nonce is shared for half of its life, until its content changes', () =>
+    shareWithoutNonce(kit, clock),
   )
 })
 
-async function vouched(kit: Kit): Promise<void> {
+async function assertFromReport(kit: Kit): Promise<void> {
   const laptop = await enroll(kit, 'laptop')
   const standing = async () => {
     const { status, reasons, assertion } = await laptop.client.postureAssertion()
-    const told = await relied(kit, assertion, null)
+    const told = await verifyAssertion(kit, assertion, null)
     assert.deepEqual([told.status, told.reasons.length], [status, reasons.length])
     return [status, ...reasonsOf(reasons)]
   }
@@ -47,10 +47,10 @@ async function vouched(kit: Kit): Promise<void> {
     kit.admin.listDevices({ query: { posture: 'unknown', q: 'laptop' } }),
   ])
   const verdicts = [answered.verdict, shown.posture.verdict, explained.verdict, listed.items[0]?.posture.verdict]
-  assert.deepEqual(new Set(verdicts), new Set(['unknown']), 'nor does any other place vouch for it')
+  assert.deepEqual(new Set(verdicts), new Set(['unknown']), 'no other field affirms it')
 
   await publishChecks(kit, {
-    disk,
+    disk: diskCheck,
     edr: { expression: 'edr.score >= 73', remediation: 'Ask the help desk.' },
     screen: { expression: 'screen_lock.seconds <= 271', enforcement: 'warn' },
     quiet: { expression: 'uptime_seconds < 86399', enforcement: 'audit' },
@@ -105,7 +105,7 @@ async function vouched(kit: Kit): Promise<void> {
     },
   )
   assert.equal(Date.parse(expires_at), claims.exp * 1000)
-  assert.equal((await relied(kit, assertion, nonce)).status, 'affirming')
+  assert.equal((await verifyAssertion(kit, assertion, nonce)).status, 'affirming')
   for (const secret of ['73', '271', '86399', 'quiet', 'help desk', 'macos'])
     assert.doesNotMatch(
       JSON.stringify({ ...claims, jti: '', facts_digest: '', policy: '', cnf: '' }),
@@ -113,7 +113,7 @@ async function vouched(kit: Kit): Promise<void> {
     )
 }
 
-async function byNonce(kit: Kit): Promise<void> {
+async function returnNonce(kit: Kit): Promise<void> {
   const laptop = await enrollRaw(kit, (await kit.admin.generateToken({ body: {} })).secret)
   const of = (bytes: number) => randomBytes(bytes).toString('base64url')
   const spelled = of(16)
@@ -126,7 +126,7 @@ async function byNonce(kit: Kit): Promise<void> {
     'ä'.repeat(16),
     'A'.repeat(100_000).slice(0, 4000),
   ]) {
-    const answer = await assertionOf(kit, laptop, `?nonce=${encodeURIComponent(nonce)}`)
+    const answer = await requestAssertion(kit, laptop, `?nonce=${encodeURIComponent(nonce)}`)
     assert.deepEqual([answer.status, answer.json.error], [400, 'bad_request'], JSON.stringify(nonce.slice(0, 40)))
   }
   for (const query of [
@@ -134,18 +134,18 @@ async function byNonce(kit: Kit): Promise<void> {
     `?nonce[]=${of(16)}`,
     '?nonce=%FF%FF%FF%FF%FF%FF%FF%FF%FF%FF%FF',
   ])
-    assert.equal((await assertionOf(kit, laptop, query)).status, 400, query)
+    assert.equal((await requestAssertion(kit, laptop, query)).status, 400, query)
   for (const nonce of [of(8), of(16), of(64), '-_'.repeat(8)]) {
-    const answer = await assertionOf(kit, laptop, `?nonce=${nonce}`)
+    const answer = await requestAssertion(kit, laptop, `?nonce=${nonce}`)
     assert.equal(answer.status, 200, answer.text)
-    await relied(kit, String(answer.json.assertion), nonce)
-    await assert.rejects(relied(kit, String(answer.json.assertion), of(16)), { code: 'wrong_nonce' })
+    await verifyAssertion(kit, String(answer.json.assertion), nonce)
+    await assert.rejects(verifyAssertion(kit, String(answer.json.assertion), of(16)), { code: 'wrong_nonce' })
   }
 }
 
-async function noCredential(kit: Kit): Promise<void> {
+async function refuseAsCredential(kit: Kit): Promise<void> {
   const laptop = await enrollRaw(kit, (await kit.admin.generateToken({ body: {} })).secret)
-  const { assertion } = (await assertionOf(kit, laptop)).json as { assertion: string }
+  const { assertion } = (await requestAssertion(kit, laptop)).json as { assertion: string }
   const asCredential = [bearer(assertion), deviceCaller(assertion, laptop.key)]
   for (const name of ['policyDigest', 'postureAssertion', 'listDevices', 'unifiedPolicy', 'trustAnchors'] as const)
     for (const caller of asCredential) {
@@ -153,13 +153,14 @@ async function noCredential(kit: Kit): Promise<void> {
       assert.deepEqual([name, status, json.error], [name, 401, 'unauthorized'])
     }
   const { dpop: proof = '' } = laptop.caller('GET', `${kit.publicUrl}/v1/posture/assertion`)
-  for (const other of [laptop.credential, proof]) await assert.rejects(relied(kit, other, null), { code: 'wrong_type' })
+  for (const other of [laptop.credential, proof])
+    await assert.rejects(verifyAssertion(kit, other, null), { code: 'wrong_type' })
 }
 
 type Clock = ReturnType<typeof createClock>
-async function stale(kit: Kit, clock: Clock): Promise<void> {
+async function endWithReport(kit: Kit, clock: Clock): Promise<void> {
   const laptop = await enroll(kit, 'laptop', { now: clock.now })
-  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 86_400 } })
+  await publishChecks(kit, { disk: { ...diskCheck, freshness_seconds: 86_400 } })
   const { reported_at } = await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
   const end = Date.parse(reported_at) + 3_600_000
   const at = (ms: number) => clock.advance((ms - clock.now().getTime()) / 1000)
@@ -175,15 +176,15 @@ async function stale(kit: Kit, clock: Clock): Promise<void> {
   await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': false } } })
   clock.advance(7200)
   const failed = await laptop.client.postureAssertion()
-  assert.equal(failed.status, 'contraindicated', 'what was known to fail does not get better with age')
-  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 60 } })
+  assert.equal(failed.status, 'contraindicated', 'a failed check stays failed in an old report')
+  await publishChecks(kit, { disk: { ...diskCheck, freshness_seconds: 60 } })
   await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
   clock.advance(60)
   const stale = await laptop.client.postureAssertion()
   assert.deepEqual([stale.status, ...reasonsOf(stale.reasons)], ['warning', 'stale_report', 'check_unknown disk'])
 }
 
-async function shared(kit: Kit, clock: Clock): Promise<void> {
+async function shareWithoutNonce(kit: Kit, clock: Clock): Promise<void> {
   const laptop = await enroll(kit, 'laptop', { now: clock.now })
   const query = { device_id: laptop.id }
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
@@ -214,7 +215,7 @@ async function shared(kit: Kit, clock: Clock): Promise<void> {
   }
   await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
   const third = await expectNew(second, 'a report')
-  await publishChecks(kit, { disk: { ...disk, severity: 'high' } })
+  await publishChecks(kit, { disk: { ...diskCheck, severity: 'high' } })
   const fourth = await expectNew(third, 'a policy')
   await kit.admin.changeDevice({ body: { operation: 'suspend', ...query } })
   await expectNew(fourth, 'a suspension')

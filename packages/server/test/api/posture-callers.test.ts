@@ -2,12 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signIn } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../support/actors/all-callers.ts'
-import { enroll } from '../support/actors/gateways.ts'
+import { enroll, enrollRaw } from '../support/actors/devices.ts'
+import { bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { adminPassword, startKit } from '../support/deployment/deployment.ts'
-import { assertionOf, publishChecks, reasonsOf, relied, report } from '../support/domain/posture.ts'
+import {
+  publishChecks,
+  reasonsOf,
+  reportPosture,
+  requestAssertion,
+  verifyAssertion,
+} from '../support/domain/posture.ts'
 
-test('a device asks about itself: tenant, user and device are those of its credential, and still hold', async (t) => {
+test('a device asks about itself, with the current tenant, user and device of its credential', async (t) => {
   const kit = await startKit(t)
   const make = async (username: string) =>
     (await kit.admin.changeUser({ body: { operation: 'create', user: { username } } })).user.user_id
@@ -17,7 +23,7 @@ test('a device asks about itself: tenant, user and device are those of its crede
   const tenant = encodeId('tenant', kit.tenant)
   const foreign = encodeId('tenant', await kit.newTenant())
   const right = { tenant_id: tenant, user_id: anna, device_id: own.id }
-  const ask = (query: object) => assertionOf(kit, own, `?${new URLSearchParams({ ...query })}`)
+  const ask = (query: object) => requestAssertion(kit, own, `?${new URLSearchParams({ ...query })}`)
   assert.equal((await ask({})).status, 200)
   assert.equal((await ask(right)).status, 200)
   for (const [name, value] of [
@@ -38,12 +44,12 @@ test('a device asks about itself: tenant, user and device are those of its crede
   }
   const { credential } = (await call(kit, operation('renewCredential'), own.caller, {})).json
   const renewed = { ...own, caller: deviceCaller(String(credential), own.key) }
-  const answer = await assertionOf(kit, renewed, `?user_id=${ben}`)
+  const answer = await requestAssertion(kit, renewed, `?user_id=${ben}`)
   assert.equal(answer.status, 200, answer.text)
-  assert.equal((await relied(kit, String(answer.json.assertion), null)).userId, ben)
+  assert.equal((await verifyAssertion(kit, String(answer.json.assertion), null)).userId, ben)
 })
 
-test("an administrator names a device; another tenant's is the same 404 as one that nobody has", async (t) => {
+test('an administrator names a device; one of another tenant is the same 404 as an unknown one', async (t) => {
   const kit = await startKit(t)
   const laptop = await enroll(kit, 'laptop')
   const foreign = await kit.newTenant()
@@ -53,7 +59,7 @@ test("an administrator names a device; another tenant's is the same 404 as one t
   const own = bearer(await kit.keyFor('auditor'))
   const good = await ask(own, `?device_id=${laptop.id}`)
   assert.equal(good.status, 200, good.text)
-  assert.equal((await relied(kit, String(good.json.assertion), null)).deviceId, laptop.id)
+  assert.equal((await verifyAssertion(kit, String(good.json.assertion), null)).deviceId, laptop.id)
 
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'anna' } } })
   const missing = [
@@ -81,7 +87,7 @@ test("an administrator names a device; another tenant's is the same 404 as one t
   assert.equal((await ask(() => ({ cookie }), `?device_id=${laptop.id}`)).status, 200)
 })
 
-test('whoever is shut out is never vouched for, whatever was reported', async (t) => {
+test('a device that is shut out is never affirmed, with any report', async (t) => {
   const kit = await startKit(t)
   await publishChecks(kit)
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'anna' } } })
@@ -94,24 +100,24 @@ test('whoever is shut out is never vouched for, whatever was reported', async (t
   const expect = async (status: string, ...reasons: string[]) => {
     const told = await kit.admin.postureAssertion({ query })
     assert.deepEqual([told.status, ...reasonsOf(told.reasons)], [status, ...reasons])
-    assert.equal((await relied(kit, told.assertion, null)).status, status)
+    assert.equal((await verifyAssertion(kit, told.assertion, null)).status, status)
   }
   await expect('contraindicated', 'device_pending')
-  assert.equal((await assertionOf(kit, laptop)).json.status, 'contraindicated', 'it is told so itself')
+  assert.equal((await requestAssertion(kit, laptop)).json.status, 'contraindicated', 'it is told so itself')
   await change('approve')
-  await report(kit, laptop, { 'disk.encrypted': true })
+  await reportPosture(kit, laptop, { 'disk.encrypted': true })
   await expect('affirming')
   await change('suspend')
   await expect('contraindicated', 'device_suspended')
-  assert.equal((await assertionOf(kit, laptop)).status, 401)
+  assert.equal((await requestAssertion(kit, laptop)).status, 401)
   await kit.admin.suspendUser({ body: { user_id } })
   await expect('contraindicated', 'device_suspended', 'user_suspended')
   await change('reactivate')
   await expect('contraindicated', 'user_suspended')
-  assert.equal((await assertionOf(kit, laptop)).status, 401)
+  assert.equal((await requestAssertion(kit, laptop)).status, 401)
   await kit.admin.reactivateUser({ body: { user_id } })
   await expect('affirming')
   await change('revoke')
   await expect('contraindicated', 'device_revoked')
-  assert.equal((await assertionOf(kit, laptop)).status, 401)
+  assert.equal((await requestAssertion(kit, laptop)).status, 401)
 })

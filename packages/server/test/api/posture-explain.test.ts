@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { enroll, refused } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
-import { checking, disk, publishChecks } from '../support/domain/posture.ts'
+import { diskCheck, policyWithChecks, publishChecks } from '../support/domain/posture.ts'
 
-test('an administrator sees what each check asked for and found; the device what failed and what to do', async (t) => {
+test('an administrator sees condition and facts of each check; the device its failed checks and remediation', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const laptop = await enroll(kit, 'laptop', { now: clock.now })
   const params = { device_id: laptop.id }
   await publishChecks(kit, {
-    disk: { ...disk, severity: 'high', freshness_seconds: 1800 },
+    disk: { ...diskCheck, severity: 'high', freshness_seconds: 1800 },
     av: { expression: 'within_last(av.updated_at, 600)', enforcement: 'warn' },
     quiet: { expression: '!jailbroken', enforcement: 'audit' },
     mac: { expression: 'secure_boot', platforms: ['macos', 'ios'] },
@@ -74,7 +75,7 @@ test('an administrator sees what each check asked for and found; the device what
   await assert.rejects((await kit.as('helpdesk')).getDevicePosture({ params }), refused(403))
 })
 
-test('why a device may or may not is said of its last report, though nobody was told of it', async (t) => {
+test('explain uses the last report, even if the device was not notified of its result', async (t) => {
   const kit = await startKit(t)
   const laptop = await enroll(kit, 'laptop')
   await publishChecks(kit, { edr: { expression: 'edr.score >= 50' } })
@@ -85,7 +86,7 @@ test('why a device may or may not is said of its last report, though nobody was 
   assert.deepEqual([policy_decision, posture[0]?.actual], ['allow', { 'edr.score': 80 }])
 })
 
-test('devices are found by the verdict of their last report; who never reported is unknown', async (t) => {
+test('devices are found by the verdict of their last report, and without a report as unknown', async (t) => {
   const kit = await startKit(t)
   await publishChecks(kit)
   for (const [name, facts] of [
@@ -109,7 +110,7 @@ test('devices are found by the verdict of their last report; who never reported 
   assert.equal(matched, 1)
 })
 
-test('all readings of the verdict agree: after a report, a publish, in time and on revocation', async (t) => {
+test('all views of a verdict agree after a report, a publish, an expiry and a revocation', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const ids: string[] = []
@@ -185,16 +186,16 @@ test('all readings of the verdict agree: after a report, a publish, in time and 
   clock.advance(3600)
   await runJob(kit.app, 'expire_posture')
   await expect({ unknown: 3 }, 'an hour after the reports')
-  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 86_400 } })
+  await publishChecks(kit, { disk: { ...diskCheck, freshness_seconds: 86_400 } })
   await expect({ compliant: 1, non_compliant: 1, unknown: 1 }, 'of a day')
   await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: String(ids[1]) } })
   // Revoked devices are not counted by the overview.
   await expect({ compliant: 1, unknown: 2 }, 'of a revoked device', ['overview'])
 })
 
-test('a check that no report could answer is refused where it stands', async (t) => {
+test('a check that no report can satisfy is refused by position', async (t) => {
   const kit = await startKit(t)
-  const policy = checking({
+  const policy = policyWithChecks({
     typed: { expression: 'disk.encrypted == "yes"' },
     named: { expression: 'disk.encrypt' },
     own: { expression: 'custom.encrypted == "yes"' },

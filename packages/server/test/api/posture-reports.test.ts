@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { enroll, payloadOf, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { payloadOf } from '../support/clients/answers.ts'
 import { holdTable } from '../support/database/table-lock.ts'
 import { createClock, type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { everyEvent } from '../support/domain/audit-events.ts'
-import { checking, disk, publishChecks, rulesAt, score } from '../support/domain/posture.ts'
+import { allEventsSql } from '../support/domain/audit-events.ts'
+import { diskCheck, policyWithChecks, publishChecks, rulesAt, scoreCheck } from '../support/domain/posture.ts'
 
 type Device = Awaited<ReturnType<typeof enroll>>
 const av = { expression: 'within_last(av.updated_at, 86400)' }
@@ -42,7 +44,7 @@ async function rowsOf(kit: Kit): Promise<{ changes: number; variants: number; ev
   const { rows } = await client
     .query(
       `select (select count(*)::int from changes) as changes, (select count(*)::int from policy_variants) as variants,
-        (select count(*)::int from ${everyEvent} as e where kind like 'posture%') as events`,
+        (select count(*)::int from ${allEventsSql} as e where kind like 'posture%') as events`,
     )
     .finally(() => client.end())
   return rows[0]
@@ -51,43 +53,43 @@ async function rowsOf(kit: Kit): Promise<{ changes: number; variants: number; ev
 test('posture reports on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
 
-  await t.test('a policy that asks more of the same fact judges by the last report, on every replica', async () => {
+  await t.test('a stricter policy on a reported fact is judged by the last report, on every replica', async () => {
     const laptop = await enroll(kit, 'laptop')
     const say = (edr: number) => laptop.client.reportPosture({ body: { facts: { 'edr.score': edr } } })
     const expect = async (rules: string[], why: string) => {
       await kit.heard()
       assert.deepEqual(await rulesEverywhere(kit, laptop), [rules, rules], why)
     }
-    await publishChecks(kit, { edr: score(50) })
+    await publishChecks(kit, { edr: scoreCheck(50) })
     await say(60)
     await expect(['plain', 'wiki'], 'as told')
     const [told] = seqs(kit)
     await say(80)
     assert.equal(seqs(kit)[0], told, 'not told of')
-    await publishChecks(kit, { edr: score(70) })
+    await publishChecks(kit, { edr: scoreCheck(70) })
     await expect(['plain', 'wiki'], 'better than what was told of')
-    await publishChecks(kit, { edr: score(50) })
+    await publishChecks(kit, { edr: scoreCheck(50) })
     await say(55)
-    await publishChecks(kit, { edr: score(60) })
+    await publishChecks(kit, { edr: scoreCheck(60) })
     await expect(['plain'], 'worse than what was told of')
 
     await say(65)
     await publishChecks(kit, {})
     await say(10)
-    const dropped = { policy: checking({ edr: score(60) }, ['edr']) }
+    const dropped = { policy: policyWithChecks({ edr: scoreCheck(60) }, ['edr']) }
     const { impact } = await kit.admin.simulatePolicy({ body: dropped })
     assert.equal(impact.devices_affected, 1, 'a trial reads the reports for checks that nobody makes')
-    await publishChecks(kit, { edr: score(60) })
+    await publishChecks(kit, { edr: scoreCheck(60) })
     await expect(['plain'], 'of a fact that no check read meanwhile')
   })
 
-  await t.test('a posture report that changes no verdict changes no digest and writes no policy row', async (t) => {
+  await t.test('a report that changes no verdict changes no digest and writes no policy row', async (t) => {
     const laptop = await enroll(kit, 'laptop')
-    const { secret } = await withGateway(kit)
+    const { secret } = await makeGateway(kit)
     const gateway = kit.clientFor(secret, kit.replicas[1])
     await publishChecks(kit, {
-      disk,
-      edr: score(50),
+      disk: diskCheck,
+      edr: scoreCheck(50),
       av,
       warned: { expression: 'firewall.enabled', enforcement: 'warn' },
     })
@@ -136,11 +138,11 @@ test('posture reports on two replicas', async (t) => {
     for (const turning of [facts(49), facts(90), facts(90, { 'firewall.enabled': true })]) {
       const [seq = 0] = seqs(kit)
       await laptop.client.reportPosture({ body: { facts: turning } })
-      assert.equal(seqs(kit)[0], seq + 1, 'what turns a check is told of')
+      assert.equal(seqs(kit)[0], seq + 1, 'a changed check result is announced')
     }
   })
 
-  await t.test('reports and policies that come at once on two replicas end with what the last two say', async () => {
+  await t.test('concurrent reports and policies on two replicas end in the state of the last of both', async () => {
     const laptop = await enroll(kit, 'laptop')
     const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
     const devices = kit.replicas.map((replica) => laptop.at(replica))
@@ -151,7 +153,7 @@ test('posture reports on two replicas', async (t) => {
       await Promise.all([
         devices[round % 2]!.reportPosture({ body: { facts: { 'edr.score': edr } } }),
         admins[(round >> 1) % 2]!.publishPolicy({
-          body: { channel: 'stable', policy: checking({ edr: score(least) }, ['edr']) },
+          body: { channel: 'stable', policy: policyWithChecks({ edr: scoreCheck(least) }, ['edr']) },
         }),
       ])
       await kit.heard()
@@ -162,9 +164,9 @@ test('posture reports on two replicas', async (t) => {
     assert.deepEqual(wrong, [])
   })
 
-  await t.test('of twenty reports at once on two replicas the last one stays, and is what both go by', async () => {
+  await t.test('of twenty concurrent reports on two replicas the last one is stored and used by both', async () => {
     const laptop = await enroll(kit, 'laptop')
-    await publishChecks(kit, { edr: score(50) })
+    await publishChecks(kit, { edr: scoreCheck(50) })
     const devices = kit.replicas.map((replica) => laptop.at(replica))
     const facts = (i: number) => ({ 'edr.score': i % 3 === 0 ? 10 : 90, 'custom.n': i })
     const sent = await times(20, async (i) => {
@@ -181,9 +183,9 @@ test('posture reports on two replicas', async (t) => {
     assert.deepEqual(await rulesEverywhere(kit, laptop), [rules, rules])
   })
 
-  await t.test('no policy comes into force between the judgement of a report and its commit', async () => {
+  await t.test('no policy takes effect between the judgement of a report and its commit', async () => {
     const laptop = await enroll(kit, 'laptop')
-    await publishChecks(kit, { edr: score(50) })
+    await publishChecks(kit, { edr: scoreCheck(50) })
     await laptop.client.reportPosture({ body: { facts: { 'edr.score': 80 } } })
     await rulesEverywhere(kit, laptop)
     const other = new pg.Client({ connectionString: kit.databaseUrl })
@@ -200,7 +202,7 @@ test('posture reports on two replicas', async (t) => {
     let published = false
     const reported = laptop.client.reportPosture({ body: { facts: { 'edr.score': 60 } } })
     await until(() => waitingFor('transactionid'), 'the report to wait')
-    const publishing = publishChecks(kit, { edr: score(70) }).then(() => {
+    const publishing = publishChecks(kit, { edr: scoreCheck(70) }).then(() => {
       published = true
     })
     await until(async () => published || (await waitingFor('advisory')), 'the policy to wait')
@@ -213,50 +215,47 @@ test('posture reports on two replicas', async (t) => {
   })
 })
 
-test('posture reports as time goes by', async (t) => {
+test('posture reports over time', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
 
-  await t.test(
-    'what gateways know to end is moved before the last half of it is over, and an earlier end at once',
-    async () => {
-      const wireguard_public_key = Buffer.alloc(32, 1).toString('base64')
-      const laptop = await enroll(kit, 'laptop', { now: clock.now, wireguard_public_key })
-      const { secret } = await withGateway(kit)
-      const gateway = kit.clientFor(secret)
-      await publishChecks(kit, { disk: { ...disk, freshness_seconds: 3600 }, av })
-      const updated = (ago: number) => new Date(clock.now().getTime() - ago * 1000).toISOString()
-      const say = (ago = 0) =>
-        laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true, 'av.updated_at': updated(ago) } } })
-      const minutesUntil = (end: string) => Math.round((Date.parse(end) - clock.now().getTime()) / 60_000)
-      const endAtGateway = async () => {
-        const { peers } = payloadOf((await gateway.unifiedPolicy()).policy)
-        return minutesUntil(peers[0].valid_until)
-      }
-      const seq = () => kit.app.feed.seqOf(kit.tenant)
-      await say()
-      assert.equal(await endAtGateway(), 60)
+  await t.test('the end of a variant is extended at half of its time, and an earlier end is sent at once', async () => {
+    const wireguard_public_key = Buffer.alloc(32, 1).toString('base64')
+    const laptop = await enroll(kit, 'laptop', { now: clock.now, wireguard_public_key })
+    const { secret } = await makeGateway(kit)
+    const gateway = kit.clientFor(secret)
+    await publishChecks(kit, { disk: { ...diskCheck, freshness_seconds: 3600 }, av })
+    const updated = (ago: number) => new Date(clock.now().getTime() - ago * 1000).toISOString()
+    const say = (ago = 0) =>
+      laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true, 'av.updated_at': updated(ago) } } })
+    const minutesUntil = (end: string) => Math.round((Date.parse(end) - clock.now().getTime()) / 60_000)
+    const endAtGateway = async () => {
+      const { peers } = payloadOf((await gateway.unifiedPolicy()).policy)
+      return minutesUntil(peers[0].valid_until)
+    }
+    const seq = () => kit.app.feed.seqOf(kit.tenant)
+    await say()
+    assert.equal(await endAtGateway(), 60)
 
-      const told = seq()
-      for (let minutes = 10; minutes <= 30; minutes += 10) {
-        const { next_report_before } = await say()
-        assert.equal(seq(), told, `nothing to tell when ${minutes - 10} minutes are over`)
-        assert.equal(minutesUntil(next_report_before!), 70 - minutes, 'the device hears of the end that gateways know')
-        clock.advance(600)
-      }
-      assert.equal(await endAtGateway(), 30)
-      clock.advance(60)
-      await say()
-      assert.equal(seq(), told + 1)
-      assert.equal(await endAtGateway(), 60)
+    const told = seq()
+    for (let minutes = 10; minutes <= 30; minutes += 10) {
+      const { next_report_before } = await say()
+      assert.equal(seq(), told, `nothing to tell when ${minutes - 10} minutes are over`)
+      assert.equal(minutesUntil(next_report_before!), 70 - minutes, 'the device hears of the end that gateways know')
+      clock.advance(600)
+    }
+    assert.equal(await endAtGateway(), 30)
+    clock.advance(60)
+    await say()
+    assert.equal(seq(), told + 1)
+    assert.equal(await endAtGateway(), 60)
 
-      await say(86_400 - 300)
-      assert.equal(seq(), told + 2, 'what ends before that is told of')
-      assert.equal(await endAtGateway(), 5)
-    },
-  )
+    await say(86_400 - 300)
+    assert.equal(seq(), told + 2, 'an earlier end is announced')
+    assert.equal(await endAtGateway(), 5)
+  })
 
-  await t.test('the first report of a device is not replaced by one that was made before it', async () => {
+  await t.test('the first report of a device is not replaced by an earlier one', async () => {
     const laptop = await enroll(kit, 'laptop', { now: clock.now })
     // Both find no row, and store theirs one after the other.
     const held = await holdTable(kit, 'device_postures')
@@ -272,15 +271,15 @@ test('posture reports as time goes by', async (t) => {
     assert.deepEqual(facts, { 'custom.n': 2 })
   })
 
-  await t.test('who comes under a canary without a report is judged by it as told', async () => {
+  await t.test('a device that joins a canary is judged by its last report', async () => {
     const user_id = await makeUser(kit, 'anna')
     const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'early' } } })
     const laptop = await enroll(kit, 'laptop', { user_id, now: clock.now })
-    await publishChecks(kit, { edr: score(50) })
+    await publishChecks(kit, { edr: scoreCheck(50) })
     await kit.admin.publishPolicy({
       body: {
         channel: 'canary',
-        policy: checking({ edr: score(70) }, ['edr']),
+        policy: policyWithChecks({ edr: scoreCheck(70) }, ['edr']),
         rollout: { percent: 0, group_ids: [group.group_id] },
       },
     })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { configureKept } from '../../src/db/kept.ts'
-import { connectOwner, forget, type Owner, settle } from '../support/database/retention.ts'
+import { connectOwner, type OwnerConnection } from '../support/database/owner-connection.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { endWaitingPeriods, runRetention } from '../support/domain/retention.ts'
 
 const kinds = ['free', "the user's", "the device's"] as const
 type Kind = (typeof kinds)[number]
@@ -98,7 +99,7 @@ const classes: Record<string, { table: string; told: string; at: string; insert:
 }
 
 /** A tenant that keeps everything since the middle of March, with these rows and optional holds. */
-async function addTenant(kit: Kit, owner: Owner, holds: { user?: string; device?: string }[] = []) {
+async function addTenant(kit: Kit, owner: OwnerConnection, holds: { user?: string; device?: string }[] = []) {
   const tenant = await kit.newTenant()
   await owner.query('set session_replication_role = replica')
   for (const { insert } of Object.values(classes))
@@ -124,7 +125,7 @@ async function addTenant(kit: Kit, owner: Owner, holds: { user?: string; device?
 }
 
 /** The remaining rows, as month and kind. */
-async function left(owner: Owner, tenant: string, name: string) {
+async function left(owner: OwnerConnection, tenant: string, name: string) {
   const { table, told, at } = classes[name]!
   const { rows } = await owner.query<{ what: string }>(
     `select to_char(${at} at time zone 'utc', 'YYYY-MM-DD ') || ${told} as what from ${table}
@@ -137,7 +138,7 @@ const expected = (kept: readonly Kind[]) =>
   [...over.flatMap((month) => kept.map((kind) => `${month} ${kind}`)), ...young.flatMap(allOf)].sort()
 const allOf = (month: string) => kinds.map((kind) => `${month} ${kind}`)
 
-test('of each class exactly what is over and not held goes, whatever lies at the same place of another month', async (t) => {
+test('a purge deletes exactly the expired rows of each class that are not held', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   for (const moment of ['2020-02-10', '2020-04-10']) await owner.query('call ensure_partitions($1)', [moment])
@@ -159,7 +160,7 @@ test('of each class exactly what is over and not held goes, whatever lies at the
       Object.values(devices).map((device) => ({ device })),
     ),
   }
-  await settle(owner)
+  await endWaitingPeriods(owner)
   const { rows: places } = await owner.query<{ n: number }>(
     `select count(distinct tableoid)::int as n from vpn_sessions where tenant_id = $1 group by ctid`,
     [tenants['no hold']],
@@ -170,7 +171,7 @@ test('of each class exactly what is over and not held goes, whatever lies at the
     'each place is one of five tables',
   )
 
-  await forget(kit)
+  await runRetention(kit)
   for (const [name, { keeps }] of Object.entries(classes)) {
     const kept = { 'no hold': [], 'a hold of all': kinds, 'a hold of a user': keeps[0], 'a hold of a device': keeps[1] }
     for (const [hold, tenant] of Object.entries(tenants))

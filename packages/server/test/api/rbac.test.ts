@@ -1,36 +1,43 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { permissions, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
-import { ApiError } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
+import { hasPermission } from '../support/actors/roles.ts'
+import { refused } from '../support/clients/answers.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 
-const refusedWith = (status: number, about?: RegExp) => (e: unknown) =>
-  e instanceof ApiError && e.status === status && (!about || about.test(e.message))
-const has = (role: Role, permission: string) => (roles[role] as readonly string[]).includes(permission)
 /** The rule of the design: no role may grant more than it has itself. */
 const mayHandOut = (own: Role, other: Role) =>
-  own === 'platform_admin' || (other !== 'platform_admin' && roles[other].every((p) => has(own, p)))
+  own === 'platform_admin' || (other !== 'platform_admin' && roles[other].every((p) => hasPermission(own, p)))
 
-test('who may do what, and who may say so', async (t) => {
+test('roles and grants', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('a role is granted and revoked once, and counts on every replica at once', () => countsAtOnce(kit))
-  await t.test('roles say what they may, and grants who holds them, by page and filter', () => whoHolds(kit))
-  await t.test('nobody grants or revokes beyond what they hold, and every attempt is on record', () => within(kit))
-  await t.test('whom one may not touch, one neither promotes nor demotes; a user of another tenant is not there', () =>
-    untouched(kit),
+  await t.test('a role is granted and revoked once, and takes effect on every replica at once', () =>
+    grantAndRevoke(kit),
   )
-  await t.test('a grant warns of others who set the sign-in of the user', () => warnsOfSetters(kit))
-  await t.test('an own session can not make itself stronger', () => ownSession(kit))
-  await t.test('of twenty removals of two last administrators at once, one administrator stays', () => lastOfTwo(kit))
-  await t.test('the last administrator goes when another one is there, and a suspended one counts for nothing', () =>
-    lastGoes(kit),
+  await t.test('roles list their permissions, and grants their holders, by page and filter', () =>
+    listRolesAndGrants(kit),
+  )
+  await t.test(
+    'a caller can grant and revoke only roles within its own permissions, and every attempt is recorded',
+    () => grantWithinPermissions(kit),
+  )
+  await t.test('a caller cannot change roles of a stronger user; a user of another tenant is not found', () =>
+    refuseStrongerUser(kit),
+  )
+  await t.test('a grant warns about other callers who set the sign-in of the user', () => warnsOfSetters(kit))
+  await t.test('a session cannot raise its own permissions', () => refuseOwnSession(kit))
+  await t.test('of twenty concurrent removals of the last two administrators, one administrator stays', () =>
+    removeLastTwo(kit),
+  )
+  await t.test('the last administrator can be removed when another exists, and a suspended one does not count', () =>
+    removeFormerLast(kit),
   )
 })
 
-async function countsAtOnce(kit: Kit): Promise<void> {
+async function grantAndRevoke(kit: Kit): Promise<void> {
   const user_id = await makeUser(kit, 'ana')
   const person = await signInAs(kit, 'ana')
   for (const replica of kit.replicas) assert.equal((await person.get('/v1/admin/users', replica)).status, 403)
@@ -92,7 +99,7 @@ async function warnsOfSetters(kit: Kit): Promise<void> {
   assert.deepEqual((await grant(user_id, 'viewer')).warnings, [], 'older than 7 days')
 }
 
-async function whoHolds(kit: Kit): Promise<void> {
+async function listRolesAndGrants(kit: Kit): Promise<void> {
   const { items } = await kit.admin.listRoles()
   assert.deepEqual(
     items.map((r) => r.role),
@@ -115,12 +122,12 @@ async function whoHolds(kit: Kit): Promise<void> {
   assert.equal(seen.length, 7)
   const [newest] = (await kit.admin.listGrants({ query: { user_id: ids[2]!, role: 'auditor' } })).items
   assert.match(String(newest?.granted_by), /^key_/)
-  await assert.rejects(kit.admin.listGrants({ query: { user_id: 'usr_nonsense' } }), refusedWith(400))
+  await assert.rejects(kit.admin.listGrants({ query: { user_id: 'usr_nonsense' } }), refused(400))
   const foreign = await kit.as('tenant_admin', await kit.newTenant())
   assert.deepEqual((await foreign.listGrants()).items, [])
 }
 
-async function within(kit: Kit): Promise<void> {
+async function grantWithinPermissions(kit: Kit): Promise<void> {
   const user_id = await makeUser(kit, 'target')
   await makeUser(kit, 'who-stays', ['tenant_admin'])
   let refusals = 0
@@ -128,36 +135,36 @@ async function within(kit: Kit): Promise<void> {
     const client = await kit.as(own)
     for (const [m, role] of roleNames.entries()) {
       const body = { user_id, role }
-      if (has(own, 'rbac:write') && mayHandOut(own, role))
+      if (hasPermission(own, 'rbac:write') && mayHandOut(own, role))
         for (const change of [client.grantRole, client.revokeRole])
           assert.equal((await change({ body })).changed, true, `${own} ${role}`)
       else {
         // Grant and revoke alternate: neither check uses the other.
         const change = (n + m) % 2 ? client.grantRole : client.revokeRole
         refusals++
-        await assert.rejects(change({ body }), refusedWith(403), `${own} ${role}`)
+        await assert.rejects(change({ body }), refused(403), `${own} ${role}`)
       }
     }
   }
   assert.ok(refusals > 30)
-  const refused = (await eventsOf(kit, 'request.refused')).filter((e) =>
+  const events = (await eventsOf(kit, 'request.refused')).filter((e) =>
     /^(grant|revoke)Role$/.test(String(e.operation)),
   )
-  assert.equal(refused.length, refusals)
+  assert.equal(events.length, refusals)
   assert.deepEqual((await kit.admin.getUser({ params: { user_id } })).roles, [])
 }
 
-async function untouched(kit: Kit): Promise<void> {
+async function refuseStrongerUser(kit: Kit): Promise<void> {
   const stronger = await makeUser(kit, 'root', ['platform_admin', 'viewer'])
   const tenantAdmin = await kit.as('tenant_admin')
   for (const change of [tenantAdmin.grantRole, tenantAdmin.revokeRole])
-    await assert.rejects(change({ body: { user_id: stronger, role: 'viewer' } }), refusedWith(403, /platform_admin/))
+    await assert.rejects(change({ body: { user_id: stronger, role: 'viewer' } }), refused(403, /platform_admin/))
   const foreign = await kit.as('tenant_admin', await kit.newTenant())
   for (const user_id of [stronger, 'usr_nonsense', encodeId('user', crypto.randomUUID())])
-    await assert.rejects(foreign.grantRole({ body: { user_id, role: 'viewer' } }), refusedWith(404))
+    await assert.rejects(foreign.grantRole({ body: { user_id, role: 'viewer' } }), refused(404))
 }
 
-async function ownSession(kit: Kit): Promise<void> {
+async function refuseOwnSession(kit: Kit): Promise<void> {
   const ids = new Set<string>()
   for (const role of roleNames) {
     if (role === 'platform_admin') continue
@@ -170,9 +177,9 @@ async function ownSession(kit: Kit): Promise<void> {
     assert.equal(key.status, 403, role)
   }
   const theirs = (await eventsOf(kit, 'request.refused')).filter((e) => ids.has(String(e.actor.id)))
-  const refused = theirs.map((e) => e.operation)
+  const operations = theirs.map((e) => e.operation)
   for (const operation of ['grantRole', 'createApiKey'])
-    assert.equal(refused.filter((o) => o === operation).length, roleNames.length - 1, operation)
+    assert.equal(operations.filter((o) => o === operation).length, roleNames.length - 1, operation)
 }
 
 const twoAdmins = async (kit: Kit) => {
@@ -184,11 +191,11 @@ const twoAdmins = async (kit: Kit) => {
       return encodeId('user', userId)
     }),
   )
-  // An administrator of the platform may suspend both (`stopping.test.ts`).
+  // An administrator of the platform may suspend both (`administrator-stops.test.ts`).
   return { query, ids, key: await kit.keyFor('tenant_admin', tenant) }
 }
 
-async function lastOfTwo(kit: Kit): Promise<void> {
+async function removeLastTwo(kit: Kit): Promise<void> {
   for (let round = 0; round < 3; round++) {
     const { query, ids, key } = await twoAdmins(kit)
     const done = await Promise.allSettled(
@@ -200,9 +207,9 @@ async function lastOfTwo(kit: Kit): Promise<void> {
         return client.changeUser({ body: { operation: i % 3 === 1 ? 'suspend' : 'delete', user_id }, query })
       }),
     )
-    const refused = done.filter((d) => d.status === 'rejected')
-    assert.ok(refused.length >= 1)
-    for (const { reason } of refused)
+    const failures = done.filter((d) => d.status === 'rejected')
+    assert.ok(failures.length >= 1)
+    for (const { reason } of failures)
       assert.match(String(reason), /is the last active tenant_admin; give that role to someone else first|no such user/)
     const left = await kit.admin.listGrants({ query: { ...query, role: 'tenant_admin' } })
     const users = await kit.admin.listUsers({ query: { ...query, status: 'active' } })
@@ -211,17 +218,17 @@ async function lastOfTwo(kit: Kit): Promise<void> {
   }
 }
 
-async function lastGoes(kit: Kit): Promise<void> {
+async function removeFormerLast(kit: Kit): Promise<void> {
   const { query, ids, key } = await twoAdmins(kit)
   const own = kit.clientFor(key)
   const [a, b] = ids as [string, string]
   await kit.admin.suspendUser({ body: { user_id: a }, query })
   const role = 'tenant_admin' as const
   const last = () => own.revokeRole({ body: { user_id: b, role } })
-  await assert.rejects(last(), refusedWith(422, /b is the last active tenant_admin/))
+  await assert.rejects(last(), refused(422, /b is the last active tenant_admin/))
   assert.equal((await kit.admin.revokeRole({ body: { user_id: a, role }, query })).changed, true)
   await kit.admin.reactivateUser({ body: { user_id: a }, query })
-  await assert.rejects(last(), refusedWith(422))
+  await assert.rejects(last(), refused(422))
   await kit.admin.grantRole({ body: { user_id: a, role }, query })
   assert.equal((await last()).changed, true)
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { call, createWorld, enrollRaw, operation, type RawDevice } from '../support/actors/all-callers.ts'
+import { createAllCallers } from '../support/actors/all-callers.ts'
+import { enrollRaw, type RawDevice } from '../support/actors/devices.ts'
 import { untilStatus } from '../support/actors/people.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
 import { type Kit, type Replica, startKit } from '../support/deployment/deployment.ts'
 
 const digest = operation('policyDigest')
@@ -20,7 +22,7 @@ async function cutFeeds(kit: Kit): Promise<number> {
   return rowCount ?? 0
 }
 
-test('what one replica revokes the other refuses at once, also when its feed was cut', async (t) => {
+test('a revocation on one replica takes effect on the other at once, even with a cut feed', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const [first, second] = kit.replicas as [Replica, Replica]
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
@@ -35,10 +37,10 @@ test('what one replica revokes the other refuses at once, also when its feed was
   }
 })
 
-test('the same for API keys, sessions, gateway secrets and users', async (t) => {
+test('revocations of API keys, sessions, gateway secrets and users take effect on the other replica at once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const [, second] = kit.replicas as [Replica, Replica]
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
   const asked = (
     name: 'listUsers' | 'gatewayTrustAnchors' | 'me',
     caller: (m: string, u: string) => Record<string, string>,
@@ -61,7 +63,7 @@ test('the same for API keys, sessions, gateway secrets and users', async (t) => 
   await untilStatus(withSession, 401)
 })
 
-test('while the database does not answer nothing remembered is served; then it is again', async (t) => {
+test('while the database does not answer nothing cached is served, and afterwards it is', async (t) => {
   const kit = await startKit(t)
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enroll, newSession, refused, report, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 
 const resource = (name: string, [rx_bytes, tx_bytes]: [number, number]) => ({ resource: name, rx_bytes, tx_bytes })
@@ -8,7 +10,7 @@ const resource = (name: string, [rx_bytes, tx_bytes]: [number, number]) => ({ re
 test('bytes of a session by resource', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
-  const { client } = await withGateway(kit)
+  const { client } = await makeGateway(kit)
   const device = await enroll(kit, 'laptop')
   const publish = (names: readonly string[]) => {
     const resources = Object.fromEntries(names.map((name) => [name, { cidrs: ['10.0.0.0/8'] }]))
@@ -26,12 +28,12 @@ test('bytes of a session by resource', async (t) => {
     ...more,
     ...(resources && { resources }),
   })
-  const send = (...samples: object[]) => client.metering({ body: report(samples) })
+  const send = (...samples: object[]) => client.metering({ body: meteringReport(samples) })
   const get = async (session_id: string) => (await admin.getSession({ params: { session_id } })).resources
   await publish(['wiki', 'git', 'constructor'])
 
-  await t.test('what each report says is added up, also of one session in several samples', async () => {
-    const id = newSession()
+  await t.test('the bytes of all reports are added up, also over several samples of a session', async () => {
+    const id = newVpnSessionId()
     const first = [resource('wiki', [5, 1]), resource('git', [2, 0]), resource('wiki', [1, 1])]
     await send(sample(id, first), sample(id, [resource('git', [0, 20])]))
     await send(sample(id, [resource('git', [3, 0]), resource('bastion', [1, 0])]), sample(id))
@@ -41,9 +43,9 @@ test('bytes of a session by resource', async (t) => {
     assert.deepEqual([listed[0]?.session_id, Object.hasOwn(listed[0] ?? {}, 'resources')], [id, false])
   })
 
-  await t.test('twenty sends of one report at once count once, twenty different ones all', async () => {
-    const id = newSession()
-    const body = report([sample(id, [resource('wiki', [7, 3])])])
+  await t.test('twenty concurrent sends of one report count once, and twenty different ones all count', async () => {
+    const id = newVpnSessionId()
+    const body = meteringReport([sample(id, [resource('wiki', [7, 3])])])
     const answers = await times(20, () => client.metering({ body }))
     assert.equal(answers.filter(({ duplicate }) => !duplicate).length, 1)
     assert.deepEqual(await get(id), [resource('wiki', [7, 3])])
@@ -51,8 +53,8 @@ test('bytes of a session by resource', async (t) => {
     assert.deepEqual(await get(id), [resource('git', [0, 40]), resource('wiki', [27, 3])])
   })
 
-  await t.test('a name that the policy does not have is told, and the rest of the sample counts', async () => {
-    const id = newSession()
+  await t.test('an unknown resource name is reported, and the rest of the sample counts', async () => {
+    const id = newVpnSessionId()
     const elsewhere = await kit.as('tenant_admin', await kit.newTenant())
     await elsewhere.publishPolicy({
       body: {
@@ -76,9 +78,9 @@ test('bytes of a session by resource', async (t) => {
   })
 
   await t.test(
-    'a session goes on with what the policy has lost meanwhile, and another does not begin with it',
+    'a session keeps resources that the policy lost since, and a new session does not get them',
     async () => {
-      const [old, young] = [newSession(), newSession()]
+      const [old, young] = [newVpnSessionId(), newVpnSessionId()]
       await send(sample(old, [resource('git', [1, 0])], { state: 'ended' }))
       await publish(['wiki'])
       assert.deepEqual((await send(sample(old, [resource('git', [1, 0])]))).unknown_resources, [])
@@ -87,10 +89,10 @@ test('bytes of a session by resource', async (t) => {
     },
   )
 
-  await t.test('a session has 64 of them at most, and sums stay exact', async () => {
+  await t.test('a session has at most 64 resources, and sums stay exact', async () => {
     const names = Array.from({ length: 70 }, (_, i) => `r-${i}`)
     await publish(names)
-    const id = newSession()
+    const id = newVpnSessionId()
     const most = Number.MAX_SAFE_INTEGER
     const part = (from: number, to: number) => names.slice(from, to).map((name) => resource(name, [1, 1]))
     await send(sample(id, part(0, 60)))

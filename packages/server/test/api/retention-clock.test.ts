@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fence } from '../../src/backup/fence.ts'
 import { withConnection } from '../../src/db/connection.ts'
-import { connectOwner, forget } from '../support/database/retention.ts'
+import { connectOwner } from '../support/database/owner-connection.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
+import { runRetention } from '../support/domain/retention.ts'
 
-test('what waits for a week after a restore waits no shorter since a clock is off, and never for more than a month', async (t) => {
+test('the week of waiting after a restore is not shortened by a wrong clock, and never exceeds a month', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await withConnection(kit.databaseUrl, async (connection) => {
@@ -29,7 +30,7 @@ test('what waits for a week after a restore waits no shorter since a clock is of
   assert.equal(await daysAfter(`now() - interval '11 minutes'`), 30)
 })
 
-test('that the clock is not trusted is told once, and closed once it is', async (t) => {
+test('an untrusted clock is notified once, and the notification closes when it is trusted', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const owner = await connectOwner(kit)
   const notices = async () =>
@@ -39,9 +40,9 @@ test('that the clock is not trusted is told once, and closed once it is', async 
   await owner.query(
     `insert into retention_clock (seen_at, trusted_from) values (now() - interval '5 days', '-infinity')`,
   )
-  await times(6, (i) => forget(kit, i % 2))
+  await times(6, (i) => runRetention(kit, i % 2))
   assert.deepEqual(await notices(), ['open'])
   await owner.query(`update retention_clock set trusted_from = now()`)
-  await times(2, (i) => forget(kit, i))
+  await times(2, (i) => runRetention(kit, i))
   assert.deepEqual(await notices(), ['system'])
 })

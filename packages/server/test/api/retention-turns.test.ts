@@ -5,7 +5,7 @@ import { createRetention } from '../../src/db/forgetting.ts'
 import type { Prune } from '../../src/db/retention.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
-test('a run takes all that is over, however much, in turns between tenants, and ends with its time', async (t) => {
+test('a run purges everything expired in turns between tenants, and ends at its time limit', async (t) => {
   const kit = await startKit(t)
   const much = kit.tenant
   const [little, failing] = [await kit.newTenant(), await kit.newTenant()]

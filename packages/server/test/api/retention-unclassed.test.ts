@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { connectOwner, count, forget, placeHold, releaseHold, settle } from '../support/database/retention.ts'
+import { connectOwner, countRows } from '../support/database/owner-connection.ts'
 import { startKit } from '../support/deployment/deployment.ts'
+import { endWaitingPeriods, placeHold, releaseHold, runRetention } from '../support/domain/retention.ts'
 
 const long = `now() - interval '401 days'`
 const rows = {
@@ -16,16 +17,16 @@ const rows = {
     values ($1, '', '', ${long}, 1, '', ${long})`,
 }
 
-test('what has no class goes by a trusted time only, and what tells of somebody not while a hold keeps all', async (t) => {
+test('data without a retention class is purged by trusted time only, and personal data not during a hold', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await owner.query('set session_replication_role = replica')
   for (const insert of Object.values(rows)) await owner.query(insert, [kit.tenant])
   await owner.query('set session_replication_role = default')
   const left = async () => {
-    await forget(kit)
+    await runRetention(kit)
     const there: string[] = []
-    for (const table of Object.keys(rows)) if ((await count(owner, table)) > 0) there.push(table)
+    for (const table of Object.keys(rows)) if ((await countRows(owner, table)) > 0) there.push(table)
     return there
   }
   await owner.query(
@@ -36,7 +37,7 @@ test('what has no class goes by a trusted time only, and what tells of somebody 
   await owner.query(`update retention_clock set trusted_from = '-infinity'`)
   assert.deepEqual(await left(), ['locks', 'directory_runs', 'workflow_runs'])
   await releaseHold(kit.admin, legal_hold_id)
-  await settle(owner)
+  await endWaitingPeriods(owner)
   await placeHold(kit.admin, { classes: ['audit'] })
   assert.deepEqual(await left(), [])
 })

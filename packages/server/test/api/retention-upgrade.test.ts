@@ -6,7 +6,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import { migrateBefore } from '../support/database/older-schema.ts'
 import { createTestDatabase, withClient } from '../support/database/test-database.ts'
 
-test('after an upgrade nothing goes by a period that nobody has confirmed yet, whichever version asks', async (t) => {
+test('after an upgrade nothing is purged by an unconfirmed period, by either version', async (t) => {
   const database = await createTestDatabase()
   t.after(() => database.drop())
   const tenant = uuidv7()

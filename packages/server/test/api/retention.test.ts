@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { enrollRaw, populate } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { makeSampleObjects } from '../support/actors/sample-objects.ts'
 import { runJob, startKit } from '../support/deployment/deployment.ts'
 
-test('what is over is forgotten after its time, and what is still referred to stays', async (t) => {
+test('expired data is deleted, and referenced data stays', async (t) => {
   const kit = await startKit(t)
-  await populate(kit, kit.admin)
+  await makeSampleObjects(kit, kit.admin)
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()
   const ask = async (text: string) => (await owner.query<{ n: number }>(text)).rows[0]?.n
@@ -49,7 +50,7 @@ test('what is over is forgotten after its time, and what is still referred to st
   await owner.end()
 })
 
-test("the address of a revoked device is another one's after a day, and not before", async (t) => {
+test('the address of a revoked device is reused after a day, not before', async (t) => {
   const kit = await startKit(t)
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()

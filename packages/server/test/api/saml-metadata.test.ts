@@ -9,7 +9,7 @@ import { runJob } from '../support/deployment/deployment.ts'
 import { metadataOf, startSaml, startSamlIdp } from '../support/providers/saml-idp.ts'
 import { rsaKey } from '../support/providers/saml-responses.ts'
 
-test('a certificate that the provider changes arrives by itself, and no sign-in fetches anything', async (t) => {
+test('a new certificate of the provider is fetched by the job, and a sign-in fetches nothing', async (t) => {
   const { kit, clock, idp, params, set, signIn, reasons } = await startSaml(t)
   const { hits } = idp
   const next = rsaKey()
@@ -65,7 +65,7 @@ test('a certificate that the provider changes arrives by itself, and no sign-in 
   assert.deepEqual(await reasons(), ['saml:turned_off'])
 })
 
-test('of two who change a provider at once, nobody is sent where the other address led', async (t) => {
+test('of two concurrent changes of a provider, the fetched metadata belong to the final address', async (t) => {
   const { kit, idp: served, params, set, provider } = await startSaml(t)
   const other = await startSamlIdp(t)
   other.entityId = 'https://other.example'
@@ -89,7 +89,7 @@ test('of two who change a provider at once, nobody is sent where the other addre
   assert.deepEqual([found?.entity_id, found?.certificates], [served.entityId, provider.saml?.found?.certificates])
 })
 
-test('metadata of one tenant are not waited for by another', async (t) => {
+test('a slow fetch of one tenant does not delay another', async (t) => {
   const { kit, clock, idp, params } = await startSaml(t)
   const theirs = await kit.as('tenant_admin', await kit.newTenant())
   const other = await startSamlIdp(t)

@@ -4,9 +4,10 @@ import { contract } from '@holdfast/contract'
 import { type Role, type ViewList, viewLimits, viewListNames, viewLists } from '@holdfast/contract/vocabulary'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { audited, refused } from '../support/actors/gateways.ts'
 import { makeUser, type Person, signInAs } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const path = '/v1/admin/views'
 type View = { view_id: string; list: string; name: string; shared: boolean; query: object; owner: object | null }
@@ -35,7 +36,7 @@ test('saved views', async (t) => {
   const [ada, bob] = [await signIn('ada', 'viewer'), await signIn('bob', 'viewer')]
   const [helper, chief] = [await signIn('helper', 'helpdesk'), await signIn('chief', 'tenant_admin')]
 
-  await t.test('an own view is seen, changed and deleted by its person alone', async () => {
+  await t.test('a private view is visible to its owner only', async () => {
     const made = await create(ada, windows)
     assert.deepEqual(made.owner, { user_id: ada.user_id, username: 'ada' })
     assert.equal(made.shared, false)
@@ -51,17 +52,17 @@ test('saved views', async (t) => {
     assert.equal(changed.status, 200, changed.text)
     assert.deepEqual([changed.json.name, changed.json.query], ['Windows 11', { platform: 'windows' }])
     assert.equal((await put(ada, made.view_id, { ...made, list: 'users' })).status, 422, 'the list is fixed')
-    const [event] = (await audited(kit, 'view.updated')) as { view_id?: string; changes?: { name?: string[] } }[]
+    const [event] = (await eventsOf(kit, 'view.updated')) as { view_id?: string; changes?: { name?: string[] } }[]
     assert.deepEqual([event?.view_id, event?.changes?.name], [made.view_id, ['windows', 'Windows 11']])
     assert.deepEqual((await remove(ada, made.view_id)).json, { changed: true })
     assert.deepEqual((await remove(ada, made.view_id)).json, { changed: false })
     assert.equal((await remove(bob, made.view_id)).status, 404)
     assert.equal((await ada.get(`${path}/${made.view_id}`)).status, 404)
-    assert.equal((await audited(kit, 'view.deleted')).length, 1)
+    assert.equal((await eventsOf(kit, 'view.deleted')).length, 1)
   })
 
   await t.test(
-    'a shared view is seen by whoever reads the list, and changed by its owner or with settings:write',
+    'a shared view is visible to readers of its list, and changed by its owner or with settings:write',
     async () => {
       const made = await create(ada, {
         ...windows,
@@ -80,7 +81,7 @@ test('saved views', async (t) => {
       assert.equal(
         (await put(chief, made.view_id, { ...body, shared: false })).status,
         422,
-        'nobody takes it but its owner',
+        'only the owner can make it private',
       )
       const hidden = await create(chief, {
         list: 'audit',
@@ -96,7 +97,7 @@ test('saved views', async (t) => {
     },
   )
 
-  await t.test('an API key and a visitor have no views of their own', async () => {
+  await t.test('an API key and a visiting platform administrator have no private views', async () => {
     const shared = await create(ada, { ...windows, name: 'of all', shared: true })
     await create(ada, { ...windows, name: 'of ada' })
     const viewer = await kit.as('viewer')
@@ -131,7 +132,7 @@ test('saved views', async (t) => {
     for (const name of await names(ada)) assert.ok(['of all', 'of ada'].includes(name))
   })
 
-  await t.test('of twenty at once with one name one is made, and limits hold', async () => {
+  await t.test('of twenty concurrent views with one name one is created, and the limits apply', async () => {
     const on = (i: number) => kit.replicas[i % 2]!
     const same = await times(20, (i) => bob.request({ method: 'POST', path, json: windows }, on(i)))
     assert.deepEqual(same.map((got) => got.status).toSorted(), [201, ...Array(19).fill(422)])
@@ -162,7 +163,7 @@ test('saved views', async (t) => {
     assert.deepEqual([page.items.length, page.next_cursor], [200, null])
   })
 
-  await t.test('names and values are those of the list', async () => {
+  await t.test('fields and values of a view must be those of its list', async () => {
     const refuses = async (list: ViewList, query: object, what: RegExp) => {
       const got = await chief.post(path, { list, name: 'wrong', query })
       assert.equal(got.status, 422, got.text)
@@ -195,7 +196,7 @@ test('saved views', async (t) => {
     for (const list of viewListNames) assert.ok(contract[viewLists[list]].query.properties, list)
   })
 
-  await t.test('a user who is suspended sees nothing, and one who is deleted leaves the shared views', async () => {
+  await t.test('a suspended user sees no views, and the shared views of a deleted user stay', async () => {
     const gone = await signIn('gone', 'viewer')
     await create(gone, { ...windows, list: 'sessions', query: {}, name: 'private' })
     await kit.db.inTenant(kit.tenant, (tx) =>

@@ -1,23 +1,31 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { call, enrollRaw, operation, type Raw } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
 import { untilStatus } from '../support/actors/people.ts'
-import { provision, pushed, type Scim, scimGroup, scimUser, scimWith } from '../support/clients/scim-client.ts'
-import { fillerOf } from '../support/database/large-directory.ts'
+import { type ApiAnswer, call, operation } from '../support/clients/api-calls.ts'
+import {
+  createScimDirectory,
+  createScimUsers,
+  type Scim,
+  scimGroup,
+  scimUser,
+  scimWith,
+} from '../support/clients/scim-client.ts'
+import { createDirectoryFiller } from '../support/database/large-directory.ts'
 import { createClock, type Replica, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { group, person, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { directoryGroup, directoryUser, snapshotOf } from '../support/providers/directory-snapshots.ts'
 
 const off = [{ op: 'Replace', path: 'active', value: 'False' }]
 const suspend = (scim: Scim, id: string | undefined) => scim.patch(`Users/${id}`, off)
-const runIn = ({ json }: Raw) => /run_\w+/.exec(String(json.detail))?.[0] ?? ''
-test('a directory on two replicas, whose clock runs on from part to part', async (t) => {
+const runIn = ({ json }: ApiAnswer) => /run_\w+/.exec(String(json.detail))?.[0] ?? ''
+test('a SCIM directory on two replicas', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
-  const fill = await fillerOf(kit, clock.now)
+  const fill = await createDirectoryFiller(kit, clock.now)
 
-  await t.test('of twenty who push the same user or group at once, on two replicas, one makes it', async () => {
-    const { key } = await provision(kit)
+  await t.test('of twenty concurrent creations of one user or group on two replicas, one succeeds', async () => {
+    const { key } = await createScimDirectory(kit)
     const [here, there] = kit.replicas.map((r) =>
       scimWith({ publicUrl: kit.publicUrl, dispatcher: r.dispatcher }, key),
     ) as [Scim, Scim]
@@ -37,35 +45,41 @@ test('a directory on two replicas, whose clock runs on from part to part', async
     assert.equal((await kit.admin.listDirectoryRuns()).items[0]?.counts.users.created, 7, 'each is counted')
   })
 
-  await t.test('who is suspended is out on every replica within a second, and who comes back is let in', async () => {
-    const { scim } = await provision(kit, 'corp')
-    await kit.admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } } })
-    const [, there] = kit.replicas as [Replica, Replica]
-    const [id = '', other = ''] = await pushed(scim, ['kate', 'liam'])
-    const onThere = { publicUrl: kit.publicUrl, dispatcher: there.dispatcher }
-    const enroll = async (user_id: string) => {
-      const { secret } = await kit.admin.generateToken({ body: { user_id } })
-      const device = await enrollRaw(onThere, secret)
-      return () => call(onThere, operation('policyDigest'), device.caller)
-    }
-    const [poll, others] = [await enroll(id), await enroll(other)]
-    assert.deepEqual([(await poll()).status, (await others()).status], [200, 200])
-    assert.equal((await suspend(scim, id)).json.active, false)
-    await untilStatus(poll, 401)
-    assert.equal((await scim.patch(`Users/${id}`, [{ op: 'replace', path: 'active', value: true }])).json.active, true)
-    await untilStatus(poll, 200)
-    assert.equal((await scim.delete(`Users/${other}`)).status, 204)
-    await untilStatus(others, 401)
-    // The externalId and the name identify the same user, who has nothing of the former access.
-    const back = await scim.post('Users', scimUser('liam'))
-    assert.deepEqual([back.status, back.json.id, back.json.active], [201, other, true])
-    assert.equal((await others()).status, 401)
-  })
+  await t.test(
+    'a suspended user is refused on every replica within a second, and a reactivated one accepted',
+    async () => {
+      const { scim } = await createScimDirectory(kit, 'corp')
+      await kit.admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } } })
+      const [, there] = kit.replicas as [Replica, Replica]
+      const [id = '', other = ''] = await createScimUsers(scim, ['kate', 'liam'])
+      const onThere = { publicUrl: kit.publicUrl, dispatcher: there.dispatcher }
+      const enroll = async (user_id: string) => {
+        const { secret } = await kit.admin.generateToken({ body: { user_id } })
+        const device = await enrollRaw(onThere, secret)
+        return () => call(onThere, operation('policyDigest'), device.caller)
+      }
+      const [poll, others] = [await enroll(id), await enroll(other)]
+      assert.deepEqual([(await poll()).status, (await others()).status], [200, 200])
+      assert.equal((await suspend(scim, id)).json.active, false)
+      await untilStatus(poll, 401)
+      assert.equal(
+        (await scim.patch(`Users/${id}`, [{ op: 'replace', path: 'active', value: true }])).json.active,
+        true,
+      )
+      await untilStatus(poll, 200)
+      assert.equal((await scim.delete(`Users/${other}`)).status, 204)
+      await untilStatus(others, 401)
+      // The externalId and the name identify the same user, who has nothing of the former access.
+      const back = await scim.post('Users', scimUser('liam'))
+      assert.deepEqual([back.status, back.json.id, back.json.active], [201, other, true])
+      assert.equal((await others()).status, 401)
+    },
+  )
 
   await t.test(
-    'of twenty removals at once on two replicas no more are made than may be, until somebody confirms',
+    'of twenty concurrent removals on two replicas only as many as allowed succeed, until confirmed',
     async () => {
-      const { key, scim } = await provision(kit, 'large')
+      const { key, scim } = await createScimDirectory(kit, 'large')
       const both = kit.replicas.map((r) => scimWith({ publicUrl: kit.publicUrl, dispatcher: r.dispatcher }, key))
       const ids = await fill(scim, 'large', 60, 'person')
       clock.advance(25 * 3600)
@@ -167,8 +181,8 @@ test('a directory on two replicas, whose clock runs on from part to part', async
     },
   )
 
-  await t.test('a directory that is filled is bounded by what it has come to a day later', async () => {
-    const { scim } = await provision(kit, 'filled')
+  await t.test('the limit of a new directory follows its size after a day', async () => {
+    const { scim } = await createScimDirectory(kit, 'filled')
     const ids = await fill(scim, 'filled', 10, 'here')
     await fill(scim, 'filled', 71)
     const suspended = async (from: number, to: number) => {
@@ -182,7 +196,7 @@ test('a directory on two replicas, whose clock runs on from part to part', async
     assert.deepEqual(await suspended(5, 10), [200, 200, 200, 403, 403], 'a tenth of 81')
 
     // A caller with the key can't raise the limit by adding users first.
-    const okta = await provision(kit, 'okta')
+    const okta = await createScimDirectory(kit, 'okta')
     const there = await fill(okta.scim, 'okta', 10, 'there')
     clock.advance(25 * 3600)
     await fill(okta.scim, 'okta', 60)
@@ -192,35 +206,35 @@ test('a directory on two replicas, whose clock runs on from part to part', async
   })
 })
 
-test('a directory beside others, and beside what is of none', async (t) => {
+test('a SCIM directory beside other directories and local users', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
 
-  await t.test('a directory has one source', async () => {
-    const { scim } = await provision(kit)
-    await pushed(scim, ['jane'])
+  await t.test('a directory has one kind of source', async () => {
+    const { scim } = await createScimDirectory(kit)
+    await createScimUsers(scim, ['jane'])
     const push = (provider: string) =>
-      kit.admin.ingestDirectorySnapshot({ body: snapshotOf([person(1)], [], { provider }) })
+      kit.admin.ingestDirectorySnapshot({ body: snapshotOf([directoryUser(1)], [], { provider }) })
     await assert.rejects(push('Entra'), { status: 422, message: /kept by an identity provider that provisions it/ })
     await push('corp')
-    const corp = await provision(kit, 'corp')
+    const corp = await createScimDirectory(kit, 'corp')
     for (const answer of [await corp.scim.get('Users'), await corp.scim.post('Users', scimUser('joe'))]) {
       assert.equal(answer.status, 400)
       assert.match(answer.text, /the directory corp is kept by snapshots/)
     }
     assert.equal((await kit.admin.listUsers({ query: { source: 'directory' } })).items.length, 2)
     await kit.admin.ingestDirectorySnapshot({
-      body: snapshotOf([person(1)], [group('g', [person(1)])], { provider: 'corp' }),
+      body: snapshotOf([directoryUser(1)], [directoryGroup('g', [directoryUser(1)])], { provider: 'corp' }),
     })
     const refused = kit.admin.createApiKey({ body: { name: 'x', role: 'viewer', directory: 'entra' } })
     await assert.rejects(refused, { status: 422, message: /directory:sync/ })
   })
 
   await t.test(
-    'a directory takes away no local user, no last administrator, no stronger one, and no name that somebody has',
+    'SCIM cannot take over a local user, remove the last administrator, change a stronger user, or use a taken name',
     async () => {
       const { admin } = kit
-      const { scim } = await provision(kit, 'main')
+      const { scim } = await createScimDirectory(kit, 'main')
       const { user: local } = await admin.changeUser({
         body: { operation: 'create', user: { username: 'local', email: 'local@example.com' } },
       })
@@ -235,9 +249,13 @@ test('a directory beside others, and beside what is of none', async (t) => {
       )
       for (const answer of [await scim.get(`Users/${local.user_id}`), await suspend(scim, local.user_id)])
         assert.equal(answer.status, 404)
-      const [first, second, third] = (await pushed(scim, ['first', 'second', 'third'])) as [string, string, string]
+      const [first, second, third] = (await createScimUsers(scim, ['first', 'second', 'third'])) as [
+        string,
+        string,
+        string,
+      ]
       // Entries of another directory are invisible.
-      const okta = await provision(kit, 'okta')
+      const okta = await createScimDirectory(kit, 'okta')
       assert.equal((await okta.scim.get(`Users/${first}`)).status, 404)
       assert.equal((await okta.scim.post('Users', scimUser('first'))).status, 409)
       assert.equal((await okta.scim.get('Users')).json.totalResults, 0)
@@ -257,7 +275,7 @@ test('a directory beside others, and beside what is of none', async (t) => {
       assert.equal((await suspend(scim, first)).status, 200, 'another one is left')
 
       // An administrator's suspension is theirs.
-      const [fourth = ''] = await pushed(scim, ['fourth'])
+      const [fourth = ''] = await createScimUsers(scim, ['fourth'])
       await admin.suspendUser({ body: { user_id: fourth } })
       assert.equal((await scim.get(`Users/${fourth}`)).json.active, false)
       const again = await scim.patch(`Users/${fourth}`, [{ op: 'replace', value: { active: true, displayName: 'F' } }])
@@ -277,14 +295,14 @@ test('a directory beside others, and beside what is of none', async (t) => {
       assert.equal((await eventsOf(fourth)).length, told + 1)
 
       // A deleted user gives up the name to the next one, and is erased after 30 days.
-      const [gone = ''] = await pushed(scim, ['gone'])
+      const [gone = ''] = await createScimUsers(scim, ['gone'])
       assert.equal((await scim.delete(`Users/${gone}`)).status, 204)
       const next = await scim.post('Users', scimUser('gone', { externalId: 'another' }))
       assert.equal(next.status, 201, next.text)
       assert.notEqual(next.json.id, gone)
       assert.match((await admin.getUser({ params: { user_id: gone } })).username, /^gone~/)
       // Unless they may do more than the key by now.
-      const [kept = ''] = await pushed(scim, ['kept'])
+      const [kept = ''] = await createScimUsers(scim, ['kept'])
       assert.equal((await scim.delete(`Users/${kept}`)).status, 204)
       await admin.grantRole({ body: { user_id: kept, role: 'platform_admin' } })
       assert.equal((await scim.post('Users', scimUser('kept', { externalId: 'another one' }))).status, 409)

@@ -9,7 +9,15 @@ import {
   type ScimFilter,
 } from '../../src/modules/directory/scim/filter.ts'
 import { compareText } from '../../src/modules/directory/scim/match.ts'
-import { many, provision, pushed, resources, says, scimGroup, scimUser } from '../support/clients/scim-client.ts'
+import {
+  assertScimError,
+  createScimDirectory,
+  createScimUsers,
+  resourcesIn,
+  scimGroup,
+  scimUser,
+  userNames,
+} from '../support/clients/scim-client.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 
 type Shown = { id: string } & Record<string, unknown>
@@ -84,15 +92,15 @@ const filters = fc.letrec<{ filter: string }>((tie) => ({
   ),
 })).filter
 
-test('what is searched for', async (t) => {
+test('SCIM search', async (t) => {
   const kit = await startKit(t)
-  await t.test('a filter finds on PostgreSQL whom RFC 7644 says, whatever it is', () => byFilters(kit))
-  await t.test('groups and times are searched too', () => groupsAndTimes(kit))
-  await t.test('a search by POST finds what a list does, and of everything users and then groups', () => byPost(kit))
+  await t.test('a filter finds exactly the users that RFC 7644 defines, on PostgreSQL', () => byFilters(kit))
+  await t.test('filters apply to groups and times', () => groupsAndTimes(kit))
+  await t.test('a search by POST returns the same as a list, and without a type users before groups', () => byPost(kit))
 })
 
 async function byFilters(kit: Kit): Promise<void> {
-  const { scim } = await provision(kit, 'filtered')
+  const { scim } = await createScimDirectory(kit, 'filtered')
   const people = [
     scimUser('ann', { displayName: 'Ann', name: { givenName: 'ann', familyName: 'Bob' } }),
     scimUser('bob', { displayName: "o'b", externalId: 'BOB', active: false }),
@@ -116,7 +124,7 @@ async function byFilters(kit: Kit): Promise<void> {
 }
 
 async function groupsAndTimes(kit: Kit): Promise<void> {
-  const { scim } = await provision(kit, 'grouped')
+  const { scim } = await createScimDirectory(kit, 'grouped')
   const made = await scim.post('Groups', { displayName: 'Sailors' })
   const id = String(made.json.id)
   const { created } = made.json.meta as { created: string }
@@ -134,13 +142,13 @@ async function groupsAndTimes(kit: Kit): Promise<void> {
 }
 
 async function byPost(kit: Kit): Promise<void> {
-  const { scim } = await provision(kit)
-  const ids = await pushed(scim, many(4))
+  const { scim } = await createScimDirectory(kit)
+  const ids = await createScimUsers(scim, userNames(4))
   for (const name of ['sales', 'The staff'])
     ids.push(String((await scim.post('Groups', scimGroup(name, ids.slice(0, 2)))).json.id))
   const [sales] = ids.slice(4)
   const search = (path: string, body: object) => scim.post(`${path}.search`, { schemas: [scimUrns.search], ...body })
-  const found = async (filter?: string) => resources(await search('', { filter })).map((r) => r.id)
+  const found = async (filter?: string) => resourcesIn(await search('', { filter })).map((r) => r.id)
 
   const filter = 'displayName co "person" or externalId sw "ext-sa"'
   for (const [kind, query, body] of [
@@ -154,7 +162,7 @@ async function byPost(kit: Kit): Promise<void> {
   ] as const) {
     const [listed, searched] = [await scim.filtered(kind, filter, query), await search(`${kind}/`, { filter, ...body })]
     assert.deepEqual([searched.status, searched.text], [200, listed.text])
-    assert.ok(resources(searched).length > 0)
+    assert.ok(resourcesIn(searched).length > 0)
   }
 
   assert.deepEqual(await found(), ids)
@@ -163,7 +171,7 @@ async function byPost(kit: Kit): Promise<void> {
     for (let startIndex = 1; startIndex < 7; startIndex += count) {
       const page = await search('', { startIndex, count })
       assert.deepEqual([page.json.totalResults, page.json.startIndex], [6, startIndex])
-      seen.push(...resources(page).map((r) => r.id))
+      seen.push(...resourcesIn(page).map((r) => r.id))
     }
     assert.deepEqual(seen, ids, `by pages of ${count}`)
   }
@@ -181,22 +189,22 @@ async function byPost(kit: Kit): Promise<void> {
     [`${scimUrns.user}:displayName pr`, users],
   ] as const)
     assert.deepEqual(await found(its), wanted, its)
-  const shown = resources(await search('', { filter: `id eq "${ids[0]}" or displayName eq "sales"` }))
+  const shown = resourcesIn(await search('', { filter: `id eq "${ids[0]}" or displayName eq "sales"` }))
   const each = [await scim.get(`Users/${ids[0]}`), await scim.get(`Groups/${sales}`)]
   assert.deepEqual(
     shown,
     each.map((a) => a.json),
   )
-  const short = resources(await search('', { attributes: ['displayName'], filter: 'displayName eq "sales"' }))
+  const short = resourcesIn(await search('', { attributes: ['displayName'], filter: 'displayName eq "sales"' }))
   assert.deepEqual(short, [{ schemas: [scimUrns.group], id: sales, displayName: 'sales' }])
 
   for (const path of ['', 'Users/', 'Groups/']) {
-    says(await search(path, { filter: 'shoeSize eq 1' }), 400, 'invalidFilter')
-    says(await search(path, { sortBy: 'userName' }), 400, 'invalidValue')
-    says(await search(path, { count: '5' }), 400, 'invalidValue')
-    says(await search(path, { attributes: ['a'], excludedAttributes: ['b'] }), 400, 'invalidSyntax')
-    says(await scim.get(`${path}.search`), 405)
+    assertScimError(await search(path, { filter: 'shoeSize eq 1' }), 400, 'invalidFilter')
+    assertScimError(await search(path, { sortBy: 'userName' }), 400, 'invalidValue')
+    assertScimError(await search(path, { count: '5' }), 400, 'invalidValue')
+    assertScimError(await search(path, { attributes: ['a'], excludedAttributes: ['b'] }), 400, 'invalidSyntax')
+    assertScimError(await scim.get(`${path}.search`), 405)
   }
-  const okta = await provision(kit, 'okta')
+  const okta = await createScimDirectory(kit, 'okta')
   assert.equal((await okta.scim.post('.search', { schemas: [scimUrns.search] })).json.totalResults, 0)
 }

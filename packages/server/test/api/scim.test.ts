@@ -2,13 +2,19 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
-import { provision, pushed, resources, says, scimUser } from '../support/clients/scim-client.ts'
+import {
+  assertScimError,
+  createScimDirectory,
+  createScimUsers,
+  resourcesIn,
+  scimUser,
+} from '../support/clients/scim-client.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
 const enterprise = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
-test('what Entra ID sends, from the test of its connection to a deleted group', async (t) => {
+test('the requests of Entra ID work, from the connection test to the deletion of a group', async (t) => {
   const kit = await startKit(t)
-  const { scim, key_id } = await provision(kit)
+  const { scim, key_id } = await createScimDirectory(kit)
   const nobody = await scim.filtered('Users', `userName eq "${randomUUID()}"`)
   assert.equal(nobody.status, 200)
   assert.equal(nobody.headers['content-type'], 'application/scim+json; charset=utf-8')
@@ -89,7 +95,7 @@ test('what Entra ID sends, from the test of its connection to a deleted group', 
   const disabled = await scim.patch(`Users/${id}`, [{ op: 'Replace', path: 'active', value: 'False' }])
   assert.deepEqual([disabled.status, disabled.json.active], [200, false])
   assert.equal((await kit.admin.getUser({ params: { user_id: id } })).status, 'suspended')
-  assert.equal(resources(await scim.filtered('Users', 'userName eq "renamed@contoso.com"'))[0]?.active, false)
+  assert.equal(resourcesIn(await scim.filtered('Users', 'userName eq "renamed@contoso.com"'))[0]?.active, false)
   assert.equal((await scim.patch(`Users/${id}`, [{ op: 'Replace', path: 'active', value: 'True' }])).json.active, true)
 
   const group = await scim.post('Groups', {
@@ -104,7 +110,7 @@ test('what Entra ID sends, from the test of its connection to a deleted group', 
   const seen = await scim.get(`Groups/${gid}?excludedAttributes=members`)
   assert.deepEqual([seen.json.displayName, 'members' in seen.json], ['Sales', false])
   assert.deepEqual(
-    resources(await scim.filtered('Groups', 'displayName eq "sales"', '&excludedAttributes=members')).length,
+    resourcesIn(await scim.filtered('Groups', 'displayName eq "sales"', '&excludedAttributes=members')).length,
     1,
   )
   const patched = await scim.patch(`Groups/${gid}`, [
@@ -130,11 +136,11 @@ test('what Entra ID sends, from the test of its connection to a deleted group', 
     [[], 'Sales 2'],
   )
   assert.equal((await scim.delete(`Groups/${gid}`)).status, 204)
-  says(await scim.get(`Groups/${gid}`), 404)
+  assertScimError(await scim.get(`Groups/${gid}`), 404)
   const gone = await scim.delete(`Users/${id}`, { headers: { 'content-type': 'application/scim+json' } })
   assert.deepEqual([gone.status, gone.text], [204, ''])
-  says(await scim.get(`Users/${id}`), 404)
-  says(await scim.delete(`Users/${id}`), 404)
+  assertScimError(await scim.get(`Users/${id}`), 404)
+  assertScimError(await scim.delete(`Users/${id}`), 404)
   assert.equal((await kit.admin.getUser({ params: { user_id: id } })).status, 'suspended')
 
   const { items } = await kit.admin.listAuditEvents({ query: { kind: 'user.changed', limit: 100 } })
@@ -165,19 +171,19 @@ test('what Entra ID sends, from the test of its connection to a deleted group', 
   assert.deepEqual([status?.provider, status?.source, status?.last_run?.run_id], ['entra', 'scim', run_id])
 })
 
-test('what Okta sends: the checks of its suite, provisioning, and import by pages', async (t) => {
+test('the requests of Okta work: its test suite, provisioning, and import by pages', async (t) => {
   const kit = await startKit(t)
-  const { scim } = await provision(kit, 'okta')
+  const { scim } = await createScimDirectory(kit, 'okta')
   const okta = scimUser('seed', { locale: 'en-US', groups: [], password: '1mz050nq', nickName: 'x' })
   const seeded = await scim.post('Users', okta)
   assert.equal(seeded.status, 201, seeded.text)
   assert.doesNotMatch(seeded.text, /1mz050nq/)
   const listed = await scim.get('Users?count=1&startIndex=1')
   assert.deepEqual(
-    [listed.json.totalResults, listed.json.startIndex, listed.json.itemsPerPage, resources(listed).length],
+    [listed.json.totalResults, listed.json.startIndex, listed.json.itemsPerPage, resourcesIn(listed).length],
     [1, 1, 1, 1],
   )
-  says(await scim.get('Users/010101001010101011001010101011'), 404)
+  assertScimError(await scim.get('Users/010101001010101011001010101011'), 404)
   assert.equal(
     (await scim.filtered('Users', 'userName eq "abcdefgh@example.com"', '&startIndex=1&count=100')).json.totalResults,
     0,
@@ -194,7 +200,7 @@ test('what Okta sends: the checks of its suite, provisioning, and import by page
   assert.equal(made.status, 201, made.text)
   assert.deepEqual(made.json.name, body.name)
   assert.equal('externalId' in made.json, false)
-  says(await scim.post('Users', body), 409, 'uniqueness')
+  assertScimError(await scim.post('Users', body), 409, 'uniqueness')
   const id = String(made.json.id)
   const back = await scim.put(`Users/${id}`, {
     ...(await scim.get(`Users/${id}`)).json,
@@ -212,13 +218,13 @@ test('what Okta sends: the checks of its suite, provisioning, and import by page
   assert.deepEqual(
     [kept.json.active, kept.json.displayName, kept.json.emails, kept.json.name],
     [true, undefined, undefined, undefined],
-    'what is left out is taken away',
+    'omitted fields are removed',
   )
 
   const group = await scim.post('Groups', { displayName: 'Okta group', members: [{ value: id, display: 'x' }] })
   assert.equal(group.status, 201, group.text)
   const gid = String(group.json.id)
-  const [other] = await pushed(scim, ['other'])
+  const [other] = await createScimUsers(scim, ['other'])
   const shape = [
     { op: 'remove', path: `members[value eq "${id}"]` },
     { op: 'add', path: 'members', value: [{ value: other, display: 'other' }] },
@@ -233,13 +239,13 @@ test('what Okta sends: the checks of its suite, provisioning, and import by page
   })
   assert.deepEqual([put.status, (put.json.members as { value: string }[]).map((m) => m.value)], [200, [id]])
 
-  await pushed(scim, ['p1', 'p2', 'p3', 'p4'])
+  await createScimUsers(scim, ['p1', 'p2', 'p3', 'p4'])
   const seen: string[] = []
   for (let startIndex = 1; ; startIndex += 3) {
     const page = await scim.get(`Users?startIndex=${startIndex}&count=3`)
     assert.equal(page.json.totalResults, 7)
-    if (resources(page).length === 0) break
-    seen.push(...resources(page).map((r) => String(r.userName)))
+    if (resourcesIn(page).length === 0) break
+    seen.push(...resourcesIn(page).map((r) => String(r.userName)))
   }
   assert.deepEqual(seen, ['seed', 'runscope301', 'other', 'p1', 'p2', 'p3', 'p4'])
   for (const [query, n] of [
@@ -248,5 +254,5 @@ test('what Okta sends: the checks of its suite, provisioning, and import by page
     ['startIndex=-1&count=2', 2],
     ['count=100000', 7],
   ] as const)
-    assert.equal(resources(await scim.get(`Users?${query}`)).length, n, query)
+    assert.equal(resourcesIn(await scim.get(`Users?${query}`)).length, n, query)
 })

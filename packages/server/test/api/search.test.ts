@@ -7,8 +7,10 @@ import { sql } from 'kysely'
 import type { Actor } from '../../src/kernel/actor.ts'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { createSearch } from '../../src/modules/search/search.ts'
-import { enroll, open, refused, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 
 type Hit = Output<Contract['search']>['items'][number]
@@ -24,12 +26,12 @@ async function prepare(t: TestContext) {
     body: { operation: 'update', user_id, user: { display_name: 'Jane of Zulu', email: 'jane@zulu.example' } },
   })
   await admin.changeGroup({ body: { operation: 'create', group: { name: 'zulu engineers' } } })
-  const made = await withGateway(kit, 'zulu-gw', 'pool of zulu')
+  const made = await makeGateway(kit, 'zulu-gw', 'pool of zulu')
   const { enrollment_token } = await admin.generateToken({ body: { name: 'Zulu onboarding' } })
   const { api_key } = await admin.createApiKey({ body: { name: 'zulu automation', role: 'viewer' } })
   await publishWith({ resources: { 'zulu-wiki': { dns: ['wiki.zulu.example'] } }, hosts: { 'zulu-host': '10.9.8.7' } })
   const device = await enroll(kit, 'ZULU laptop 7', { user_id })
-  const gateway = open(kit, made)
+  const gateway = gatewayAgent(kit, made)
   await gateway.pull()
   const session_id = encodeId('vpn_session', newUuid())
   await gateway.meter([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }])
@@ -64,7 +66,7 @@ test('search', async (t) => {
   prepared = await prepare(t)
   const { user_id, made, enrollment_token, api_key, device, session_id } = prepared
 
-  await t.test('one text finds things of each kind, with detail, status and actions', async () => {
+  await t.test('a text finds things of each kind, with detail, status and actions', async () => {
     const found = await search(kit.admin, 'zulu')
     assert.deepEqual(found.kinds, searchKinds)
     assert.deepEqual(found.more, [])
@@ -94,7 +96,7 @@ test('search', async (t) => {
     )
   })
 
-  await t.test('words, several words, serial numbers, addresses, hints, digests, ids and pages are found', async () => {
+  await t.test('things are found by words, serial number, address, hint, digest, id and page', async () => {
     const { addresses } = await kit.admin.getDevice({ params: { device_id: device.id } })
     await kit.db.inTenant(kit.tenant, (tx) =>
       sql`update devices set serial = 'C02-9XK' where tenant_id = ${kit.tenant} and name = 'ZULU laptop 7'`.execute(tx),
@@ -119,7 +121,7 @@ test('search', async (t) => {
     assert.equal(await finding('inbox', 'settings_page'), '/admin/alerts')
   })
 
-  await t.test('a name that is the text comes first, then names that begin with it, then the others', async () => {
+  await t.test('an exact name is first, then names with the text as prefix, then the others', async () => {
     for (const name of ['my order', 'order', 'order of ten'])
       await kit.admin.changeGroup({ body: { operation: 'create', group: { name } } })
     const found = await search(kit.admin, 'Order')
@@ -129,7 +131,7 @@ test('search', async (t) => {
     )
   })
 
-  await t.test('every role sees the kinds that it may read, and the actions that it may run', async () => {
+  await t.test('each role sees the kinds that it can read and the actions that it can run', async () => {
     const permissionOf: Partial<Record<SearchKind, string>> = {
       device: 'devices:read',
       user: 'users:read',
@@ -164,7 +166,7 @@ test('search', async (t) => {
     assert.deepEqual(idsOf(await search(viewer, 'Security set')), [], 'a page that a viewer can not open')
   })
 
-  await t.test('sessions are not found by words of devices or users that the caller may not read', async () => {
+  await t.test('sessions are not found by devices or users that the caller cannot read', async () => {
     const asked: { deviceIds: number; userIds: number }[] = []
     const stored = (['device', 'user'] as const).map((kind) => ({ kind, noun: kind, find: async () => [] }))
     const searchAll = createSearch({
@@ -192,7 +194,7 @@ test('search', async (t) => {
     ])
   })
 
-  await t.test('actions follow the state, and the rules about who may do what to whom', async () => {
+  await t.test('actions follow the state of the thing and the rights of the caller', async () => {
     const boss = await makeUser(kit, 'yankee.boss', ['tenant_admin'])
     await enroll(kit, 'yankee phone')
     const of = async (q: string, client = kit.admin) => (await search(client, q)).items.map((hit) => hit.actions)
@@ -202,7 +204,7 @@ test('search', async (t) => {
     assert.deepEqual(await of('yankee phone'), [['reactivate', 'revoke', 'lost_device']])
     await kit.admin.changeDevice({ body: { operation: 'revoke', ...body } })
     assert.deepEqual(await of('yankee phone'), [[]])
-    assert.deepEqual(await of('yankee.boss', await kit.as('security_admin')), [[]], 'who may do more')
+    assert.deepEqual(await of('yankee.boss', await kit.as('security_admin')), [[]], 'a stronger user')
     await kit.admin.suspendUser({ body: { user_id: boss } })
     const [suspended] = (await search(kit.admin, 'yankee.boss')).items
     assert.deepEqual([suspended?.status, suspended?.actions], ['suspended', ['reactivate', 'compromised_user']])
@@ -212,7 +214,7 @@ test('search', async (t) => {
     assert.deepEqual(await of('xray'), [[]])
   })
 
-  await t.test('a renamed, deleted or new thing is found as it is, also by another replica', async () => {
+  await t.test('renamed, deleted and new things are found correctly, on the other replica too', async () => {
     const other = kit.clientFor(kit.adminKey, kit.replicas[1])
     const user_id = await makeUser(kit, 'whiskey')
     assert.deepEqual(idsOf(await search(other, 'whiskey')), [user_id])
@@ -222,14 +224,14 @@ test('search', async (t) => {
     await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
     assert.deepEqual(idsOf(await search(other, 'victor')), [])
     assert.deepEqual(idsOf(await search(other, user_id)), [], 'nor by id')
-    const late = await withGateway(kit, 'uniform')
+    const late = await makeGateway(kit, 'uniform')
     assert.deepEqual(only(await search(other, 'uniform'), 'gateway').id, late.gateway.gateway_id)
     await publishWith({ hosts: { tango: '10.1.2.3' } })
     assert.deepEqual(idsOf(await search(other, 'tango')), ['tango'])
     assert.deepEqual(idsOf(await search(other, 'zulu-wiki')), [], 'the policy in force has none')
   })
 
-  await t.test('another tenant finds nothing of this one', async () => {
+  await t.test('another tenant finds nothing', async () => {
     const other = await kit.newTenant()
     const stranger = await kit.as('tenant_admin', other)
     for (const q of ['zulu', 'laptop', device.id, user_id, session_id, enrollment_token.hint, '100.64.'])
@@ -238,7 +240,7 @@ test('search', async (t) => {
     assert.deepEqual(visitor.items, [])
   })
 
-  await t.test('limits hold, and say that there is more', async () => {
+  await t.test('results are limited, and the answer says if there are more', async () => {
     await kit.db.inTenant(kit.tenant, (tx) =>
       sql`insert into groups (tenant_id, group_id, name)
         select ${kit.tenant}::uuid, gen_random_uuid(), 'sierra ' || n from generate_series(1, 25) as n`.execute(tx),
@@ -255,7 +257,7 @@ test('search', async (t) => {
     await assert.rejects(search(kit.admin, 'sierra', { limit: 21 }), refused(400, /limit/))
   })
 
-  await t.test('hostile texts find nothing that they do not spell', async () => {
+  await t.test('patterns and control characters match only themselves', async () => {
     for (const q of [
       '%',
       '_',
@@ -276,7 +278,7 @@ test('search', async (t) => {
     await assert.rejects(search(kit.clientFor('nothing'), 'zulu'), refused(401))
   })
 
-  await t.test('words of the database are those of its rows after any change', async () => {
+  await t.test('the word index equals the words of the rows after any change', async () => {
     const { rows } = await kit.db.inTenant(kit.tenant, (tx) =>
       sql<{ of: string }>`
       with should as (

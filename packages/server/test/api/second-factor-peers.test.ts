@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enroll, open, publish, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway } from '../support/actors/gateways.ts'
 import { enrollFactor, makeUser, signInAs, untilNextStep } from '../support/actors/people.ts'
 import { createClock, startKit } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
-test('gateways are told when the user of a device last proved a second factor', async (t) => {
+test("gateways get the time of the last second factor of a device's user", async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const user_id = await makeUser(kit, 'anna')
@@ -14,7 +16,7 @@ test('gateways are told when the user of a device last proved a second factor', 
   ]
   const strict = { ...rule('strict', { any: true }), when: { mfa_within_seconds: 60 } }
   await publish(kit, [strict])
-  const gateway = open(kit, await withGateway(kit))
+  const gateway = gatewayAgent(kit, await makeGateway(kit))
   await gateway.pull()
   const mfaAt = () => [device, other].map(({ id }) => gateway.state?.peers.get(id)?.mfa_at)
   assert.deepEqual(mfaAt(), [null, null])

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { RevokedSession } from '@holdfast/sdk'
 import { isBlocked } from '@holdfast/sdk'
-import { enroll, newSession, open, publish, report, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const sample = (device: { id: string }, more: object = {}) => ({
-  session_id: newSession(),
+  session_id: newVpnSessionId(),
   device_id: device.id,
   state: 'active',
   rx_bytes: 1,
@@ -14,22 +16,22 @@ const sample = (device: { id: string }, more: object = {}) => ({
   ...more,
 })
 
-test('a terminated session keeps its device out of the pool for a while', async (t: TestContext) => {
+test('a terminated session blocks its device in the pool for a while', async (t: TestContext) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const { admin } = kit
-  const a = await withGateway(kit, 'a', 'A')
-  const b = await withGateway(kit, 'b', 'B')
+  const a = await makeGateway(kit, 'a', 'A')
+  const b = await makeGateway(kit, 'b', 'B')
   const device = await enroll(kit, 'laptop', { now: clock.now })
   await publish(kit, [rule('all', { any: true })])
-  const gateway = open(kit, a, clock.now)
+  const gateway = gatewayAgent(kit, a, clock.now)
   await gateway.pull()
   const begin = async ({ client }: { client: typeof a.client }, more: object = {}) => {
     const s = sample(device, more)
     const at = clock.now().getTime()
     const interval_start = new Date(at - 1000).toISOString()
     const interval_end = new Date(at).toISOString()
-    await client.metering({ body: report([s], { interval_start, interval_end }) })
+    await client.metering({ body: meteringReport([s], { interval_start, interval_end }) })
     return s.session_id
   }
   const terminate = (session_id: string, block_seconds: number) =>
@@ -43,7 +45,7 @@ test('a terminated session keeps its device out of the pool for a while', async 
     await kit.heard()
     return Promise.all(
       kit.replicas.map(async (replica) => {
-        const fresh = open(kit, from, clock.now, replica)
+        const fresh = gatewayAgent(kit, from, clock.now, replica)
         await fresh.pull()
         return [...fresh.state!.revokedSessions.values()]
       }),
@@ -54,20 +56,23 @@ test('a terminated session keeps its device out of the pool for a while', async 
   const { block_until } = await terminate(session_id, 1200)
   const entry = { session_id, device_id: device.id, block_until }
 
-  await t.test('the delta and every later snapshot say so, on every replica, to the gateways of the pool', async () => {
-    assert.deepEqual((await gateway.pull())?.revokedSessions, [session_id])
-    assert.deepEqual([...gateway.state!.revokedSessions.values()], [entry])
-    assert.ok(isBlocked(gateway.state!, device.id, clock.now()))
-    assert.deepEqual(await told(), [[entry], [entry]])
-    assert.deepEqual(await told(b), [[], []])
-  })
-  await t.test('a session that begins meanwhile is over, and its gateway is told', async () => {
+  await t.test(
+    'the delta and later snapshots carry the block to the gateways of the pool, on every replica',
+    async () => {
+      assert.deepEqual((await gateway.pull())?.revokedSessions, [session_id])
+      assert.deepEqual([...gateway.state!.revokedSessions.values()], [entry])
+      assert.ok(isBlocked(gateway.state!, device.id, clock.now()))
+      assert.deepEqual(await told(), [[entry], [entry]])
+      assert.deepEqual(await told(b), [[], []])
+    },
+  )
+  await t.test('a session started during the block ends, and its gateway is told', async () => {
     const id = await begin(a)
     assert.deepEqual(await stateOf(id), ['ended', 'blocked'])
     assert.ok((await gateway.pull())?.revokedSessions.includes(id))
     assert.deepEqual(await stateOf(await begin(b)), ['active', null], 'another pool takes it')
   })
-  await t.test('it is remembered until its end, and forgotten then', async () => {
+  await t.test('the block is kept until its end, and dropped then', async () => {
     clock.advance(1140)
     assert.deepEqual(await told(), [[entry], [entry]], 'longer than a session that ended is told otherwise')
     clock.advance(61)
@@ -75,7 +80,7 @@ test('a terminated session keeps its device out of the pool for a while', async 
     assert.deepEqual(await told(), [[], []])
     assert.deepEqual(await stateOf(await begin(a)), ['active', null])
   })
-  await t.test('with block_seconds 0 the session ends and the device may come again', async () => {
+  await t.test('with block_seconds 0 the session ends and the device can connect again', async () => {
     const id = await begin(a)
     assert.equal((await terminate(id, 0)).block_until, null)
     assert.deepEqual(await told(), Array(2).fill([{ session_id: id, device_id: device.id, block_until: null }]))
@@ -83,16 +88,16 @@ test('a terminated session keeps its device out of the pool for a while', async 
   })
 })
 
-test('a device has one active session in a pool, whichever gateways take it', async (t: TestContext) => {
+test('a device has one active session per pool, across its gateways', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
-  const a = await withGateway(kit, 'a', 'A')
+  const a = await makeGateway(kit, 'a', 'A')
   const { gateway, secret } = await admin.createGateway({
     params: { pool_id: a.pool.pool_id },
     body: { name: 'a2' },
   })
   const a2 = { gateway, secret, pool: a.pool, client: kit.clientFor(secret) }
-  const b = await withGateway(kit, 'b', 'B')
+  const b = await makeGateway(kit, 'b', 'B')
   const devices = await times(10, (i) => enroll(kit, `device ${i}`))
   const device = devices[0]!
   await publish(kit, [rule('all', { any: true })])
@@ -104,47 +109,47 @@ test('a device has one active session in a pool, whichever gateways take it', as
   const active = async (device_id: string, pool_id = a.pool.pool_id) =>
     (await admin.listSessions({ query: { device_id, pool_id } })).items.map((s) => s.session_id)
 
-  await t.test('after a failover the older one ends, its gateway is told, and another pool is left alone', async () => {
-    const [older, newer, elsewhere] = [ago(60), ago(10), ago(90)].map((s) => sample(device, s))
-    const pulling = open(kit, a)
-    await a.client.metering({ body: report([older!]) })
-    await b.client.metering({ body: report([elsewhere!]) })
-    await pulling.pull()
-    await a2.client.metering({ body: report([newer!]) })
-    assert.deepEqual(await stateOf(older!.session_id), ['ended', 'superseded'])
-    assert.deepEqual(await active(device.id), [newer!.session_id])
-    assert.deepEqual(await active(device.id, b.pool.pool_id), [elsewhere!.session_id])
-    const told = (await pulling.pull())?.revokedSessions
-    assert.deepEqual(told, [older!.session_id])
-    assert.equal(pulling.state?.revokedSessions.get(older!.session_id)?.block_until, null)
-  })
-  await t.test('one that is older than what another gateway has is over as it is reported', async () => {
+  await t.test(
+    'after a failover the older session ends and its gateway is told, and another pool is unaffected',
+    async () => {
+      const [older, newer, elsewhere] = [ago(60), ago(10), ago(90)].map((s) => sample(device, s))
+      const pulling = gatewayAgent(kit, a)
+      await a.client.metering({ body: meteringReport([older!]) })
+      await b.client.metering({ body: meteringReport([elsewhere!]) })
+      await pulling.pull()
+      await a2.client.metering({ body: meteringReport([newer!]) })
+      assert.deepEqual(await stateOf(older!.session_id), ['ended', 'superseded'])
+      assert.deepEqual(await active(device.id), [newer!.session_id])
+      assert.deepEqual(await active(device.id, b.pool.pool_id), [elsewhere!.session_id])
+      const told = (await pulling.pull())?.revokedSessions
+      assert.deepEqual(told, [older!.session_id])
+      assert.equal(pulling.state?.revokedSessions.get(older!.session_id)?.block_until, null)
+    },
+  )
+  await t.test('a reported session older than one at another gateway ends at once', async () => {
     const [current] = await active(device.id)
     const late = sample(device, ago(40))
-    await a.client.metering({ body: report([late]) })
+    await a.client.metering({ body: meteringReport([late]) })
     assert.deepEqual(await stateOf(late.session_id), ['ended', 'superseded'])
     assert.deepEqual(await active(device.id), [current])
   })
-  await t.test(
-    'twenty reports of both gateways at once, on two replicas, leave one session of each device',
-    async () => {
-      const clients = [a, a2].flatMap(({ secret: s }) => kit.replicas.map((r) => kit.clientFor(s, r)))
-      // Each gateway reports its old sessions while the other takes over the devices, so that their reports cross.
-      const held = [a, a2].map((_, i) => devices.map((d) => sample(d, ago(5 - i))))
-      await Promise.all([0, 1].map((i) => clients[2 * i]!.metering({ body: report(held[i]!) })))
-      const answers = await times(20, (i) => {
-        const mine = i % 4 < 2 ? 0 : 1
-        const fresh = devices.map((d, n) => sample(d, ago((i * 7 + n) % 20)))
-        return clients[i % 4]!.metering({ body: report([...held[mine]!, ...fresh]) })
-      })
-      assert.deepEqual(new Set(answers.map((r) => r.accepted)), new Set([20]))
-      for (const { id } of devices) assert.equal((await active(id)).length, 1, id)
-    },
-  )
-  await t.test('a gateway that waits hears within a second that a session of its is over', async () => {
-    const gateway = open(kit, a, undefined, kit.replicas[1]!)
+  await t.test('twenty concurrent reports of both gateways on two replicas leave one session per device', async () => {
+    const clients = [a, a2].flatMap(({ secret: s }) => kit.replicas.map((r) => kit.clientFor(s, r)))
+    // Each gateway reports its old sessions while the other takes over the devices, so that their reports cross.
+    const held = [a, a2].map((_, i) => devices.map((d) => sample(d, ago(5 - i))))
+    await Promise.all([0, 1].map((i) => clients[2 * i]!.metering({ body: meteringReport(held[i]!) })))
+    const answers = await times(20, (i) => {
+      const mine = i % 4 < 2 ? 0 : 1
+      const fresh = devices.map((d, n) => sample(d, ago((i * 7 + n) % 20)))
+      return clients[i % 4]!.metering({ body: meteringReport([...held[mine]!, ...fresh]) })
+    })
+    assert.deepEqual(new Set(answers.map((r) => r.accepted)), new Set([20]))
+    for (const { id } of devices) assert.equal((await active(id)).length, 1, id)
+  })
+  await t.test('a waiting gateway hears of an ended session within a second', async () => {
+    const gateway = gatewayAgent(kit, a, undefined, kit.replicas[1]!)
     const s = sample(device, ago(0))
-    await a.client.metering({ body: report([s]) })
+    await a.client.metering({ body: meteringReport([s]) })
     await gateway.pull()
     const hears = gateway.pull({ wait: 20 })
     await admin.terminateSessions({

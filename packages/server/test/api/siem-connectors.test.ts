@@ -1,26 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signIn } from '@holdfast/sdk'
-import { call } from '../support/actors/all-callers.ts'
-import { refused } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { call } from '../support/clients/api-calls.ts'
 import { withClient } from '../support/database/test-database.ts'
-import { adminPassword, startKit } from '../support/deployment/deployment.ts'
+import { adminPassword, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import {
-  arrive,
+  addNumberedEvents,
   eventsIn,
   numbersIn,
-  opened,
-  type Received,
-  startHttp,
+  type ReceivedEvent,
+  startHttpReceiver,
   toSyslog,
   toWebhook,
-  untilCame,
+  untilReceived,
 } from '../support/providers/siem-receivers.ts'
 
-test('a credential is never shown, and is not sent to another origin, nor by another certificate', async (t) => {
-  const kit = await startKit(t, { config: opened })
-  const sink = await startHttp(kit, (_, response) => response.end('{}'))
+test('a credential is never shown, and not sent to another origin or under another certificate', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed })
+  const sink = await startHttpReceiver(kit, (_, response) => response.end('{}'))
   const credential = 'token-that-nobody-reads'
   const path = 'services-with-a-secret-in-it'
   const { connector, secret } = await kit.admin.createSiemConnector({
@@ -50,7 +49,7 @@ test('a credential is never shown, and is not sent to another origin, nor by ano
   for (const text of [credential, path, 'another"']) assert.ok(!everything.includes(text), text)
 })
 
-test('what could not be sent is refused by field: inner addresses, fields of another kind, no credential', async (t) => {
+test('settings that cannot work are refused by field: inner addresses, foreign fields, no credential', async (t) => {
   const kit = await startKit(t)
   const create = (body: Parameters<typeof kit.admin.createSiemConnector>[0]['body']) =>
     kit.admin.createSiemConnector({ body: { enabled: false, ...body } })
@@ -70,9 +69,9 @@ test('what could not be sent is refused by field: inner addresses, fields of ano
   assert.deepEqual(Object.keys(connectors), ['syslog_tls', 'syslog_tcp', 'webhook', 'splunk_hec', 'opensearch'])
 })
 
-test('an export is begun from this site only, and not by HEAD', async (t) => {
-  const kit = await startKit(t, { config: opened })
-  const sink = await startHttp(kit, (_, response) => response.end())
+test('an export is started from this site only, and not by HEAD', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed })
+  const sink = await startHttpReceiver(kit, (_, response) => response.end())
   const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
   const { cookie } = await signIn({
     baseUrl: kit.publicUrl,
@@ -93,10 +92,10 @@ test('an export is begun from this site only, and not by HEAD', async (t) => {
   assert.equal((await count()).length, 2)
 })
 
-test('a connector that is disabled or deleted sends nothing; what retention took meanwhile is counted as lost', async (t) => {
-  const kit = await startKit(t, { config: opened })
-  const taken: Received[] = []
-  const sink = await startHttp(kit, (request, response) => {
+test('a disabled or deleted connector sends nothing, and events purged meanwhile count as lost', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed })
+  const taken: ReceivedEvent[] = []
+  const sink = await startHttpReceiver(kit, (request, response) => {
     taken.push(...eventsIn(request))
     response.end()
   })
@@ -107,7 +106,7 @@ test('a connector that is disabled or deleted sends nothing; what retention took
   await kit.admin.updateSiemConnector({ params, body: { ...shown, enabled: false } })
   const { delivery, ...off } = await kit.admin.getSiemConnector({ params })
   assert.deepEqual([delivery.state, delivery.lag_events], ['disabled', null])
-  await arrive(kit, 10)
+  await addNumberedEvents(kit, 10)
   const kept = (await kit.admin.listAuditEvents({ query: { limit: 200 } })).items
   assert.ok(numbersIn(kept as never).length === 10)
   await assert.rejects(kit.admin.replaySiemConnector({ params, body: { from_seq: 10_000 } }), /what lies between/)
@@ -116,16 +115,16 @@ test('a connector that is disabled or deleted sends nothing; what retention took
     await client.query(`delete from audit_log where record ~ '"operation":"n[345]"'`)
   })
   await kit.admin.updateSiemConnector({ params, body: { ...off, enabled: true } })
-  await untilCame(() => taken, 7)
+  await untilReceived(() => taken, 7)
   assert.deepEqual(numbersIn(taken), [1, 2, 6, 7, 8, 9, 10])
   const lost = async () => (await kit.admin.getSiemConnector({ params })).delivery.lost
-  await until(async () => (await lost()) === 3, 'what was lost')
+  await until(async () => (await lost()) === 3, 'the lost events')
   // A delivered event does not count as lost in a replay.
   await kit.admin.replaySiemConnector({ params, body: { from_seq: 1 } })
   await until(() => taken.filter((e) => e.operation === 'n10').length === 2, 'the replay')
   assert.equal(await lost(), 3)
-  const others: Received[] = []
-  const other = await startHttp(kit, (request, response) => {
+  const others: ReceivedEvent[] = []
+  const other = await startHttpReceiver(kit, (request, response) => {
     others.push(...eventsIn(request))
     response.end()
   })
@@ -133,8 +132,8 @@ test('a connector that is disabled or deleted sends nothing; what retention took
   const { changed } = await kit.admin.deleteSiemConnector({ params })
   assert.equal(changed, true)
   await assert.rejects(kit.admin.getSiemConnector({ params }), refused(404))
-  await arrive(kit, 10, 11)
+  await addNumberedEvents(kit, 10, 11)
   // Events for the deleted connector would be read together with these.
-  await untilCame(() => others, 10)
+  await untilReceived(() => others, 10)
   assert.ok(!numbersIn(taken).some((n) => n > 10))
 })

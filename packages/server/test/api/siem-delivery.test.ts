@@ -1,26 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { runJob, startKit } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { loopbackAllowed, runJob, startKit } from '../support/deployment/deployment.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { deliveryOf } from '../support/domain/siem-delivery.ts'
 import {
-  arrive,
+  addNumberedEvents,
   eventsIn,
   numbersIn,
   oneTo,
-  opened,
-  type Received,
-  startHttp,
-  startSyslog,
+  type ReceivedEvent,
+  startHttpReceiver,
+  startSyslogReceiver,
   toSyslog,
   toWebhook,
-  untilCame,
+  untilReceived,
 } from '../support/providers/siem-receivers.ts'
 
 /** Asserts the order of first arrivals by sequence number. */
-const requireOrder = (events: readonly Received[]) => {
+const requireOrder = (events: readonly ReceivedEvent[]) => {
   const first = [...new Set(events.map((e) => e.seq))]
   assert.deepEqual(
     first,
@@ -29,14 +28,14 @@ const requireOrder = (events: readonly Received[]) => {
   assert.equal(first.at(-1)! - first[0]!, first.length - 1, 'no place is left out')
 }
 
-test('events of tenants of one deployment of two replicas are forwarded', async (t) => {
-  const deployment = await startKit(t, { replicas: 2, config: opened })
+test('delivery of events, on two replicas', async (t) => {
+  const deployment = await startKit(t, { replicas: 2, config: loopbackAllowed })
 
   await t.test(
-    'syslog: a receiver that resets in the middle or closes early is sent everything, in order, on two replicas',
+    'syslog: a receiver that resets or closes early gets all events in order, from two replicas',
     async () => {
-      const kit = await tenantOf(deployment)
-      const sink = await startSyslog(kit, {
+      const kit = await startTenant(deployment)
+      const sink = await startSyslogReceiver(kit, {
         meddle: (socket, nth) => {
           // The first resets after some bytes, the second closes without having read.
           if (nth === 0) socket.once('data', () => socket.resetAndDestroy())
@@ -46,15 +45,15 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
       })
       const { connector, secret } = await kit.admin.createSiemConnector({ body: toSyslog(sink.port) })
       assert.equal(secret, null)
-      await arrive(kit, 600)
-      await untilCame(sink.events, 600)
+      await addNumberedEvents(kit, 600)
+      await untilReceived(sink.events, 600)
       assert.deepEqual(numbersIn(sink.events()), oneTo(600))
       requireOrder(sink.events())
       assert.match(sink.frames[0]!, /^<86>1 \S+ holdfast\.test holdfast - \S+ \[audit@32473 seq="/)
       // Deliveries are counted once they are recorded.
       await until(
         async () => (await deliveryOf(kit, connector.connector_id)).delivered >= 600,
-        'what came to be counted',
+        'the counters of the deliveries',
       )
       const { delivered, failed, state } = await deliveryOf(kit, connector.connector_id)
       assert.ok(delivered >= 600 && failed >= 2, `${delivered} ${failed}`)
@@ -62,52 +61,49 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
     },
   )
 
-  await t.test(
-    'a replica that dies while it sends is replaced by another, which sends what nobody confirmed',
-    async () => {
-      const kit = await tenantOf(deployment)
-      let stalled = 0
-      const sink = await startSyslog(kit, {
-        // The first connection is accepted but never read, as with a holder that hangs.
-        meddle: (_, nth) => nth === 0 && ++stalled > 0,
-      })
-      const { connector } = await kit.admin.createSiemConnector({ body: toSyslog(sink.port) })
-      await arrive(kit, 50)
-      await until(() => stalled === 1, 'the first attempt')
-      // As if the holder had been killed: its lease expires without a final state.
-      await kit.db.acrossTenants((tx) =>
-        tx
-          .updateTable('siem_streams')
-          .set({ leased_until: new Date(0) })
-          .execute(),
-      )
-      await untilCame(sink.events, 50)
-      assert.deepEqual(numbersIn(sink.events()), oneTo(50))
-      const before = (await deliveryOf(kit, connector.connector_id)).delivered_seq
-      // The first holder times out. It neither moves the delivered sequence number back nor delivers anything twice.
-      await arrive(kit, 10, 51)
-      await untilCame(sink.events, 60)
-      const hasMoved = async () => (await deliveryOf(kit, connector.connector_id)).delivered_seq > before
-      await until(hasMoved, 'the place to move')
-      requireOrder(sink.events())
-    },
-  )
+  await t.test('a replica that dies while sending is replaced by another, which sends unconfirmed events', async () => {
+    const kit = await startTenant(deployment)
+    let stalled = 0
+    const sink = await startSyslogReceiver(kit, {
+      // The first connection is accepted but never read, as with a holder that hangs.
+      meddle: (_, nth) => nth === 0 && ++stalled > 0,
+    })
+    const { connector } = await kit.admin.createSiemConnector({ body: toSyslog(sink.port) })
+    await addNumberedEvents(kit, 50)
+    await until(() => stalled === 1, 'the first attempt')
+    // As if the holder had been killed: its lease expires without a final state.
+    await kit.db.acrossTenants((tx) =>
+      tx
+        .updateTable('siem_streams')
+        .set({ leased_until: new Date(0) })
+        .execute(),
+    )
+    await untilReceived(sink.events, 50)
+    assert.deepEqual(numbersIn(sink.events()), oneTo(50))
+    const before = (await deliveryOf(kit, connector.connector_id)).delivered_seq
+    // The first holder times out. It neither moves the delivered sequence number back nor delivers anything twice.
+    await addNumberedEvents(kit, 10, 51)
+    await untilReceived(sink.events, 60)
+    const hasMoved = async () => (await deliveryOf(kit, connector.connector_id)).delivered_seq > before
+    await until(hasMoved, 'the place to move')
+    requireOrder(sink.events())
+  })
 
   await t.test(
-    'a webhook is verified by its own library; what it answers with 413 is halved until one event is a dead letter',
+    'a webhook verifies with the library, and a batch answered with 413 is halved down to one dead letter',
     async () => {
-      const kit = await tenantOf(deployment)
-      const taken: Received[] = []
+      const kit = await startTenant(deployment)
+      const taken: ReceivedEvent[] = []
       let refuses = true
-      const sink = await startHttp(kit, (request, response) => {
+      const sink = await startHttpReceiver(kit, (request, response) => {
         if (refuses && request.body.includes('TOO LARGE')) return response.writeHead(413).end()
         taken.push(...eventsIn(request))
         return response.writeHead(204).end()
       })
       const { connector, secret } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
       const { connector_id } = connector
-      await arrive(kit, 60, 1, (n) => (n === 17 || n === 41 ? ' TOO LARGE' : ''))
-      await untilCame(() => taken, 58)
+      await addNumberedEvents(kit, 60, 1, (n) => (n === 17 || n === 41 ? ' TOO LARGE' : ''))
+      await untilReceived(() => taken, 58)
       assert.deepEqual(
         numbersIn(taken),
         oneTo(60).filter((n) => n !== 17 && n !== 41),
@@ -154,20 +150,20 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
   )
 
   await t.test(
-    'a receiver that is busy is tried again; one that refuses the credential is parked until a test goes well',
+    'a busy receiver is retried, and one that refuses the credential is parked until a test succeeds',
     async () => {
-      const kit = await tenantOf(deployment)
+      const kit = await startTenant(deployment)
       const answers = [503, 429]
       let otherwise = 401
-      const taken: Received[] = []
-      const sink = await startHttp(kit, (request, response) => {
+      const taken: ReceivedEvent[] = []
+      const sink = await startHttpReceiver(kit, (request, response) => {
         const status = answers.shift() ?? otherwise
         if (status === 200 && request.body.includes('audit.events')) taken.push(...eventsIn(request))
         response.writeHead(status).end()
       })
       const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
       const { connector_id } = connector
-      await arrive(kit, 5)
+      await addNumberedEvents(kit, 5)
       await until(async () => (await deliveryOf(kit, connector_id)).state === 'parked', 'parked')
       const { problem, failed, failing_since } = await deliveryOf(kit, connector_id)
       assert.equal(problem, 'The receiver answered 401.')
@@ -184,7 +180,7 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
       otherwise = 200
       const tested = await kit.admin.testSiemConnector({ params: { connector_id } })
       assert.deepEqual([tested.ok, tested.answer], [true, 'The receiver answered 200.'])
-      await untilCame(() => taken, 5)
+      await untilReceived(() => taken, 5)
       assert.ok(sink.requests.length > asked)
       assert.deepEqual(await told(), [])
       assert.equal((await deliveryOf(kit, connector_id)).problem, null)
@@ -192,7 +188,7 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
       // The replica that saw the connector recover ended before it recorded this. The sweep closes the notification,
       // but not one of a failing connector.
       otherwise = 401
-      await arrive(kit, 1, 6)
+      await addNumberedEvents(kit, 1, 6)
       await until(async () => (await told()).length === 1, 'to be told again')
       await runJob(kit.app, 'watch_siem')
       assert.equal((await told()).length, 1)
@@ -204,17 +200,17 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
     },
   )
 
-  await t.test('a receiver that refuses everything loses nothing: it is parked', async () => {
-    const kit = await tenantOf(deployment)
+  await t.test('a receiver that refuses everything is parked, and no event is lost', async () => {
+    const kit = await startTenant(deployment)
     let status = 400
-    const taken: Received[] = []
-    const sink = await startHttp(kit, (request, response) => {
+    const taken: ReceivedEvent[] = []
+    const sink = await startHttpReceiver(kit, (request, response) => {
       if (status === 200) taken.push(...eventsIn(request))
       response.writeHead(status).end()
     })
     const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
     const { connector_id } = connector
-    await arrive(kit, 40)
+    await addNumberedEvents(kit, 40)
     await until(async () => (await deliveryOf(kit, connector_id)).state === 'parked', 'parked')
     const { dead_letters, problem } = await deliveryOf(kit, connector_id)
     assert.equal(dead_letters, 20)
@@ -224,7 +220,7 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
     )
     status = 200
     await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: 'all' } })
-    await untilCame(() => taken, 40)
+    await untilReceived(() => taken, 40)
     await until(async () => (await deliveryOf(kit, connector_id)).dead_letters === 0, 'no dead letter to be left')
   })
 })

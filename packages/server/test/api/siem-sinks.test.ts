@@ -4,21 +4,20 @@ import { test } from 'node:test'
 import { changeSiemConnector } from '@holdfast/sdk'
 import { Webhook } from 'standardwebhooks'
 import { idOf } from '../../src/kernel/ids.ts'
-import { runJob, startKit } from '../support/deployment/deployment.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { loopbackAllowed, runJob, startKit } from '../support/deployment/deployment.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import {
-  arrive,
-  opened,
-  type Request,
-  startHttp,
-  startSyslog,
+  addNumberedEvents,
+  type ReceivedRequest,
+  startHttpReceiver,
+  startSyslogReceiver,
   toSyslog,
   toWebhook,
 } from '../support/providers/siem-receivers.ts'
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`
-const verifies = (secret: string, { body, headers }: Request): boolean => {
+const verifies = (secret: string, { body, headers }: ReceivedRequest): boolean => {
   try {
     new Webhook(secret).verify(body, headers as Record<string, string>)
     return true
@@ -27,74 +26,71 @@ const verifies = (secret: string, { body, headers }: Request): boolean => {
   }
 }
 
-test('what goes to receivers over HTTP', async (t) => {
-  const deployment = await startKit(t, { config: opened })
+test('messages of each kind of receiver', async (t) => {
+  const deployment = await startKit(t, { config: loopbackAllowed })
 
-  await t.test(
-    'a message of syslog has a byte order mark where it is asked for, and is ASCII where it has none',
-    async () => {
-      const kit = await tenantOf(deployment)
-      const sink = await startSyslog(kit)
-      let made = 0
-      const textOf = async (
-        more: Partial<Parameters<typeof toSyslog>[1]>,
-        inStore?: (id: string) => Promise<unknown>,
-      ) => {
-        // The name is in the connector's own creation event, which the test sends.
-        const { connector } = await kit.admin.createSiemConnector({
-          body: toSyslog(sink.port, { enabled: false, ...more, name: `soc ${made++} Zoë 東京 🗝` }),
-        })
-        const params = { connector_id: connector.connector_id }
-        await inStore?.(connector.connector_id)
-        const { bom } = await kit.admin.getSiemConnector({ params })
-        assert.equal((await kit.admin.testSiemConnector({ params })).ok, true)
-        const text = sink.frames.at(-1)!.replace(/^.*?"\] /s, '')
-        return { connector, params, bom, text, isAscii: /^[\0-\x7f]*$/.test(text), hasMark: text.startsWith('\ufeff') }
-      }
-      /** Stores the connector as an earlier version did. */
-      const withoutBom = (connector_id: string) =>
-        kit.db.inTenant(kit.tenant, async (tx) => {
-          const of = tx.selectFrom('siem_connectors').where('tenant_id', '=', kit.tenant)
-          const { destination } = await of
-            .select('destination')
-            .where('connector_id', '=', idOf('siem_connector', connector_id))
-            .executeTakeFirstOrThrow()
-          const { bom: _, ...before } = destination
-          await tx
-            .updateTable('siem_connectors')
-            .set({ destination: JSON.stringify(before) })
-            .where('tenant_id', '=', kit.tenant)
-            .where('connector_id', '=', idOf('siem_connector', connector_id))
-            .execute()
-        })
-      const usual = await textOf({})
-      assert.deepEqual([usual.bom, usual.isAscii, usual.hasMark], [false, true, false])
-      assert.match(JSON.stringify(JSON.parse(usual.text)), /soc 0 Zoë 東京 🗝/)
-      const asked = await textOf({ bom: true })
-      assert.deepEqual([asked.bom, asked.isAscii, asked.hasMark], [true, false, true])
-      assert.match(asked.text, /Zoë 東京 🗝/)
-      const cef = await textOf({ format: 'cef' })
-      assert.deepEqual([cef.bom, cef.hasMark], [true, true])
-      const bare = await textOf({ format: 'cef', bom: false })
-      assert.deepEqual([bare.bom, bare.isAscii, bare.hasMark], [false, false, false])
-      // An older connector keeps its behaviour, also when a client that does not know the field updates it.
-      const older = await textOf({}, withoutBom)
-      assert.deepEqual([older.bom, older.hasMark], [true, true])
-      const { delivery: _, bom: _bom, ...known } = await kit.admin.getSiemConnector({ params: older.params })
-      assert.equal((await kit.admin.updateSiemConnector({ params: older.params, body: known })).bom, true)
-      const changed = await changeSiemConnector(kit.admin, { params: older.params }, { bom: false })
-      assert.equal(changed.bom, false)
-      assert.equal((await changeSiemConnector(kit.admin, { params: older.params }, { bom: null })).bom, false)
-      await assert.rejects(
-        kit.admin.createSiemConnector({ body: toWebhook('http://127.0.0.1:9999', { bom: true }) }),
-        /bom/,
-      )
-    },
-  )
+  await t.test('a syslog message has a byte order mark on request, and is ASCII otherwise', async () => {
+    const kit = await startTenant(deployment)
+    const sink = await startSyslogReceiver(kit)
+    let made = 0
+    const textOf = async (
+      more: Partial<Parameters<typeof toSyslog>[1]>,
+      inStore?: (id: string) => Promise<unknown>,
+    ) => {
+      // The name is in the connector's own creation event, which the test sends.
+      const { connector } = await kit.admin.createSiemConnector({
+        body: toSyslog(sink.port, { enabled: false, ...more, name: `soc ${made++} Zoë 東京 🗝` }),
+      })
+      const params = { connector_id: connector.connector_id }
+      await inStore?.(connector.connector_id)
+      const { bom } = await kit.admin.getSiemConnector({ params })
+      assert.equal((await kit.admin.testSiemConnector({ params })).ok, true)
+      const text = sink.frames.at(-1)!.replace(/^.*?"\] /s, '')
+      return { connector, params, bom, text, isAscii: /^[\0-\x7f]*$/.test(text), hasMark: text.startsWith('\ufeff') }
+    }
+    /** Stores the connector as an earlier version did. */
+    const withoutBom = (connector_id: string) =>
+      kit.db.inTenant(kit.tenant, async (tx) => {
+        const of = tx.selectFrom('siem_connectors').where('tenant_id', '=', kit.tenant)
+        const { destination } = await of
+          .select('destination')
+          .where('connector_id', '=', idOf('siem_connector', connector_id))
+          .executeTakeFirstOrThrow()
+        const { bom: _, ...before } = destination
+        await tx
+          .updateTable('siem_connectors')
+          .set({ destination: JSON.stringify(before) })
+          .where('tenant_id', '=', kit.tenant)
+          .where('connector_id', '=', idOf('siem_connector', connector_id))
+          .execute()
+      })
+    const usual = await textOf({})
+    assert.deepEqual([usual.bom, usual.isAscii, usual.hasMark], [false, true, false])
+    assert.match(JSON.stringify(JSON.parse(usual.text)), /soc 0 Zoë 東京 🗝/)
+    const asked = await textOf({ bom: true })
+    assert.deepEqual([asked.bom, asked.isAscii, asked.hasMark], [true, false, true])
+    assert.match(asked.text, /Zoë 東京 🗝/)
+    const cef = await textOf({ format: 'cef' })
+    assert.deepEqual([cef.bom, cef.hasMark], [true, true])
+    const bare = await textOf({ format: 'cef', bom: false })
+    assert.deepEqual([bare.bom, bare.isAscii, bare.hasMark], [false, false, false])
+    // An older connector keeps its behaviour, also when a client that does not know the field updates it.
+    const older = await textOf({}, withoutBom)
+    assert.deepEqual([older.bom, older.hasMark], [true, true])
+    const { delivery: _, bom: _bom, ...known } = await kit.admin.getSiemConnector({ params: older.params })
+    assert.equal((await kit.admin.updateSiemConnector({ params: older.params, body: known })).bom, true)
+    const changed = await changeSiemConnector(kit.admin, { params: older.params }, { bom: false })
+    assert.equal(changed.bom, false)
+    assert.equal((await changeSiemConnector(kit.admin, { params: older.params }, { bom: null })).bom, false)
+    await assert.rejects(
+      kit.admin.createSiemConnector({ body: toWebhook('http://127.0.0.1:9999', { bom: true }) }),
+      /bom/,
+    )
+  })
 
-  await t.test('a secret that is replaced signs beside the new one for a day, or until it is ended', async () => {
-    const kit = await tenantOf(deployment)
-    const sink = await startHttp(kit, (_, response) => response.end())
+  await t.test('a replaced secret signs beside the new one for a day, or until it is ended', async () => {
+    const kit = await startTenant(deployment)
+    const sink = await startHttpReceiver(kit, (_, response) => response.end())
     const { connector, secret } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
     const { connector_id } = connector
     const params = { connector_id }
@@ -159,11 +155,11 @@ test('what goes to receivers over HTTP', async (t) => {
   })
 
   await t.test('OCSF and CEF are sent as JSON to each kind of receiver', async () => {
-    const kit = await tenantOf(deployment)
+    const kit = await startTenant(deployment)
     const hostile = ' "quoted"\n{"kind":"forged"}\n'
     /** The received events, by the path they were sent to. */
     const came = new Map<string, unknown[]>()
-    const sink = await startHttp(kit, ({ url, body }, response) => {
+    const sink = await startHttpReceiver(kit, ({ url, body }, response) => {
       const to = url.split('/')[1] ?? ''
       const parts = to.startsWith('webhook') ? (JSON.parse(body) as Sent).data.events : body.trimEnd().split('\n')
       const events = parts.map((part) =>
@@ -187,7 +183,7 @@ test('what goes to receivers over HTTP', async (t) => {
           body: { kind, name, format, url: `${sink.url}/${name}`, ...more },
         })
       }
-    await arrive(kit, 2, 1, () => hostile)
+    await addNumberedEvents(kit, 2, 1, () => hostile)
     const mine = (to: string) => (came.get(to) ?? []).filter((e) => JSON.stringify(e).includes('forged'))
     for (const { kind } of kinds) {
       for (const format of formats) await until(() => mine(`${kind}-${format}`).length === 2, `${kind} ${format}`)

@@ -3,13 +3,13 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeUser, trySignIn } from '../support/actors/people.ts'
 import { openBrowser } from '../support/clients/browser.ts'
-import { type Got, send } from '../support/clients/raw-http.ts'
+import { type RawAnswer, send } from '../support/clients/raw-http.ts'
 import { bootOf } from '../support/clients/strict-pages.ts'
 import { adminPassword, times } from '../support/deployment/deployment.ts'
-import { promptly } from '../support/deployment/wait-until.ts'
+import { deliveryLimitMs } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { startHostileProvider } from '../support/providers/hostile-oidc-provider.ts'
-import { clientSecret, startFederated, whoIs } from '../support/providers/oidc-sign-in.ts'
+import { clientSecret, signedInAs, startFederated } from '../support/providers/oidc-sign-in.ts'
 
 const groupsOfDora = ['/staff', '/admins']
 const people = {
@@ -22,21 +22,21 @@ const people = {
 }
 
 /** Waits until the session has ended on every replica. */
-async function endsOn(t: TestContext, kit: Parameters<typeof whoIs>[0], cookie: string | undefined) {
-  for (const giveUp = performance.now() + promptly; performance.now() < giveUp; await delay(20)) {
-    const seen = await Promise.all(kit.replicas.map((replica) => whoIs(kit, cookie, replica)))
+async function endsOn(t: TestContext, kit: Parameters<typeof signedInAs>[0], cookie: string | undefined) {
+  for (const giveUp = performance.now() + deliveryLimitMs; performance.now() < giveUp; await delay(20)) {
+    const seen = await Promise.all(kit.replicas.map((replica) => signedInAs(kit, cookie, replica)))
     if (seen.every((status) => status === 401)) return
   }
   t.assert.fail('the session goes on')
 }
 
-test('who signs in by a provider, in a deployment of two replicas', async (t) => {
+test('sign-in by an OpenID provider, on two replicas', async (t) => {
   const { kit, real, provider, params, set, start, wayBack, signIn, reasons } = await startFederated(t, {
     people,
     replicas: 2,
   })
 
-  await t.test('a person whose account is linked signs in, and the record says how', async () => {
+  await t.test('a person with a linked account signs in, and the event says by which provider', async () => {
     const user_id = await makeUser(kit, 'somebody', ['auditor'])
     const body = { provider_id: provider.provider_id, subject: 'anna' }
     assert.equal((await kit.admin.linkUserIdentity({ params: { user_id }, body })).changed, true)
@@ -54,7 +54,7 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
       /^holdfast_session=hfs_\w+; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
     )
     assert.match(answer.headers['set-cookie']?.[1] ?? '', /^holdfast_signin=; .*; Max-Age=0$/, 'the way is over')
-    assert.equal(await whoIs(kit, browser.cookies.get('holdfast_session')), 'somebody')
+    assert.equal(await signedInAs(kit, browser.cookies.get('holdfast_session')), 'somebody')
     assert.equal(bootOf((await browser.get('/admin')).text).me.user?.username, 'somebody')
 
     const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.succeeded', limit: 1 } })).items
@@ -69,7 +69,7 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
     assert.equal((await kit.admin.getIdentityProvider({ params })).linked_users, 1)
   })
 
-  await t.test('a provider that makes users decides about what is mapped, and about nothing else', async () => {
+  await t.test('a provider that creates users sets mapped groups and roles, and no others', async () => {
     const make = async (name: string) =>
       (await kit.admin.changeGroup({ body: { operation: 'create', group: { name } } })).group.group_id
     const [staff, others] = [await make('staff'), await make('others')]
@@ -79,7 +79,7 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
       role_mappings: [{ value: '/admins', role: 'tenant_admin' }],
     })
     const { browser } = await signIn('dora')
-    assert.equal(await whoIs(kit, browser.cookies.get('holdfast_session')), 'dora')
+    assert.equal(await signedInAs(kit, browser.cookies.get('holdfast_session')), 'dora')
     const [made] = (await kit.admin.listUsers({ query: { source: 'sso' } })).items
     assert.ok(made)
     assert.deepEqual(
@@ -108,7 +108,7 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
     await set({ group_mappings: [], role_mappings: [] })
   })
 
-  await t.test('a name or a mail address links nobody, also where the provider makes users', async () => {
+  await t.test('a name or a mail address links no account, even if the provider creates users', async () => {
     await set({ provisioning: 'none' })
     const user_id = await makeUser(kit, 'carla', ['tenant_admin'])
     await kit.admin.changeUser({ body: { operation: 'update', user_id, user: { email: 'carla@example.com' } } })
@@ -121,13 +121,13 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
     }
     const text = await refusedWith('not_linked')
     await set({ provisioning: 'create' })
-    assert.equal(await refusedWith('username_taken'), text, 'nobody is told which')
+    assert.equal(await refusedWith('username_taken'), text, 'the answer does not tell the reason')
     const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit: 1 } })).items
     assert.equal(event && 'username' in event && event.username, 'carla', 'so that an administrator can link it')
   })
 
   // From here on the provider creates users.
-  await t.test('what the provider refuses, and a code that was changed on its way, open nothing', async () => {
+  await t.test('a refusal of the provider, and a changed code, start no session', async () => {
     for (const [login, change, reason] of [
       ['nobody', (path: string) => path, 'denied'],
       ['anna', (path: string) => path.replace(/code=[^&]+/, 'code=another'), 'code'],
@@ -139,14 +139,14 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
     }
   })
 
-  await t.test('of twenty who bring the same answer, on two replicas, one is signed in', async () => {
+  await t.test('of twenty concurrent uses of one answer on two replicas, one starts a session', async () => {
     const { browser, path } = await wayBack(openBrowser(kit), 'frank')
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => browser.get(path, kit.replicas[i % 2])))
     assert.deepEqual(answers.map((a) => a.status).sort(), [200, ...Array.from({ length: 19 }, () => 401)])
     assert.equal((await kit.admin.listUsers({ query: { source: 'sso', q: 'frank' } })).items.length, 1)
   })
 
-  await t.test('of twenty first sign-ins of one person, on two replicas, all make one user', async () => {
+  await t.test('twenty concurrent first sign-ins of one person on two replicas create one user', async () => {
     const idp = await startHostileProvider(kit)
     const oidc = { issuer: idp.issuer, client_id: 'holdfast' }
     const made = await kit.admin.createIdentityProvider({
@@ -164,12 +164,12 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
     assert.equal((await kit.admin.listUsers({ query: { source: 'sso', q: 'grace' } })).items.length, 1)
   })
 
-  await t.test('no way in leads to another site, and one address begins so many', async () => {
+  await t.test('a sign-in cannot lead to another site, and one address can start a limited number', async () => {
     const { answer } = await signIn('anna', '&next=%2F%2Fevil.example')
     assert.equal(answer.headers.refresh, '0; url=/admin')
     assert.equal((await openBrowser(kit).get('/admin/login/oidc?tenant=%00')).status, 200)
     const paths = [start, '/admin/login/oidc?tenant=made-up']
-    let wait: Got | undefined
+    let wait: RawAnswer | undefined
     for (let round = 0; round < 20 && !wait; round++) {
       const many = await times(50, (i) => send(kit.url, { path: paths[i % 10 ? 1 : 0]!, localAddress: '127.0.0.2' }))
       wait = many.find((a) => a.status === 429)
@@ -180,7 +180,7 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
     assert.deepEqual([told?.credential, told?.source_ip, told?.refused], ['identity_provider', '127.0.0.2', 1])
   })
 
-  await t.test('a provider that is gone opens no other door, and passwords go on for those who have one', async () => {
+  await t.test('an unreachable provider admits nobody, and passwords still work for those who have one', async () => {
     await signIn('dora')
     const nowhere = { issuer: 'http://127.0.0.1:9', client_secret: null }
     await assert.rejects(set({ oidc: nowhere }), { status: 422 }, 'it is asked before it is saved')
@@ -199,7 +199,7 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
   })
 
   await t.test(
-    'sessions end on every replica with the provider, its use for sign-in, the link and the user',
+    'disabling the provider, its sign-in, the link or the user ends the sessions on every replica',
     async (t) => {
       const cookieOf = async () => (await signIn('eve')).browser.cookies.get('holdfast_session')
       const first = await cookieOf()
@@ -212,7 +212,7 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
       await endsOn(t, kit, first)
       await set({ sign_in: true })
       const second = await cookieOf()
-      assert.equal(await whoIs(kit, second), 'eve')
+      assert.equal(await signedInAs(kit, second), 'eve')
       const account = { provider_id: params.provider_id, subject: 'eve' }
       await kit.admin.unlinkUserIdentity({ params: { user_id }, body: account })
       await endsOn(t, kit, second)
@@ -229,11 +229,11 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
       await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
       await endsOn(t, kit, fourth)
       assert.equal((await signIn('eve')).answer.status, 401)
-      assert.deepEqual(await reasons(1), ['oidc:not_admitted'], 'who was deleted does not come back by signing in')
+      assert.deepEqual(await reasons(1), ['oidc:not_admitted'], 'a deleted user does not return by signing in')
       const other = await makeUser(kit, 'eve-again')
       assert.equal((await kit.admin.linkUserIdentity({ params: { user_id: other }, body: account })).changed, true)
       const fifth = await cookieOf()
-      assert.equal(await whoIs(kit, fifth), 'eve-again')
+      assert.equal(await signedInAs(kit, fifth), 'eve-again')
       const target = { type: 'user', id: other } as const
       const { lock } = await kit.admin.createLock({ body: { target, reason: 'her phone is gone' } })
       assert.equal((await signIn('eve')).answer.status, 401)

@@ -5,24 +5,27 @@ import { makeUser, trySignIn } from '../support/actors/people.ts'
 import { openBrowser } from '../support/clients/browser.ts'
 import { send } from '../support/clients/raw-http.ts'
 import { times } from '../support/deployment/deployment.ts'
-import { whoIs } from '../support/providers/oidc-sign-in.ts'
-import { answeringBoth, requestIn, type SamlWorld, startSaml } from '../support/providers/saml-idp.ts'
+import { signedInAs } from '../support/providers/oidc-sign-in.ts'
+import { answerBothRequests, requestIn, type SamlDeployment, startSaml } from '../support/providers/saml-idp.ts'
 import { rsaKey, signed } from '../support/providers/saml-responses.ts'
 
-test('people sign in by SAML', async (t) => {
+test('sign-in by SAML', async (t) => {
   const world = await startSaml(t, { replicas: 2 })
-  await t.test('a person whose account is linked signs in by SAML, and the record says how', () => linked(world))
-  await t.test('of twenty who post the same response, on two replicas, one is signed in', () => twenty(world))
-  await t.test('whatever does not prove who it is, is one and the same page; why is in the audit event alone', () =>
-    unproven(world),
+  await t.test('a person with a linked account signs in, and the event says by which provider', () =>
+    signInLinkedUser(world),
   )
-  await t.test(
-    'attributes of Entra ID make a user in the groups that they name; groups that are elsewhere are refused',
-    () => byAttributes(world),
+  await t.test('of twenty concurrent posts of one response on two replicas, one starts a session', () =>
+    postConcurrently(world),
+  )
+  await t.test('every invalid response gets the same page, and only the audit event has the reason', () =>
+    refuseInvalidResponses(world),
+  )
+  await t.test('attributes of Entra ID create a user in the named groups, and an overage of groups is refused', () =>
+    createByAttributes(world),
   )
 })
 
-async function linked({ kit, provider, params, set, signIn, acs }: SamlWorld) {
+async function signInLinkedUser({ kit, provider, params, set, signIn, acs }: SamlDeployment) {
   await set({ provisioning: 'none' })
   const user_id = await makeUser(kit, 'somebody', ['auditor'])
   await kit.admin.linkUserIdentity({
@@ -54,7 +57,7 @@ async function linked({ kit, provider, params, set, signIn, acs }: SamlWorld) {
     answer.headers['set-cookie']?.[0] ?? '',
     /^holdfast_session=hfs_\w+; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
   )
-  assert.equal(await whoIs(kit, browser.cookies.get('holdfast_session')), 'somebody')
+  assert.equal(await signedInAs(kit, browser.cookies.get('holdfast_session')), 'somebody')
   const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.succeeded', limit: 1 } })).items
   assert.ok(event && 'auth_method' in event && 'user_id' in event)
   assert.deepEqual([event.auth_method, event.user_id], ['saml', user_id])
@@ -80,7 +83,7 @@ async function linked({ kit, provider, params, set, signIn, acs }: SamlWorld) {
   await kit.heard()
 }
 
-async function twenty({ kit, acs, away, answer }: SamlWorld) {
+async function postConcurrently({ kit, acs, away, answer }: SamlDeployment) {
   const browser = openBrowser(kit)
   const form = answer(await away(browser))
   const answers = await times(20, (i) => browser.post(acs, form, kit.replicas[i % 2]))
@@ -93,8 +96,8 @@ async function twenty({ kit, acs, away, answer }: SamlWorld) {
   const urls = [await away(one), await away(two, '', kit.replicas[1])]
   const [a = '', b = ''] = urls.map((url) => requestIn(url).id)
   const id = 'twice'
-  const first = await one.post(acs, answer(urls[0]!, { id }, answeringBoth(a, b)))
-  const again = await two.post(acs, answer(urls[1]!, { id }, answeringBoth(b, a)), kit.replicas[1])
+  const first = await one.post(acs, answer(urls[0]!, { id }, answerBothRequests(a, b)))
+  const again = await two.post(acs, answer(urls[1]!, { id }, answerBothRequests(b, a)), kit.replicas[1])
   assert.deepEqual([first.status, again.status], [200, 401])
   const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit: 1 } })).items
   assert.equal(event && 'failure_reason' in event && event.failure_reason, 'saml:replayed')
@@ -107,7 +110,7 @@ const entra = {
   'http://schemas.microsoft.com/identity/claims/displayname': 'Anna',
 }
 
-async function byAttributes({ kit, idp, set, signIn, reasons }: SamlWorld) {
+async function createByAttributes({ kit, idp, set, signIn, reasons }: SamlDeployment) {
   const made = await kit.admin.createIdentityProvider({
     body: { name: 'Entra', kind: 'saml', saml: { metadata_url: idp.url, preset: 'entra_id' } },
   })
@@ -151,7 +154,7 @@ function wrapped(key: Parameters<typeof signed>[2]) {
   }
 }
 
-async function unproven({ kit, idp, acs, away, answer, clock, reasons }: SamlWorld) {
+async function refuseInvalidResponses({ kit, idp, acs, away, answer, clock, reasons }: SamlDeployment) {
   assert.match(acs, /^\/admin\/login\/saml\/acs\/idp-\w+$/)
   const stranger = rsaKey()
   const was = (from: string | RegExp, to: string) => (xml: string) => {
@@ -165,7 +168,7 @@ async function unproven({ kit, idp, acs, away, answer, clock, reasons }: SamlWor
   type Edit = ((xml: string) => string) | undefined
   type Attack = [reason: string, change?: Edit, sign?: Edit, said?: { now: Date }]
   const attacks: Record<string, Attack> = {
-    'nobody signed it': ['signature', undefined, notSigned],
+    'an unsigned response': ['signature', undefined, notSigned],
     'a stranger signed it and shows our key': [
       'signature',
       undefined,

@@ -3,16 +3,16 @@ import { test } from 'node:test'
 import type { AuditKind } from '@holdfast/contract/vocabulary'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { makeUser } from '../support/actors/people.ts'
-import { accountOf, signIn } from '../support/actors/sign-in.ts'
+import { loginOf, signIn } from '../support/actors/sign-in.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 
-test('every event of the specification carries exactly its fields', async (t) => {
+test('every event of a sign-in has exactly the fields of the specification', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2 } })
   const user_id = await makeUser(kit, 'ana')
   const headers = { 'user-agent': 'curl/8' }
-  await signIn(kit.url, accountOf('ana'), { headers })
+  await signIn(kit.url, loginOf('ana'), { headers })
   for (let i = 0; i < 2; i++) await signIn(kit.url, { username: 'ana', password: 'wrong' }, { headers })
   clock.advance(1801)
   await runJob(kit.app, 'end_idle_sessions')

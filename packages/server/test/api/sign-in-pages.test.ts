@@ -24,7 +24,7 @@ const good = 'seven crabs walk sideways'
 const alertIn = (text: string) => /role="alert" id="problem">([^<]*)</.exec(text)?.[1]
 const titleOf = (text: string) => /<h1>([^<]*)<\/h1>/.exec(text)?.[1]
 
-test('a browser is asked for the code after the password; a code, once, opens the account', async (t) => {
+test('a browser is asked for the code after the password, and a code works once', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now, replicas: 2 })
   await makeUser(kit, 'ana', ['viewer'])
@@ -86,7 +86,7 @@ test('a browser is asked for the code after the password; a code, once, opens th
   for (const secret of [good, typed.password, code]) assert.ok(!said.includes(secret))
 })
 
-test('a temporary password leads to a page that sets the own one, and from there inside', async (t) => {
+test('a temporary password leads to a page for a new one, and from there to the console', async (t) => {
   const kit = await startKit(t)
   const user_id = await makeUser(kit, 'ana', ['viewer'])
   const { secret } = await kit.admin.changePassword({ body: { user_id, generate: true } })
@@ -170,7 +170,7 @@ test('a role that requires an authenticator app leads to a page that sets one up
   for (const { text } of [page, shown, missed, done]) assert.doesNotMatch(text, /<script/)
 })
 
-test('an address that is no page leads a browser to the sign-in or is a page; clients and the API stay with JSON', async (t) => {
+test('an unknown address shows a browser the sign-in or a page, and clients JSON', async (t) => {
   const kit = await startKit(t)
   const browser = openBrowser(kit)
   await browser.submit(await browser.get('/admin/login'), { username: 'admin', password: adminPassword })
@@ -237,13 +237,13 @@ test('an address that is no page leads a browser to the sign-in or is a page; cl
   assert.match((await ask('/v1/admin/x', { ...html, cookie })).headers['content-type'] ?? '', /^application\/json/)
 })
 
-test('the sign-in page of a tenant: whom it offers, and a password where that opens anything', async (t) => {
+test('the sign-in page of a tenant offers its providers, and a password only where it works', async (t) => {
   const { kit, provider } = await startFederated(t, { people: { anna: { name: 'anna' } } })
   const page = async (query = '') => (await openBrowser(kit).get(`/admin/login${query}`)).text
   assert.match(await page(), /name="password"[\s\S]*class="choice"/)
   await kit.newTenant('acme')
   const other = (await page('?tenant=acme')).replaceAll('acme', 'nobody')
-  assert.equal(other, await page('?tenant=nobody'), 'nobody learns which tenants are there')
+  assert.equal(other, await page('?tenant=nobody'), 'the page does not reveal tenants')
   assert.match(other, /name="username"[^>]* value="nobody\/"/)
   assert.ok(!other.includes(provider.provider_id))
 
@@ -263,7 +263,7 @@ test('the sign-in page of a tenant: whom it offers, and a password where that op
   assert.deepEqual([done.status, done.headers.location], [303, '/admin/x'])
 })
 
-test('while the database is away, the pages say so in words, and come back by themselves', async (t) => {
+test('while the database is unavailable the pages say so, and recover by themselves', async (t) => {
   let network: Network | undefined
   const kit = await startKit(t, {
     route: async (url) => {

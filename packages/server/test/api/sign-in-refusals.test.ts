@@ -9,7 +9,7 @@ import { createClock } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { startFederated } from '../support/providers/oidc-sign-in.ts'
 
-test('every way in which a sign-in with a password ends without a session is on record, with its reason and the name', async (t) => {
+test('every refused password sign-in is recorded with its reason and name', async (t) => {
   const clock = createClock(untilNextStep())
   const { kit, signIn } = await startFederated(t, {
     people: { anna: { name: 'anna' } },
@@ -86,7 +86,7 @@ test('every way in which a sign-in with a password ends without a session is on 
   assert.deepEqual([counted?.failure_reason, counted?.details?.refused], ['challenge_expired', 5])
 })
 
-test('an answer counts for the browser, the provider and the moment it was meant for, and once', async (t) => {
+test('an answer of a provider works once, in its browser, for its provider and in its time', async (t) => {
   const clock = createClock()
   const { kit, provider, set, wayBack } = await startFederated(t, {
     people: { anna: { name: 'anna' } },
@@ -131,7 +131,7 @@ test('an answer counts for the browser, the provider and the moment it was meant
   clock.advance(11 * 60)
   await set({ sign_in: true })
   await refused('request_expired', late.path, late.browser)
-  assert.equal(texts.size, 1, 'nobody is told which')
+  assert.equal(texts.size, 1, 'the answer does not tell the reason')
   const everyReason: Record<Exclude<ReturnReason, 'no_response'>, true> = {
     unknown_tenant: true,
     unknown_provider: true,

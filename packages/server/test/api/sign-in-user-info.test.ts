@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openBrowser } from '../support/clients/browser.ts'
-import { startKit } from '../support/deployment/deployment.ts'
-import { opened } from '../support/domain/notifications.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { startHostileProvider } from '../support/providers/hostile-oidc-provider.ts'
 
-test('a provider whose ID token has no profile is asked for it, and refuses whom it can not be asked about', async (t) => {
-  const kit = await startKit(t, { config: opened })
+test('a profile missing in the ID token is read from UserInfo, and the sign-in refused if that fails', async (t) => {
+  const kit = await startKit(t, { config: loopbackAllowed })
   const reasons = async (limit: number) =>
     (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit } })).items.map(
       (event) => 'failure_reason' in event && event.failure_reason,

@@ -4,13 +4,13 @@ import { createProof, generateKey } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { makeUser } from '../support/actors/people.ts'
-import { accountOf, right, signIn } from '../support/actors/sign-in.ts'
-import { cookieOf, createBrowser, type Sent, send } from '../support/clients/raw-http.ts'
+import { adminLogin, loginOf, signIn } from '../support/actors/sign-in.ts'
+import { cookieOf, createCookieClient, type RawRequest, send } from '../support/clients/raw-http.ts'
 import { assertStrictPage, bootOf } from '../support/clients/strict-pages.ts'
 import { adminPassword, startKit } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 
-test('signing in gives a session that knows who it is, and signing out ends it', async (t) => {
+test('signing in starts a session of the user, and signing out ends it', async (t) => {
   const kit = await startKit(t)
   const signedIn = await signIn(kit.url)
   assert.equal(signedIn.status, 200)
@@ -19,7 +19,7 @@ test('signing in gives a session that knows who it is, and signing out ends it',
   for (const attribute of ['holdfast_session=', 'HttpOnly', 'Secure', 'SameSite=Strict', 'Path=/'])
     assert.ok(header.includes(attribute), attribute)
 
-  const browser = createBrowser(kit.url, kit.publicUrl, cookieOf(signedIn))
+  const browser = createCookieClient(kit.url, kit.publicUrl, cookieOf(signedIn))
   const me = await browser.get('/v1/admin/me')
   assert.equal(me.json.credential, 'session')
   assert.equal(me.json.user.user_id, signedIn.json.user.user_id)
@@ -44,11 +44,11 @@ test('signing in gives a session that knows who it is, and signing out ends it',
   // As people type and paste it: blanks around the name, and the space of some keyboards in the password.
   const pasted = { username: ' admin\t', password: adminPassword.replaceAll(' ', '\u00a0') }
   assert.equal((await signIn(kit.url, pasted)).json.user?.username, 'admin')
-  assert.equal((await signIn(kit.url, { ...right, username: ' default / admin\u00a0' })).status, 200)
-  assert.equal((await signIn(kit.url, { ...right, username: 'ad min' })).status, 401)
+  assert.equal((await signIn(kit.url, { ...adminLogin, username: ' default / admin\u00a0' })).status, 200)
+  assert.equal((await signIn(kit.url, { ...adminLogin, username: 'ad min' })).status, 401)
 })
 
-test('the sign-in page works without a script and says one sentence when it fails', async (t) => {
+test('the sign-in page works without a script, and shows one sentence on failure', async (t) => {
   const { url, publicUrl } = await startKit(t)
   const page = await send(url, { path: '/admin/login?next=/admin/devices' })
   assert.equal(page.status, 200)
@@ -60,10 +60,10 @@ test('the sign-in page works without a script and says one sentence when it fail
   const sameOrigin = { 'sec-fetch-site': 'same-origin' }
   const submit = (form: Record<string, string>, headers: Record<string, string> = sameOrigin) =>
     send(url, { method: 'POST', path: '/admin/login', form, headers })
-  const ok = await submit({ ...right, next: '/admin/devices?status=active' })
+  const ok = await submit({ ...adminLogin, next: '/admin/devices?status=active' })
   assert.equal(ok.status, 303)
   assert.equal(ok.headers.location, '/admin/devices?status=active')
-  assert.equal((await submit({ ...right, next: '//evil.example' })).headers.location, '/admin')
+  assert.equal((await submit({ ...adminLogin, next: '//evil.example' })).headers.location, '/admin')
 
   const failed = await submit({ username: '"><b>x', password: 'wrong', next: '/admin/devices' })
   assert.equal(failed.status, 401)
@@ -73,13 +73,13 @@ test('the sign-in page works without a script and says one sentence when it fail
   assert.equal(failed.headers['set-cookie'], undefined)
   assert.equal((await submit({ username: 'a\0b', password: 'wrong' })).status, 401)
 
-  assert.equal((await submit(right, { 'sec-fetch-site': 'cross-site' })).status, 403)
-  assert.equal((await submit(right, { origin: 'http://evil.example' })).status, 403)
-  assert.equal((await submit(right, { origin: publicUrl })).status, 303)
-  assert.equal((await submit(right, {})).status, 303)
+  assert.equal((await submit(adminLogin, { 'sec-fetch-site': 'cross-site' })).status, 403)
+  assert.equal((await submit(adminLogin, { origin: 'http://evil.example' })).status, 403)
+  assert.equal((await submit(adminLogin, { origin: publicUrl })).status, 303)
+  assert.equal((await submit(adminLogin, {})).status, 303)
 })
 
-test('a browser that has not signed in is led to the sign-in page; everything else under /admin is 401', async (t) => {
+test('a browser without a session gets the sign-in page; everything else under /admin is 401', async (t) => {
   const { url, publicUrl, adminKey } = await startKit(t)
   const away = await send(url, { path: '/admin' })
   assert.equal(away.status, 303)
@@ -87,7 +87,7 @@ test('a browser that has not signed in is led to the sign-in page; everything el
   assert.equal((await send(url, { path: '/admin/anything' })).json.error, 'unauthorized')
   assert.equal((await send(url, { path: '/admin', headers: { authorization: `Bearer ${adminKey}` } })).status, 403)
 
-  const browser = createBrowser(url, publicUrl, cookieOf(await signIn(url)))
+  const browser = createCookieClient(url, publicUrl, cookieOf(await signIn(url)))
   const home = await browser.get('/admin')
   assert.equal(home.status, 200)
   assert.equal(bootOf(home.text).me.user?.username, 'admin')
@@ -97,7 +97,7 @@ test('a browser that has not signed in is led to the sign-in page; everything el
   assert.equal((await browser.get('/admin')).status, 303)
 })
 
-test('whatever is wrong with a sign-in, the answer is the same', async (t) => {
+test('every refused sign-in gets the same answer', async (t) => {
   const kit = await startKit(t)
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2 } })
   const suspended = await makeUser(kit, 'suspended')
@@ -111,8 +111,8 @@ test('whatever is wrong with a sign-in, the answer is the same', async (t) => {
     { username: 'admin', password: 'wrong' },
     { username: 'nowhere/admin', password: adminPassword },
     { username: 'bare', password: 'x' },
-    accountOf('suspended'),
-    accountOf('locked'),
+    loginOf('suspended'),
+    loginOf('locked'),
   ]
   const bodies = new Set<string>()
   for (const body of tries) {
@@ -134,7 +134,7 @@ test('whatever is wrong with a sign-in, the answer is the same', async (t) => {
     assert.ok(reasons.includes(reason), reason)
 })
 
-test('a page of another site can not use the cookie', async (t) => {
+test('a page of another site cannot use the cookie', async (t) => {
   const kit = await startKit(t)
   const cookie = cookieOf(await signIn(kit.url))
   const attempt = (headers: Record<string, string>) => {
@@ -149,7 +149,7 @@ test('a page of another site can not use the cookie', async (t) => {
   assert.equal((await attempt({ origin: kit.publicUrl, authorization: `Bearer ${kit.adminKey}` })).status, 401)
 })
 
-test('people of another tenant sign in with its name in front', async (t) => {
+test('a user of another tenant signs in with the tenant name as prefix', async (t) => {
   const kit = await startKit(t)
   const tenant = await kit.newTenant('acme')
   const user = { username: 'admin', password: 'password of acme', roles: ['tenant_admin'] as const }
@@ -157,7 +157,7 @@ test('people of another tenant sign in with its name in front', async (t) => {
   const signedIn = await signIn(kit.url, { username: 'acme/admin', password: 'password of acme' })
   assert.equal(signedIn.json.user.tenant_id, encodeId('tenant', tenant))
   assert.equal((await signIn(kit.url, { username: 'admin', password: 'password of acme' })).status, 401)
-  const browser = createBrowser(kit.url, kit.publicUrl, cookieOf(signedIn))
+  const browser = createCookieClient(kit.url, kit.publicUrl, cookieOf(signedIn))
   assert.deepEqual(
     (await browser.get('/v1/admin/users')).json.items.map((u: { username: string }) => u.username),
     ['admin'],
@@ -166,7 +166,7 @@ test('people of another tenant sign in with its name in front', async (t) => {
   assert.equal((await eventsOf(kit, 'login.succeeded')).length, 0)
 })
 
-test('the loopback names of a default installation are one place, and no other address is', async (t) => {
+test('the loopback names of a default installation share one origin, and other addresses do not', async (t) => {
   const alias = 'http://localhost:8080'
   const config = {
     publicUrl: 'http://127.0.0.1:8080',
@@ -182,9 +182,9 @@ test('the loopback names of a default installation are one place, and no other a
     return createProof(key.privateJwk, proven)
   }
   /** Every check of the request's origin: the answer at an allowed origin, and at any other. */
-  const ways: [string, (origin: string) => Partial<Sent> & { path: string }, right: number, wrong: number][] = [
-    ['login', (origin) => ({ path: '/admin/login', json: right, headers: { origin } }), 200, 403],
-    ['the page', (origin) => ({ path: '/admin/login', form: right, headers: { origin } }), 303, 403],
+  const ways: [string, (origin: string) => Partial<RawRequest> & { path: string }, right: number, wrong: number][] = [
+    ['login', (origin) => ({ path: '/admin/login', json: adminLogin, headers: { origin } }), 200, 403],
+    ['the page', (origin) => ({ path: '/admin/login', form: adminLogin, headers: { origin } }), 303, 403],
     ['the code page', (origin) => ({ path: '/admin/login/code', form: { x: '1' }, headers: { origin } }), 401, 403],
     ['a room', (origin) => ({ path: '/admin/password', form: { x: '1' }, headers: { origin, cookie } }), 422, 403],
     ['a change', (origin) => ({ path: '/v1/admin/groups/lifecycle', json: {}, headers: { origin, cookie } }), 422, 403],
@@ -215,7 +215,7 @@ test('the loopback names of a default installation are one place, and no other a
   }
   assert.deepEqual(found, [])
 
-  const elsewhere = await signIn(kit.url, right, { headers: { origin: 'http://10.0.0.5:8080' } })
+  const elsewhere = await signIn(kit.url, adminLogin, { headers: { origin: 'http://10.0.0.5:8080' } })
   assert.equal(
     elsewhere.json.detail,
     'Sign in at http://127.0.0.1:8080, or set HOLDFAST_PUBLIC_URL to the address that people use: you used http://10.0.0.5:8080.',
@@ -229,14 +229,14 @@ test('the loopback names of a default installation are one place, and no other a
   }
 })
 
-test('where a public URL is set, every other address is told of it', async (t) => {
+test('with a public URL, requests to any other address are told the public URL', async (t) => {
   const kit = await startKit(t)
   const said = `http://holdfast.test: this server's public URL is set by HOLDFAST_PUBLIC_URL, and you used http://localhost:8080.`
   const headers = { origin: 'http://localhost:8080' }
-  assert.equal((await signIn(kit.url, right, { headers })).json.detail, `Sign in at ${said}`)
-  const strange = await signIn(kit.url, right, { headers: { origin: 'http://x y' } })
+  assert.equal((await signIn(kit.url, adminLogin, { headers })).json.detail, `Sign in at ${said}`)
+  const strange = await signIn(kit.url, adminLogin, { headers: { origin: 'http://x y' } })
   assert.equal(strange.json.detail, 'a sign-in must come from this site')
-  const page = await send(kit.url, { method: 'POST', path: '/admin/login', form: right, headers })
+  const page = await send(kit.url, { method: 'POST', path: '/admin/login', form: adminLogin, headers })
   assert.match(`${page.status} ${page.headers['content-type']}`, /^403 text\/html/)
   assert.match(page.text, /Sign in at http:\/\/holdfast\.test: .*HOLDFAST_PUBLIC_URL/)
   const cookie = cookieOf(await signIn(kit.url))

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
 import { openBrowser } from '../support/clients/browser.ts'
 import { cookieOf, send } from '../support/clients/raw-http.ts'
-import { startFederated, whoIs } from '../support/providers/oidc-sign-in.ts'
+import { signedInAs, startFederated } from '../support/providers/oidc-sign-in.ts'
 
-test('the own session ends first; then a browser is told where the one with the provider ends', async (t) => {
+test('signing out ends the own session first, and then leads to the logout of the provider', async (t) => {
   const { kit, params, provider, real, set, signIn } = await startFederated(t, {
     people: { anna: { name: 'anna' } },
     settings: { provisioning: 'create' },
@@ -39,7 +39,7 @@ test('the own session ends first; then a browser is told where the one with the 
   )
   const page = await browser.follow(out)
   assert.ok(page.text.includes(`<a class="choice" href="${url.href.replaceAll('&', '&amp;')}">Sign out at Login too<`))
-  assert.equal(await whoIs(kit, browser.cookies.get('holdfast_session')), 401)
+  assert.equal(await signedInAs(kit, browser.cookies.get('holdfast_session')), 401)
   const stranger = openBrowser(kit)
   for (const query of ['', '?provider=idp_nothing', `?provider=${provider.provider_id}&tenant=nobody`]) {
     const plain = await stranger.get(`/admin/signed-out${query}`)
@@ -52,7 +52,7 @@ test('the own session ends first; then a browser is told where the one with the 
   assert.deepEqual((await local.post('/admin/logout')).json, { changed: true, end_session_url: null })
   const last = await signIn()
   await set({ enabled: false, oidc: { issuer: 'http://127.0.0.1:9', client_secret: null } })
-  assert.equal(await whoIs(kit, last.browser.cookies.get('holdfast_session')), 401)
+  assert.equal(await signedInAs(kit, last.browser.cookies.get('holdfast_session')), 401)
   assert.equal((await kit.admin.testIdentityProvider({ params })).ok, false)
   const gone = await stranger.get(`/admin/signed-out?provider=${provider.provider_id}`)
   assert.deepEqual([gone.status, gone.text.includes('Sign out at')], [200, false])

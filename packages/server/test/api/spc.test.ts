@@ -2,15 +2,19 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { certificateInfo, generateKey, readCrl, readSpc, verifyChain } from '@holdfast/crypto'
 import { csrFor, newCsr } from '../support/actors/certificate-requests.ts'
-import { audited, enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 type Clock = ReturnType<typeof createClock>
 const invalid = refused(422)
 
-test('a device has its key certified', async (t) => {
+test('issuing of device certificates', async (t) => {
   const kit = await startKit(t)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
@@ -18,7 +22,7 @@ test('a device has its key certified', async (t) => {
     body: { csr: await newCsr() },
   })
 
-  await t.test('under the anchors of its tenant, for a day, with what it is under', async () => {
+  await t.test('a certificate is under the anchors of its tenant, valid for a day, with its policy', async () => {
     const set = await kit.admin.trustAnchors()
     assert.equal(set.version, trust_anchor_version)
     const anchors = set.anchors.map((a) => a.certificate)
@@ -34,7 +38,7 @@ test('a device has its key certified', async (t) => {
     assert.equal(`sha256:${read.policy?.digest}`, digest)
     assert.equal(Date.parse(spc.not_after) - Date.parse(spc.not_before), 86_400_000 + 300_000)
   })
-  await t.test('an administrator does it for a device, sees it and finds it', async () => {
+  await t.test('an administrator issues a certificate for a device, reads it and finds it', async () => {
     const made = await kit.admin.issueSpc({ body: { csr: await newCsr('ES384'), device_id: device.id } })
     const one = await kit.admin.getSpc({ params: { spc_id: made.spc.spc_id } })
     assert.equal(one.certificate, made.certificate)
@@ -44,9 +48,9 @@ test('a device has its key certified', async (t) => {
       list.items.map((s) => s.spc_id),
       [spc.spc_id, made.spc.spc_id],
     )
-    assert.equal((await audited(kit, 'spc.issued')).length, 2)
+    assert.equal((await eventsOf(kit, 'spc.issued')).length, 2)
   })
-  await t.test("a key has one certificate, and is nobody else's", async () => {
+  await t.test('a key gets one certificate, for one device', async () => {
     const key = generateKey('ES256')
     const csr = await csrFor(key.privateJwk)
     const outcomes = await Promise.allSettled(
@@ -57,7 +61,7 @@ test('a device has its key certified', async (t) => {
     const other = await enroll(kit, 'phone')
     await assert.rejects(other.client.issueSpc({ body: { csr } }), refused(422, /csr/))
   })
-  await t.test('a device asks for itself; nobody asks for what is not there', async () => {
+  await t.test('a device requests for itself only, and an unknown device is refused', async () => {
     const other = await enroll(kit, 'tablet')
     const csr = await newCsr()
     await assert.rejects(other.client.issueSpc({ body: { csr, device_id: device.id } }), refused(403))
@@ -67,7 +71,7 @@ test('a device has its key certified', async (t) => {
     await assert.rejects(other.client.rotateSpc({ body: { spc_id: spc.spc_id, csr } }), refused(404))
     await assert.rejects(other.client.revokeSpc({ body: { spc_id: spc.spc_id } }), refused(404))
   })
-  await t.test('what is no request for a usable key is refused by name', async () => {
+  await t.test('a malformed request is refused by name', async () => {
     const good = await newCsr()
     const bent = Buffer.from(good.split('-----')[2]!, 'base64')
     bent[bent.length - 3]! ^= 1
@@ -75,17 +79,17 @@ test('a device has its key certified', async (t) => {
       await assert.rejects(device.client.issueSpc({ body: { csr } }), refused(422, /csr/))
     await assert.rejects(device.client.issueSpc({ body: { csr: 'A'.repeat(16_385) } }), refused(422, /csr/))
   })
-  await t.test('a device has ten that count', async () => {
+  await t.test('a device has at most ten valid certificates', async () => {
     const full = await enroll(kit, 'server')
     const csrs = await times(20, () => newCsr())
     const outcomes = await Promise.allSettled(csrs.map((csr) => full.client.issueSpc({ body: { csr } })))
     assert.equal(outcomes.filter((o) => o.status === 'fulfilled').length, 10)
   })
 
-  const { client: gateway } = await withGateway(kit)
+  const { client: gateway } = await makeGateway(kit)
   const judge = (body: { certificate: string; at?: string }) => gateway.validateSpc({ body })
 
-  await t.test('an SPC is judged good, PEM or DER, with what it says', async () => {
+  await t.test('a certificate is validated as PEM or DER, with its device and policy', async () => {
     const der = certificate.split('-----')[2]!.replaceAll('\n', '')
     for (const text of [certificate, der]) {
       const verdict = await judge({ certificate: text })
@@ -96,13 +100,13 @@ test('a device has its key certified', async (t) => {
     await publish(kit, [rule('other', { any: true })])
     assert.equal((await judge({ certificate })).policy?.match, false)
   })
-  await t.test('an SPC is judged by its time, to the second', async () => {
+  await t.test('a certificate is validated at a given time, to the second', async () => {
     const end = Date.parse(spc.not_after)
     const at = async (ms: number) => (await judge({ certificate, at: new Date(ms).toISOString() })).status
     assert.deepEqual([await at(end - 1), await at(end)], ['good', 'expired'])
     assert.equal(await at(Date.parse(spc.not_before) - 1), 'not_yet_valid')
   })
-  await t.test('of another tenant or of nobody: the same answer', async () => {
+  await t.test('certificates of another tenant and of an unknown issuer get the same answer', async () => {
     const foreign = await kit.as('tenant_admin', await kit.newTenant())
     const theirs = await foreign.validateSpc({ body: { certificate } })
     const [anchor] = (await kit.admin.trustAnchors()).anchors
@@ -126,17 +130,17 @@ test('a device has its key certified', async (t) => {
   })
 })
 
-test('an SPC comes to its end', async (t) => {
+test('end of device certificates', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   await publish(kit, [rule('all', { any: true })])
-  await t.test('revocation lists are documents of their own', (t) => listed(t, kit, clock))
-  await t.test('an SPC is rotated, and revoked', (t) => rotated(t, kit, clock))
+  await t.test('revocation lists', (t) => issueLists(t, kit, clock))
+  await t.test('rotation and revocation', (t) => rotateAndRevoke(t, kit, clock))
 })
 
-async function listed(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
+async function issueLists(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
   const device = await enroll(kit, 'laptop', { now: clock.now })
-  const { secret } = await withGateway(kit)
+  const { secret } = await makeGateway(kit)
   const gateway = kit.clientFor(secret)
   const before = await gateway.gatewayTrustAnchors()
   const issuers = [...before.anchors.map((a) => a.certificate), ...before.intermediates]
@@ -151,7 +155,7 @@ async function listed(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
   assert.deepEqual(revokedIn(before), [])
   const { spc } = await device.client.issueSpc({ body: { csr: await newCsr() } })
 
-  await t.test('a revocation makes another list, and nothing else', async () => {
+  await t.test('a revocation changes the list of its issuer, and nothing else', async () => {
     const { seq } = await kit.clientFor(secret).unifiedPolicy({ query: {} })
     await kit
       .clientFor(kit.adminKey, kit.replicas[1]!)
@@ -168,7 +172,7 @@ async function listed(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
     const delta = await kit.clientFor(secret).unifiedPolicy({ query: { since: seq } })
     assert.equal(delta.kind, 'delta')
   })
-  await t.test('what has ended is listed no more', async () => {
+  await t.test('expired certificates are removed from the list', async () => {
     clock.advance(26 * 3600)
     await runJob(kit.app, 'issue_crls')
     const later = await gateway.gatewayTrustAnchors()
@@ -177,45 +181,51 @@ async function listed(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
   })
 }
 
-async function rotated(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
+async function rotateAndRevoke(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
   const device = await enroll(kit, 'laptop', { now: clock.now })
   const [here, there] = [kit.admin, kit.clientFor(kit.adminKey, kit.replicas[1]!)]
   const first = await device.client.issueSpc({ body: { csr: await newCsr() } })
   const statusOf = async (certificate: string, client = there) =>
     (await client.validateSpc({ body: { certificate } })).status
 
-  await t.test('of twenty rotations one is made; the old one is good for an hour more', async () => {
-    const csrs = await times(20, () => newCsr())
-    const outcomes = await Promise.allSettled(
-      csrs.map((csr) => device.client.rotateSpc({ body: { spc_id: first.spc.spc_id, csr } })),
-    )
-    const made = outcomes.flatMap((o) => (o.status === 'fulfilled' ? [o.value] : []))
-    assert.equal(made.length, 1)
-    assert.equal(made[0]!.spc.replaces, first.spc.spc_id)
-    assert.equal(await statusOf(first.certificate), 'superseded')
-    assert.equal(await statusOf(made[0]!.certificate), 'good')
-    clock.advance(3601)
-    assert.equal(await statusOf(first.certificate), 'revoked')
-    await runJob(kit.app, 'end_superseded_spcs')
-    const { status, revocation_reason } = await here.getSpc({ params: { spc_id: first.spc.spc_id } })
-    assert.deepEqual([status, revocation_reason], ['revoked', 'superseded'])
-  })
-  await t.test('the same key is no rotation', async () => {
+  await t.test(
+    'of twenty concurrent rotations one succeeds, and the old certificate is valid for an hour more',
+    async () => {
+      const csrs = await times(20, () => newCsr())
+      const outcomes = await Promise.allSettled(
+        csrs.map((csr) => device.client.rotateSpc({ body: { spc_id: first.spc.spc_id, csr } })),
+      )
+      const made = outcomes.flatMap((o) => (o.status === 'fulfilled' ? [o.value] : []))
+      assert.equal(made.length, 1)
+      assert.equal(made[0]!.spc.replaces, first.spc.spc_id)
+      assert.equal(await statusOf(first.certificate), 'superseded')
+      assert.equal(await statusOf(made[0]!.certificate), 'good')
+      clock.advance(3601)
+      assert.equal(await statusOf(first.certificate), 'revoked')
+      await runJob(kit.app, 'end_superseded_spcs')
+      const { status, revocation_reason } = await here.getSpc({ params: { spc_id: first.spc.spc_id } })
+      assert.deepEqual([status, revocation_reason], ['revoked', 'superseded'])
+    },
+  )
+  await t.test('a rotation to the same key is refused', async () => {
     const csr = await newCsr()
     const { spc } = await device.client.issueSpc({ body: { csr } })
     await assert.rejects(device.client.rotateSpc({ body: { serial: spc.serial, csr } }), refused(422, /csr/))
     assert.equal((await here.getSpc({ params: { spc_id: spc.spc_id } })).status, 'active')
   })
-  await t.test('twenty revoke one: it is revoked once, on record once, and at once everywhere', async () => {
-    const { spc, certificate } = await device.client.issueSpc({ body: { csr: await newCsr() } })
-    assert.equal(await statusOf(certificate), 'good')
-    const changed = await times(20, () => here.revokeSpc({ body: { spc_id: spc.spc_id, reason: 'keyCompromise' } }))
-    assert.equal(changed.filter((c) => c.changed).length, 1)
-    const events = (await audited(kit, 'spc.revoked')).filter((e) => e.target?.id === spc.spc_id)
-    assert.equal(events.length, 1)
-    assert.deepEqual([await statusOf(certificate, here), await statusOf(certificate)], ['revoked', 'revoked'])
-  })
-  await t.test('what stops the device or its user ends its certificates for good', async () => {
+  await t.test(
+    'of twenty concurrent revocations one takes effect, is recorded once, and applies everywhere at once',
+    async () => {
+      const { spc, certificate } = await device.client.issueSpc({ body: { csr: await newCsr() } })
+      assert.equal(await statusOf(certificate), 'good')
+      const changed = await times(20, () => here.revokeSpc({ body: { spc_id: spc.spc_id, reason: 'keyCompromise' } }))
+      assert.equal(changed.filter((c) => c.changed).length, 1)
+      const events = (await eventsOf(kit, 'spc.revoked')).filter((e) => e.target?.id === spc.spc_id)
+      assert.equal(events.length, 1)
+      assert.deepEqual([await statusOf(certificate, here), await statusOf(certificate)], ['revoked', 'revoked'])
+    },
+  )
+  await t.test('stopping the device or its user ends its certificates permanently', async () => {
     // By `modules/offboarding`; api/offboarding.test.ts walks all ways.
     const user_id = await makeUser(kit, 'jane')
     const hers = await enroll(kit, 'hers', { user_id, now: clock.now })

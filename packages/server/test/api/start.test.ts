@@ -3,19 +3,21 @@ import { test } from 'node:test'
 import { examples } from '@holdfast/contract/examples'
 import { type StartStepName, startSteps } from '@holdfast/contract/vocabulary'
 import { createAdmin } from '@holdfast/sdk'
-import { enrollRaw } from '../support/actors/all-callers.ts'
-import { enroll, newSession, publish, refused, report, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll, enrollRaw } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
 import { enrollFactor, makeUser, signInAs } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startCommand } from '../support/clients/cli-command.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { inbox } from '../support/domain/notifications.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const doneOf = async ({ admin }: Pick<Kit, 'admin'>) =>
   (await admin.getStart()).steps.filter((s) => s.done).map((s) => s.step)
 
-test('the start of a tenant follows from what exists, and its steps can be dismissed', async (t) => {
+test('the setup steps of a tenant follow from its state, and can be dismissed', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now, replicas: 2 })
   const { steps } = await kit.admin.getStart()
@@ -25,12 +27,14 @@ test('the start of a tenant follows from what exists, and its steps can be dismi
   )
   assert.ok(steps.every((s) => !s.done && s.since === null && !s.dismissed))
 
-  const { client, gateway } = await withGateway(kit)
+  const { client, gateway } = await makeGateway(kit)
   await client.heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
   await client.metering({
-    body: report([{ session_id: newSession(), device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }]),
+    body: meteringReport([
+      { session_id: newVpnSessionId(), device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 },
+    ]),
   })
   clock.advance?.(10)
   const expected: StartStepName[] = ['gateway', 'policy', 'enrollment_token', 'device_enrolled', 'device_online']
@@ -40,7 +44,7 @@ test('the start of a tenant follows from what exists, and its steps can be dismi
   const since = (await kit.admin.getStart()).steps.find((s) => s.step === 'device_enrolled')?.since
   assert.equal(since, (await kit.admin.getDevice({ params: { device_id: device.id } })).enrolled_at)
 
-  await t.test('of twenty who dismiss a step one does it, and it can be put back', async () => {
+  await t.test('of twenty concurrent dismissals of a step one changes it, and it can be restored', async () => {
     const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
     const dismiss = (dismissed: boolean) =>
       times(20, (i) => clients[i % 2]!.dismissStartStep({ body: { step: 'audit_forwarding', dismissed } }))
@@ -53,7 +57,7 @@ test('the start of a tenant follows from what exists, and its steps can be dismi
     assert.equal((await kit.admin.getStart()).complete, false, 'the sign-in is not secured')
   })
 
-  await t.test('a second factor on the own account secures the sign-in of the person who asks', async () => {
+  await t.test('a second factor on the own account completes the step of securing sign-in', async () => {
     await makeUser(kit, 'jane', ['tenant_admin'])
     const signedIn = async () => {
       const person = await signInAs(kit, 'jane')
@@ -65,7 +69,7 @@ test('the start of a tenant follows from what exists, and its steps can be dismi
   })
 
   const viewer = await kit.as('viewer')
-  await t.test('a caller who may not read a thing sees that its step is done, and not since when', async () => {
+  await t.test('a caller without read permission sees that a step is done, without its time', async () => {
     // Created disabled, so that no request is sent to them: example.com is not ours.
     await kit.admin.createIdentityProvider({ body: examples.createIdentityProvider })
     await kit.admin.createSiemConnector({ body: examples.createSiemConnector })
@@ -85,7 +89,7 @@ test('the start of a tenant follows from what exists, and its steps can be dismi
   await assert.rejects(viewer.dismissStartStep({ body: { step: 'policy' } }), refused(403))
 })
 
-test('one notification says how many devices wait for approval, and closes when none waits', async (t) => {
+test('one notification counts the devices waiting for approval, and closes when none waits', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { secret, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0, requires_approval: true } })
   const open = async () => (await inbox(kit)).filter((n) => n.kind === 'device.awaiting_approval')
@@ -114,7 +118,7 @@ test('one notification says how many devices wait for approval, and closes when 
   await says('2 devices wait for approval')
 })
 
-test('the command prints the steps of the setup, and the install line beside a token', async (t) => {
+test('the command prints the setup steps, and the install line with a token', async (t) => {
   const kit = await startKit(t)
   const { run } = await startCommand(t, kit)
   assert.match((await run('status', 'start')).out, /^STEP +DONE +SINCE\nsign_in +no/)

@@ -8,7 +8,7 @@ import { eventsOf } from '../support/domain/audit-events.ts'
 
 const emptyPolicy = { schema: 'holdfast.policy/1', rules: [] }
 
-test('where step-up is on, changes that weigh much need a code not older than five minutes', async (t) => {
+test('with step-up, sensitive changes need a code of the last five minutes', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   await makeUser(kit, 'root', ['platform_admin'])
@@ -76,7 +76,7 @@ test('where step-up is on, changes that weigh much need a code not older than fi
   assert.equal(granted.status, 201, 'a code at sign-in counts')
 })
 
-test('codes at step-up can not be guessed: the account locks', async (t) => {
+test('guessing step-up codes locks the account', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 4 } })
   const user_id = await makeUser(kit, 'ana')

@@ -3,16 +3,18 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, report, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
-import { type Opened, openStream, openStreams, statementsDuring } from '../support/clients/change-streams.ts'
+import { type OpenStream, openStream, openStreams, statementsDuring } from '../support/clients/change-streams.ts'
 import { send } from '../support/clients/raw-http.ts'
 import { createClock, type Replica, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { raise } from '../support/domain/notifications.ts'
+import { raiseNotice } from '../support/domain/notifications.ts'
+import { rule } from '../support/domain/policy.ts'
 import { lockDevice } from '../support/domain/workflow-runs.ts'
 
-test('a stream of changes', async (t) => {
+test('change stream', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const [, there] = kit.replicas as [Replica, Replica]
@@ -22,9 +24,9 @@ test('a stream of changes', async (t) => {
     (await kit.admin.changeGroup({ body: { operation: 'create', group: { name } } })).group.group_id
   const key = async (role: Parameters<typeof kit.keyFor>[0]) => kit.keyFor(role)
 
-  await t.test('each kind of change arrives at both replicas within two seconds, and names what changed', async () => {
+  await t.test('each kind of change arrives at both replicas within two seconds, with the changed ids', async () => {
     const streams = [await open(bearer(kit.adminKey)), await open(bearer(kit.adminKey), '', there)]
-    const both = (look: (stream: Opened) => Promise<unknown>) => Promise.all(streams.map(look))
+    const both = (look: (stream: OpenStream) => Promise<unknown>) => Promise.all(streams.map(look))
     for (const stream of streams) {
       assert.equal(stream.status, 200)
       assert.equal(stream.headers['content-type'], 'text/event-stream')
@@ -53,7 +55,7 @@ test('a stream of changes', async (t) => {
     const lost = await enroll(kit, 'lost', { now: clock.now })
     await told('runs', async () => (await lockDevice(kit, lost.id)).run.workflow_run_id!)
     await both((stream) => stream.event('run'))
-    const { gateway, pool, client } = await withGateway(kit, 'told', 'told')
+    const { gateway, pool, client } = await makeGateway(kit, 'told', 'told')
     await both((stream) => stream.changed('pools', pool.pool_id))
     await both((stream) => stream.changed('gateways', gateway.gateway_id))
     const device = await enroll(kit, 'told', { now: clock.now })
@@ -67,12 +69,12 @@ test('a stream of changes', async (t) => {
     })
     await both((stream) => stream.event('adoption'))
     await told('sessions', async () => {
-      const session_id = newSession()
+      const session_id = newVpnSessionId()
       const sample = { session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }
-      await client.metering({ body: report([sample]) })
+      await client.metering({ body: meteringReport([sample]) })
       return session_id
     })
-    await told('notifications', async () => encodeId('notification', (await raise(kit))!))
+    await told('notifications', async () => encodeId('notification', (await raiseNotice(kit))!))
     const { data: alert } = await streams[0]!.event('alert')
     await kit.admin.acknowledgeNotification({ params: { notification_id: alert.raised[0] } })
     await both((stream) => stream.event('alert', (data) => data.ended.includes(alert.raised[0])))
@@ -88,8 +90,8 @@ test('a stream of changes', async (t) => {
     t.diagnostic(`milliseconds until it came: ${slow.map(([kind, ms]) => `${kind} ${Math.round(ms)}`).join(', ')}`)
   })
 
-  await t.test('a gateway that falls silent, or is heard of again by the other replica, is told', async () => {
-    const { gateway, secret } = await withGateway(kit, 'silent')
+  await t.test('a gateway that falls silent, or returns at the other replica, is reported', async () => {
+    const { gateway, secret } = await makeGateway(kit, 'silent')
     const beat = (replica: Replica) =>
       kit.clientFor(secret, replica).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
     await beat(there)
@@ -107,7 +109,7 @@ test('a stream of changes', async (t) => {
     await until(() => count() > silent, 'the other replica says that it is back')
   })
 
-  await t.test('an open stream costs no statement while nothing changes', async () => {
+  await t.test('an open stream sends no SQL while nothing changes', async () => {
     const stream = await open(bearer(await key('auditor')))
     await stream.event('ready')
     await stream.event('audit')
@@ -116,47 +118,37 @@ test('a stream of changes', async (t) => {
     assert.deepEqual(await statementsDuring(() => delay(1500)), [])
   })
 
-  await t.test(
-    'it resumes behind the last event that was read, or says that everything is to be read anew',
-    async () => {
-      const first = await open(bearer(kit.adminKey))
-      const before = await group('before')
-      await first.changed('groups', before)
-      await first.event('audit')
-      first.close()
-      const missed = await group('missed')
-      const user = await makeUser(kit, 'missed')
-      const resumed = await open({ ...bearer(kit.adminKey), 'last-event-id': first.lastId() }, '', there)
-      await resumed.changed('groups', missed)
-      await resumed.changed('users', user)
-      assert.equal((await resumed.changed('sessions')).many, true, 'what is in no log may have changed')
-      assert.equal(
-        resumed.received.some((e) => e.event === 'reset'),
-        false,
-      )
-      assert.equal(JSON.stringify(resumed.received).includes(before), false, 'what was read does not come again')
+  await t.test('a stream resumes after the last read event, or asks for a full reload', async () => {
+    const first = await open(bearer(kit.adminKey))
+    const before = await group('before')
+    await first.changed('groups', before)
+    await first.event('audit')
+    first.close()
+    const missed = await group('missed')
+    const user = await makeUser(kit, 'missed')
+    const resumed = await open({ ...bearer(kit.adminKey), 'last-event-id': first.lastId() }, '', there)
+    await resumed.changed('groups', missed)
+    await resumed.changed('users', user)
+    assert.equal((await resumed.changed('sessions')).many, true, 'unlogged changes are possible')
+    assert.equal(
+      resumed.received.some((e) => e.event === 'reset'),
+      false,
+    )
+    assert.equal(JSON.stringify(resumed.received).includes(before), false, 'read events are not repeated')
 
-      const [seq, audit] = first.lastId().split('-').map(Number) as [number, number]
-      await kit.db.inTenant(kit.tenant, (tx) =>
-        tx.deleteFrom('changes').where('tenant_id', '=', kit.tenant).where('seq', '<=', seq).execute(),
-      )
-      const unknown = [
-        `${seq - 1}-${audit}`,
-        `${seq + 100_000}-${audit}`,
-        `${seq}-${audit + 100_000}`,
-        'x',
-        '1-2-3',
-        '',
-      ]
-      for (const id of unknown) {
-        const stream = await open({ ...bearer(await key('auditor')), 'last-event-id': id })
-        await stream.event('reset')
-        stream.close()
-      }
-    },
-  )
+    const [seq, audit] = first.lastId().split('-').map(Number) as [number, number]
+    await kit.db.inTenant(kit.tenant, (tx) =>
+      tx.deleteFrom('changes').where('tenant_id', '=', kit.tenant).where('seq', '<=', seq).execute(),
+    )
+    const unknown = [`${seq - 1}-${audit}`, `${seq + 100_000}-${audit}`, `${seq}-${audit + 100_000}`, 'x', '1-2-3', '']
+    for (const id of unknown) {
+      const stream = await open({ ...bearer(await key('auditor')), 'last-event-id': id })
+      await stream.event('reset')
+      stream.close()
+    }
+  })
 
-  await t.test('only what the caller may read, of its own tenant', async () => {
+  await t.test('a stream contains only changes that its caller can read, of its tenant', async () => {
     const other = await kit.newTenant()
     const [helpdesk, viewer, foreign, platform] = [
       await open(bearer(await key('helpdesk'))),
@@ -165,21 +157,21 @@ test('a stream of changes', async (t) => {
       await open(bearer(kit.adminKey), `?tenant_id=${encodeId('tenant', other)}`),
     ]
     const some = await open(bearer(kit.adminKey), '?kinds=groups,devices')
-    const kinds = async (stream: Opened) => (await stream.event('ready')).data.kinds
+    const kinds = async (stream: OpenStream) => (await stream.event('ready')).data.kinds
     assert.deepEqual(await kinds(helpdesk), ['devices', 'sessions', 'users', 'groups'])
     assert.deepEqual(await kinds(some), ['devices', 'groups'])
     const made = await group('seen by some')
     await kit.admin.createApiKey({ body: { name: 'seen by some', role: 'viewer' } })
-    await raise(kit, { dedupe_key: 'some' })
+    await raiseNotice(kit, { dedupe_key: 'some' })
     await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 8 } })
     for (const stream of [helpdesk, viewer, some]) await stream.changed('groups', made)
     await viewer.event('alert')
     const last = await group('last')
     for (const stream of [helpdesk, viewer, some]) await stream.changed('groups', last)
-    const names = (stream: Opened) => [...new Set(stream.received.map((e) => e.event))].sort()
+    const names = (stream: OpenStream) => [...new Set(stream.received.map((e) => e.event))].sort()
     assert.deepEqual(names(helpdesk), ['changed', 'ready'])
     assert.deepEqual(names(some), ['changed', 'ready'])
-    const lists = (stream: Opened) =>
+    const lists = (stream: OpenStream) =>
       [
         ...new Set(
           stream.received.flatMap((e) =>

@@ -2,18 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { enrollDevice, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { call, enrollRaw, operation } from '../support/actors/all-callers.ts'
-import { report, withGateway } from '../support/actors/gateways.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport } from '../support/actors/gateways.ts'
 import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
-import { accountOf, signIn } from '../support/actors/sign-in.ts'
+import { loginOf, signIn } from '../support/actors/sign-in.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
 import { type Replica, startKit, times } from '../support/deployment/deployment.ts'
-import { promptly, until } from '../support/deployment/wait-until.ts'
+import { deliveryLimitMs, until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 
 const devicesOfUser = 50
 const gatewayCount = 3
 
-test('a suspended user with 50 devices on 3 gateways is out everywhere at once, and comes back', async (t) => {
+test('suspending a user with 50 devices on 3 gateways takes effect everywhere at once, and reactivation restores all', async (t) => {
   const kit = await startKit(t)
   const { admin, publicUrl: baseUrl, dispatcher } = kit
   const { user } = await admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
@@ -72,13 +73,13 @@ test('a suspended user with 50 devices on 3 gateways is out everywhere at once, 
   const took = performance.now() - start
   assert.deepEqual(new Set((await Promise.all(waiting)).map((a) => a.status)), new Set([401]))
   const answered = performance.now() - start
-  assert.ok(answered < promptly, `devices that waited heard of it after ${Math.round(answered)} ms`)
+  assert.ok(answered < deliveryLimitMs, `devices that waited heard of it after ${Math.round(answered)} ms`)
   for (const { state } of gateways) {
     assert.equal(state!.peers.size, 0, 'no peer is left')
     assert.deepEqual([...state!.revokedDevices].sort(), ids)
     assert.equal(state!.revokedSessions.size, devicesOfUser)
   }
-  assert.ok(took < promptly, `gateways heard of it after ${Math.round(took)} ms`)
+  assert.ok(took < deliveryLimitMs, `gateways heard of it after ${Math.round(took)} ms`)
   assert.deepEqual(await statuses(), new Set([401]))
   assert.deepEqual((await admin.listSessions()).items, [])
 
@@ -90,7 +91,7 @@ test('a suspended user with 50 devices on 3 gateways is out everywhere at once, 
   assert.deepEqual(await statuses(), new Set([200]))
 })
 
-test('a suspended user is stopped everywhere at once, devices and connections too, and comes back whole', async (t) => {
+test('a suspended user loses sessions, devices and connections at once, and gets them back when reactivated', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin, publicUrl: baseUrl } = kit
   const user_id = await makeUser(kit, 'ana', ['viewer'])
@@ -140,15 +141,15 @@ test('a suspended user is stopped everywhere at once, devices and connections to
     )
     while (peers()[i]!.length > 0) {
       await gateways[i]!.pull()
-      assert.ok(performance.now() - at < promptly, 'a gateway still has a peer')
+      assert.ok(performance.now() - at < deliveryLimitMs, 'a gateway still has a peer')
     }
-    assert.equal((await signIn(replica.url, accountOf('ana'))).status, 401)
+    assert.equal((await signIn(replica.url, loginOf('ana'))).status, 401)
   }
-  assert.ok(performance.now() - at < promptly, `${performance.now() - at} ms`)
+  assert.ok(performance.now() - at < deliveryLimitMs, `${performance.now() - at} ms`)
   assert.deepEqual((await admin.listSessions()).items, [])
   const late = await gateways[0]!.meter([sample(laptop)])
   assert.equal(late.accepted, 1)
-  assert.deepEqual((await admin.listSessions()).items, [], 'what a gateway still reports is over at once')
+  assert.deepEqual((await admin.listSessions()).items, [], 'a still reported session ends at once')
 
   const back = await admin.reactivateUser({ body: { user_id } })
   assert.deepEqual([back.changed, back.user.status], [true, 'active'])
@@ -162,22 +163,22 @@ test('a suspended user is stopped everywhere at once, devices and connections to
         ),
       200,
     )
-    const deadline = performance.now() + promptly
+    const deadline = performance.now() + deliveryLimitMs
     while (peers()[i]!.length < 2) {
       await gateways[i]!.pull()
       assert.ok(performance.now() < deadline, 'a gateway has not got its peers back')
     }
-    assert.equal((await signIn(replica.url, accountOf('ana'))).status, 200)
+    assert.equal((await signIn(replica.url, loginOf('ana'))).status, 200)
   }
   assert.deepEqual(peers(), [both, both])
   assert.equal((await person.get('/v1/admin/me')).status, 401, 'the old session stays ended')
-  await assert.rejects(devices[2]!.pollDigest(), 'what was revoked stays revoked')
+  await assert.rejects(devices[2]!.pollDigest(), 'a revoked device stays revoked')
 })
 
-test('every way that ends VPN sessions names them in one event, with its cause', async (t) => {
+test('every way that ends VPN sessions records them in one event with its cause', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
-  const { client, gateway } = await withGateway(kit)
+  const { client, gateway } = await makeGateway(kit)
   const { group } = await admin.changeGroup({ body: { operation: 'create', group: { name: 'all' } } })
   /** A user with two devices, each with a session. */
   async function connected(name: string) {
@@ -193,7 +194,7 @@ test('every way that ends VPN sessions names them in one event, with its cause',
       rx_bytes: 1,
       tx_bytes: 1,
     }))
-    assert.equal((await client.metering({ body: report(samples) as never })).accepted, 2)
+    assert.equal((await client.metering({ body: meteringReport(samples) as never })).accepted, 2)
     const [first = '', second = ''] = samples.map((s) => s.session_id)
     return { user_id: user.user_id, device_id: devices[0]!.id, first, both: [first, second].sort() }
   }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, report, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('telemetry', async (t: TestContext) => {
@@ -27,7 +28,7 @@ test('telemetry', async (t: TestContext) => {
     ).length
   const deviceNow = () => kit.admin.getDevice({ params: { device_id: device.id } })
 
-  await t.test('an event counts once, within a request and across requests, on every replica', async () => {
+  await t.test('an event counts once, within a request and across requests and replicas', async () => {
     const e = event('e1')
     const events = [e, e, event('e2')]
     const first = await device.client.telemetry({ body: { events } })
@@ -40,7 +41,7 @@ test('telemetry', async (t: TestContext) => {
     const third = event('e3')
     const many = await times(20, (i) => clients[i % 2]!.telemetry({ body: { events: [e, third] } }))
     assert.equal(accepted(many), 1)
-    // The id identifies the event, whatever else differs.
+    // The id alone identifies the event.
     const moments = await times(20, (i) =>
       clients[i % 2]!.telemetry({
         body: { events: [event('e4', { at: new Date(Date.now() - i).toISOString(), latency_ms: i })] },
@@ -54,10 +55,10 @@ test('telemetry', async (t: TestContext) => {
     const neighbour = await enroll(kit, 'tablet')
     assert.equal((await neighbour.client.telemetry({ body: { events } })).accepted, 2, 'ids are of one device')
   })
-  await t.test('a session is one of the own, that its gateway has reported', async () => {
-    const { client: gateway } = await withGateway(kit)
+  await t.test('a session must belong to the device and have been reported by its gateway', async () => {
+    const { client: gateway } = await makeGateway(kit)
     const other = await enroll(kit, 'laptop of another')
-    const [own, foreign, early] = [newSession(), newSession(), newSession()]
+    const [own, foreign, early] = [newVpnSessionId(), newVpnSessionId(), newVpnSessionId()]
     const sample = (session_id: string, device_id: string) => ({
       session_id,
       device_id,
@@ -65,7 +66,7 @@ test('telemetry', async (t: TestContext) => {
       rx_bytes: 1,
       tx_bytes: 1,
     })
-    await gateway.metering({ body: report([sample(own, device.id), sample(foreign, other.id)]) })
+    await gateway.metering({ body: meteringReport([sample(own, device.id), sample(foreign, other.id)]) })
     const events = [own, foreign, early, 'vse_x', 'not an id'].map((session_id, i) => event(`s${i}`, { session_id }))
     const answer = await device.client.telemetry({ body: { events } })
     const none = 'no such VPN session of this device'
@@ -74,18 +75,18 @@ test('telemetry', async (t: TestContext) => {
       duplicate: 0,
       rejected: [1, 2, 3, 4].map((index) => ({ index, error: none })),
     })
-    await gateway.metering({ body: report([sample(early, device.id)]) })
+    await gateway.metering({ body: meteringReport([sample(early, device.id)]) })
     const later = await device.client.telemetry({ body: { events } })
     assert.deepEqual([later.accepted, later.duplicate, later.rejected.map((r) => r.index)], [1, 1, [1, 3, 4]])
 
     const digest = `sha256:${'f'.repeat(64)}`
     const applied = event('s9', { kind: 'policy_applied', policy_digest: digest, session_id: foreign })
     assert.equal((await device.client.telemetry({ body: { events: [applied] } })).accepted, 0)
-    assert.notEqual((await deviceNow()).policy.applied_digest, digest, 'what is rejected says nothing')
+    assert.notEqual((await deviceNow()).policy.applied_digest, digest, 'a rejected event changes nothing')
   })
-  await t.test('twenty who say the same at once, on two replicas, put one connection in question once', async () => {
+  await t.test('twenty concurrent equal claims on two replicas put one connection in question', async () => {
     const liar = await enroll(kit, 'liar')
-    const session_id = newSession()
+    const session_id = newVpnSessionId()
     await times(20, (i) =>
       liar
         .at(kit.replicas[i % 2]!)
@@ -104,7 +105,7 @@ test('telemetry', async (t: TestContext) => {
       ).length
     assert.deepEqual([await rows('device_claims'), await rows('connections_in_question')], [1, 1])
   })
-  await t.test('times out of bounds and foreign ids are rejected by index', async () => {
+  await t.test('times out of range and foreign ids are rejected by index', async () => {
     const at = (ms: number) => new Date(Date.now() + ms).toISOString()
     const answer = await device.client.telemetry({
       body: {
@@ -119,7 +120,7 @@ test('telemetry', async (t: TestContext) => {
     })
     assert.deepEqual([answer.accepted, answer.rejected.map((r) => r.index)], [1, [0, 2, 3, 4]])
   })
-  await t.test('what it says of the applied policy reaches the device, the newest word last', async () => {
+  await t.test('the applied policy in an event is stored at the device, the latest by time', async () => {
     const digest = (c: string) => `sha256:${c.repeat(64)}`
     const applied = (id: string, c: string, ms: number) =>
       event(id, { kind: 'policy_applied', policy_digest: digest(c), at: new Date(Date.now() + ms).toISOString() })
@@ -132,13 +133,13 @@ test('telemetry', async (t: TestContext) => {
     assert.equal((await deviceNow()).policy.applied_digest, digest('e'))
     assert.ok((await deviceNow()).last_seen_at)
   })
-  await t.test('of a device whose clock is off, either way, and that says so the times are put right', async () => {
-    const { client: gateway } = await withGateway(kit, 'clock')
+  await t.test('the times of a device with a wrong clock are corrected by its sent_at', async () => {
+    const { client: gateway } = await makeGateway(kit, 'clock')
     for (const minutes of [-10, 10]) {
       const off = await enroll(kit, `off by ${minutes}`)
-      const session_id = newSession()
+      const session_id = newVpnSessionId()
       const sample = { session_id, device_id: off.id, state: 'active' as const, rx_bytes: 1, tx_bytes: 1 }
-      await gateway.metering({ body: report([sample]) })
+      await gateway.metering({ body: meteringReport([sample]) })
       const sent_at = new Date(Date.now() + minutes * 60_000).toISOString()
       const events = [{ event_id: 'e', kind: 'connected' as const, at: sent_at, session_id }]
       assert.equal((await off.client.telemetry({ body: { sent_at, events } })).accepted, 1)

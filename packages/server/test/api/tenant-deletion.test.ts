@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { refusedWith } from '../support/actors/sign-in.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../support/clients/api-calls.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
+import { bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { send } from '../support/clients/raw-http.ts'
-import { ask, connectOwner, count } from '../support/database/retention.ts'
+import { connectOwner, countRows, queryValue } from '../support/database/owner-connection.ts'
 import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 import { janesPassword, makeTenant } from '../support/deployment/tenants.ts'
 
-test('a tenant is deleted after its delay, taken back until then; nothing of it is left but its tombstone and record', async (t) => {
+test('a tenant is deleted after its delay, can be restored until then, and leaves only its tombstone and audit log', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const { tenant, client, id } = await makeTenant(kit, 'acme')
@@ -24,7 +25,7 @@ test('a tenant is deleted after its delay, taken back until then; nothing of it 
   const scheduled = await change('delete', { delay_seconds: 7200 })
   assert.equal(scheduled.tenant.status, 'deleting')
   assert.equal(Date.parse(scheduled.tenant.delete_after!) - clock.now().getTime() > 7_100_000, true)
-  await assert.rejects(change('reactivate'), refusedWith(422, /cancel_deletion/))
+  await assert.rejects(change('reactivate'), refused(422, /cancel_deletion/))
   const told = await kit.admin.listNotifications({ query: { tenant_id } })
   assert.equal(told.items[0]?.kind, 'tenant.deletion_scheduled')
   assert.equal((await change('cancel_deletion')).tenant.status, 'active')
@@ -79,7 +80,7 @@ test('a tenant is deleted after its delay, taken back until then; nothing of it 
   ])
 })
 
-test('a clock that leapt deletes no tenant and erases none until it is trusted again', async (t) => {
+test('a clock that jumped deletes and erases no tenant until it is trusted again', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const owner = await connectOwner(kit)
@@ -92,19 +93,19 @@ test('a clock that leapt deletes no tenant and erases none until it is trusted a
   const trust = () => owner.query(`update retention_clock set seen_at = now(), trusted_from = '-infinity'`)
   const isAt = async (column: 'deleted_at' | 'erased_at') => {
     await runJob(kit.app, 'delete_tenants')
-    return ask(owner, `select ${column} is not null as value from tenants where tenant_id = $1`, [id])
+    return queryValue(owner, `select ${column} is not null as value from tenants where tenant_id = $1`, [id])
   }
   await leap()
   clock.advance(3601)
   assert.equal(await isAt('deleted_at'), false)
-  const entomb = owner.query('update tenants set deleted_at = now() where tenant_id = $1', [id])
-  await assert.rejects(entomb, /the clock is not trusted/, 'whoever asks')
+  const deletion = owner.query('update tenants set deleted_at = now() where tenant_id = $1', [id])
+  await assert.rejects(deletion, /the clock is not trusted/, 'for every caller')
   await trust()
   assert.equal(await isAt('deleted_at'), true)
   await leap()
   clock.advance(3600)
   assert.equal(await isAt('erased_at'), false)
-  assert.ok((await count(owner, 'users', `tenant_id = '${id}'`)) > 0)
+  assert.ok((await countRows(owner, 'users', `tenant_id = '${id}'`)) > 0)
   await trust()
   assert.equal(await isAt('erased_at'), true)
 })

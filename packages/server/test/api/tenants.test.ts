@@ -1,28 +1,35 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { challengeFrom } from '../support/actors/all-callers.ts'
-import { count, refusedWith } from '../support/actors/sign-in.ts'
-import { bearer, type Caller, call, enrollRaw, operation } from '../support/clients/api-calls.ts'
+import { enrollRaw, requestChallenge } from '../support/actors/devices.ts'
+import { countOf, refused } from '../support/clients/answers.ts'
+import { bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
 import { cookieOf, send } from '../support/clients/raw-http.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { acme, janesPassword, makeTenant } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
-test('tenants are made, renamed and suspended', async (t) => {
+test('lifecycle of tenants', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('a tenant is created with its administrator, its keys, and a record in both tenants', () => made(kit))
-  await t.test('of twenty who create one tenant at once, on two replicas, one does', () => once(kit))
-  await t.test('a tenant is renamed, and nobody takes it for what it was called', () => renamed(kit))
-  await t.test('the tenant of the deployment stays, and nobody shuts out their own', () => stays(kit))
-  await t.test('a key of another tenant stops with the tenant of the administrator who made it', () => ofPartner(kit))
-  await t.test(
-    'whoever is of a suspended tenant is refused, by every credential and on every replica, until it is reactivated',
-    () => suspended(kit),
+  await t.test('a tenant is created with its administrator and keys, and recorded in both tenants', () =>
+    createTenant(kit),
+  )
+  await t.test('of twenty concurrent creations of one tenant on two replicas, one succeeds', () =>
+    createConcurrently(kit),
+  )
+  await t.test('a renamed tenant is not found by its old name', () => renameTenant(kit))
+  await t.test('the tenant of the deployment cannot be stopped, and callers cannot stop their own tenant', () =>
+    refuseStops(kit),
+  )
+  await t.test('an API key for another tenant ends with the tenant of the administrator who created it', () =>
+    useKeyForOtherTenant(kit),
+  )
+  await t.test('every credential of a suspended tenant is refused on every replica until it is reactivated', () =>
+    suspendTenant(kit),
   )
 })
 
-async function made(kit: Kit): Promise<void> {
+async function createTenant(kit: Kit): Promise<void> {
   const made = await kit.admin.changeTenant({ body: acme })
   assert.deepEqual([made.changed, made.tenant.status, made.tenant.limits], [true, 'active', { users: 5 }])
   const { administrator } = made
@@ -59,23 +66,23 @@ async function made(kit: Kit): Promise<void> {
   }))
   assert.equal(rows.length, 7)
 
-  await assert.rejects(kit.admin.changeTenant({ body: acme }), refusedWith(422, /tenant\.name: is already taken/))
+  await assert.rejects(kit.admin.changeTenant({ body: acme }), refused(422, /tenant\.name: is already taken/))
   for (const name of ['Acme', 'a/b', '-a', 'a b', '', 'x'.repeat(64)])
-    await assert.rejects(kit.admin.changeTenant({ body: { ...acme, tenant: { name } } }), refusedWith(422))
+    await assert.rejects(kit.admin.changeTenant({ body: { ...acme, tenant: { name } } }), refused(422))
   await assert.rejects(
     kit.admin.changeTenant({
       body: { ...acme, tenant: { name: 'weak' }, administrator: { username: 'joe', password: 'password' } },
     }),
-    refusedWith(422, /administrator\.password/),
+    refused(422, /administrator\.password/),
   )
   assert.deepEqual(
     (await kit.admin.listTenants()).items.map((x) => x.name),
     ['acme', 'default'],
-    'what was refused left nothing',
+    'a refused creation leaves nothing',
   )
 }
 
-async function once(kit: Kit): Promise<void> {
+async function createConcurrently(kit: Kit): Promise<void> {
   const answers = await times(20, (i) =>
     call(
       kit.replicas[i % 2] ? { ...kit, ...kit.replicas[i % 2]! } : kit,
@@ -88,14 +95,14 @@ async function once(kit: Kit): Promise<void> {
     ),
   )
   assert.equal(
-    count(
+    countOf(
       answers.map((a) => a.status),
       201,
     ),
     1,
   )
   assert.equal(
-    count(
+    countOf(
       answers.map((a) => a.status),
       422,
     ),
@@ -103,7 +110,7 @@ async function once(kit: Kit): Promise<void> {
   )
 }
 
-async function renamed(kit: Kit): Promise<void> {
+async function renameTenant(kit: Kit): Promise<void> {
   const { tenant } = await makeTenant(kit, 'renamed')
   const { tenant_id } = tenant
   const signIn = (username: string, replica = kit.replicas[1]!) =>
@@ -118,27 +125,24 @@ async function renamed(kit: Kit): Promise<void> {
     kit.admin.changeTenant({
       body: { operation: 'update', tenant_id: encodeId('tenant', kit.tenant), tenant: { name: 'main' } },
     }),
-    refusedWith(422, /keeps its name/),
+    refused(422, /keeps its name/),
   )
 }
 
-async function stays(kit: Kit): Promise<void> {
+async function refuseStops(kit: Kit): Promise<void> {
   const own = encodeId('tenant', kit.tenant)
   for (const name of ['suspend', 'delete'] as const)
-    await assert.rejects(
-      kit.admin.changeTenant({ body: { operation: name, tenant_id: own } }),
-      refusedWith(422, /stays/),
-    )
+    await assert.rejects(kit.admin.changeTenant({ body: { operation: name, tenant_id: own } }), refused(422, /stays/))
   const { id, tenant } = await makeTenant(kit, 'other')
   const other = kit.clientFor(await kit.keyFor('platform_admin', id))
   await assert.rejects(
     other.changeTenant({ body: { operation: 'suspend', tenant_id: tenant.tenant_id } }),
-    refusedWith(422, /your own tenant/),
+    refused(422, /your own tenant/),
   )
   const theirs = await kit.as('tenant_admin', id)
   await assert.rejects(
     theirs.changeTenant({ body: { operation: 'update', tenant_id: tenant.tenant_id, tenant: { limits: {} } } }),
-    refusedWith(403),
+    refused(403),
   )
   assert.deepEqual(
     (await theirs.listTenants()).items.map((x) => x.name),
@@ -146,7 +150,7 @@ async function stays(kit: Kit): Promise<void> {
   )
 }
 
-async function ofPartner(kit: Kit): Promise<void> {
+async function useKeyForOtherTenant(kit: Kit): Promise<void> {
   const partner = await makeTenant(kit, 'partner')
   const customer = await makeTenant(kit, 'customer')
   const { userId } = await kit.app.identity.createUser(partner.id, {
@@ -172,7 +176,7 @@ async function ofPartner(kit: Kit): Promise<void> {
   await until(async () => (await statuses()).every((s) => s === 200))
 }
 
-async function suspended(kit: Kit): Promise<void> {
+async function suspendTenant(kit: Kit): Promise<void> {
   const { tenant, client, id } = await makeTenant(kit, 'late')
   const key = await kit.keyFor('tenant_admin', id)
   const { secret: token } = await client.generateToken({ body: { max_uses: 0 } })
@@ -180,7 +184,7 @@ async function suspended(kit: Kit): Promise<void> {
   const pool = await client.createGatewayPool({ body: { name: 'p', region: { code: 'eu' } } })
   const gateway = await client.createGateway({ params: { pool_id: pool.pool_id }, body: { name: 'g' } })
   const service = bearer(kit.secrets.gatewayServiceSecrets[0]!)
-  const challenge = bearer(await challengeFrom(kit, bearer(token)))
+  const challenge = bearer(await requestChallenge(kit, bearer(token)))
   const jane = { username: 'late/jane', password: janesPassword }
   const signIn = () => send(kit.url, { method: 'POST', path: '/admin/login', json: jane })
   const cookie = cookieOf(await signIn())
@@ -220,7 +224,7 @@ async function suspended(kit: Kit): Promise<void> {
   // A waiting request is answered, and the next one is refused.
   const asked = performance.now()
   await waiting
-  assert.ok(performance.now() - asked < 10_000, 'who waits is let go')
+  assert.ok(performance.now() - asked < 10_000, 'the held request ends')
   assert.equal(
     (await enrollRaw(kit, token).catch((e: Error) => e.message)).toString().slice(0, 23),
     'enrollment refused: 401',

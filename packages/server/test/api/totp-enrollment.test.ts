@@ -17,18 +17,19 @@ import { adminPassword, createClock, type Kit, startKit, times } from '../suppor
 import { eventsOf } from '../support/domain/audit-events.ts'
 
 type Clock = ReturnType<typeof createClock>
-test('a second factor is enrolled', async (t) => {
+test('enrollment of a second factor', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { replicas: 2, now: clock.now })
-  await t.test('an enrollment waits ten minutes, and starting again replaces it', () => inTime(kit, clock))
-  await t.test('an administrator enrolls for someone and disables, within what they may; the sessions end', () =>
-    forSomeone(kit, clock),
+  await t.test('an enrollment expires after ten minutes, and a new one replaces it', () => expireEnrollment(kit, clock))
+  await t.test(
+    'an administrator enrolls and removes the factor of a weaker user, and the sessions of that user end',
+    () => enrollAsAdministrator(kit, clock),
   )
-  await t.test('the first administrator can have a second factor too', () => firstOne(kit, clock))
-  await t.test('a role that requires a second factor opens nothing but its enrollment', () => required(kit, clock))
+  await t.test('the first administrator can enroll a second factor', () => enrollFirstAdministrator(kit, clock))
+  await t.test('a session of a role that requires a second factor can only enroll one', () => requireFactor(kit, clock))
 })
 
-async function inTime(kit: Kit, clock: Clock): Promise<void> {
+async function expireEnrollment(kit: Kit, clock: Clock): Promise<void> {
   await makeUser(kit, 'ivy')
   const person = await signInAs(kit, 'ivy')
   const start = async () =>
@@ -48,7 +49,7 @@ async function inTime(kit: Kit, clock: Clock): Promise<void> {
   assert.equal(answers.filter((a) => a.status === 200).length, 1)
 }
 
-async function forSomeone(kit: Kit, clock: Clock): Promise<void> {
+async function enrollAsAdministrator(kit: Kit, clock: Clock): Promise<void> {
   const mia = await makeUser(kit, 'mia', ['viewer'])
   const { person, app } = await enrollFactor(kit, 'mia', clock.now)
   const bare = await makeUser(kit, 'bare')
@@ -90,7 +91,7 @@ async function forSomeone(kit: Kit, clock: Clock): Promise<void> {
   assert.equal((await trySignIn(kit, 'mia', { totp: app.wrong() })).status, 200, 'a password is enough again')
 }
 
-async function firstOne(kit: Kit, clock: Clock): Promise<void> {
+async function enrollFirstAdministrator(kit: Kit, clock: Clock): Promise<void> {
   const person = await signInAs(kit, 'admin', { password: adminPassword })
   const { secret } = (await person.post('/v1/admin/users/totp/enroll', { current_password: adminPassword })).json
   const app = createAuthenticator(secret, clock.now)
@@ -99,7 +100,7 @@ async function firstOne(kit: Kit, clock: Clock): Promise<void> {
   assert.equal((await trySignIn(kit, 'admin', { password: adminPassword, totp: app.code() })).status, 200)
 }
 
-async function required(kit: Kit, clock: Clock): Promise<void> {
+async function requireFactor(kit: Kit, clock: Clock): Promise<void> {
   await makeUser(kit, 'ana', ['tenant_admin'])
   await makeUser(kit, 'vic', ['viewer'])
   const [person, free] = [await signInAs(kit, 'ana'), await signInAs(kit, 'vic')]

@@ -21,11 +21,11 @@ const onlyOne = (n: number, won: number, lost: number) => [won, ...Array(n - 1).
 /** A code as people type it. */
 const grouped = (code: string, by: string) => `${code.slice(0, 3)}${by}${code.slice(3)}`
 
-test('a second factor', async (t) => {
+test('sign-in with a second factor', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
 
-  await t.test('a second factor is enrolled with a code, and from then on every sign-in needs one', async () => {
+  await t.test('a second factor is enrolled with a code, and every later sign-in needs one', async () => {
     const user_id = await makeUser(kit, 'ana', ['viewer'])
     const elsewhere = await signInAs(kit, 'ana')
     const person = await signInAs(kit, 'ana')
@@ -87,7 +87,7 @@ test('a second factor', async (t) => {
     for (const secret of [begun.json.secret, ...verified.json.recovery_codes]) assert.ok(!written.includes(secret))
   })
 
-  await t.test('a form may bring the code with the password', async () => {
+  await t.test('a form can send the code with the password', async () => {
     await makeUser(kit, 'fay')
     const { app } = await enrollFactor(kit, 'fay', clock.now)
     clock.advance(60)
@@ -114,7 +114,7 @@ test('a second factor', async (t) => {
     assert.equal(locked.length, 1)
   })
 
-  await t.test('whatever is wrong with password, code or account, the answer is the same to the byte', async () => {
+  await t.test('every sign-in refused for password, code or account gets the same bytes', async () => {
     await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3 } })
     for (const username of ['ann', 'locked', 'suspended', 'left']) await makeUser(kit, username)
     const { app } = await enrollFactor(kit, 'ann', clock.now)
@@ -162,7 +162,7 @@ test('a second factor', async (t) => {
   })
 })
 
-test('another program makes the codes that are taken', async (t) => {
+test('codes of another implementation are accepted', async (t) => {
   if (spawnSync('oathtool', ['--version']).error) return t.skip('oathtool is not installed')
   const kit = await startKit(t)
   await makeUser(kit, 'ana')
@@ -172,12 +172,12 @@ test('another program makes the codes that are taken', async (t) => {
   assert.equal((await person.post('/v1/admin/users/totp/verify', { code })).status, 200)
 })
 
-test('a code opens one sign-in, on two replicas', async (t) => {
+test('one-time codes on two replicas', async (t) => {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   await changeSecuritySettings(kit.admin, { login: { max_failures_per_ip: 1000, lockout_threshold: 100 } })
 
-  await t.test('of many who show one code at once, on two replicas, one gets in', async () => {
+  await t.test('of many concurrent sign-ins with one code on two replicas, one succeeds', async () => {
     await makeUser(kit, 'ana')
     const { app } = await enrollFactor(kit, 'ana', clock.now)
     clock.advance(60)
@@ -188,7 +188,7 @@ test('a code opens one sign-in, on two replicas', async (t) => {
     assert.equal((await trySignIn(kit, 'ana', { totp: app.code(1) })).status, 200, 'the next one counts')
   })
 
-  await t.test('a recovery code opens one sign-in, once, however it is typed', async () => {
+  await t.test('a recovery code works for one sign-in, once, in any spelling', async () => {
     await makeUser(kit, 'eve', ['viewer'])
     await makeUser(kit, 'bob', ['viewer'])
     const { codes, person } = await enrollFactor(kit, 'eve', clock.now)

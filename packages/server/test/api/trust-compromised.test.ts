@@ -3,15 +3,18 @@ import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { certificateInfo, readCrl, verifyChain } from '@holdfast/crypto'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
-test('an issuing CA is compromised: another one issues, and the root lists it', async (t) => {
+test('a compromised issuing CA is replaced, and its root lists it as revoked', async (t) => {
   const kit = await startKit(t)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const { secret } = await withGateway(kit)
+  const { secret } = await makeGateway(kit)
   const first = await kit.clientFor(secret).gatewayTrustAnchors()
   const { spc, certificate } = await device.client.issueSpc({ body: { csr: await newCsr() } })
   const params = { signer_id: spc.issuer_id }
@@ -35,11 +38,11 @@ test('an issuing CA is compromised: another one issues, and the root lists it', 
   }
 })
 
-test('an old root is compromised: what hangs on it ends, and the new root lists what it certified of it', async (t) => {
+test('a compromised old root ends its certificates, and the new root revokes its cross certificates', async (t) => {
   const kit = await startKit(t)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const { secret } = await withGateway(kit)
+  const { secret } = await makeGateway(kit)
   const { certificate, chain, spc } = await device.client.issueSpc({ body: { csr: await newCsr() } })
   const { anchor_id, replaced_anchor_id } = await kit.admin.rotateTrustAnchors({ body: { mode: 'planned' } })
   const next = await device.client.issueSpc({ body: { csr: await newCsr() } })

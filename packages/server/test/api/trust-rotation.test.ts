@@ -3,11 +3,15 @@ import { test } from 'node:test'
 import { certificateInfo, verifyChain } from '@holdfast/crypto'
 import { openTrust, pinTrust, type SignedTrustSet } from '@holdfast/sdk'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { audited, enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { tokenOfRun } from '../support/deployment/pkcs11-token.ts'
-import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { startTenant } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 const day = 86_400
 const subjects = (certificates: readonly string[]) => certificates.map((c) => certificateInfo(c).subject)
@@ -28,15 +32,15 @@ const accepts = (
   }
 }
 
-test('rotations in tenants of one deployment of two replicas, whose clock goes on', async (t) => {
+test('rotations over time, on two replicas', async (t) => {
   const clock = createClock()
   const deployment = await startKit(t, { replicas: 2, now: clock.now })
 
-  await t.test('in an emergency the old anchor ends at once, with all that hangs on it', async () => {
-    const kit = await tenantOf(deployment)
+  await t.test('an emergency rotation ends the old anchor and everything under it at once', async () => {
+    const kit = await startTenant(deployment)
     await publish(kit, [rule('all', { any: true })])
     const device = await enroll(kit, 'laptop', { now: clock.now })
-    const { secret } = await withGateway(kit)
+    const { secret } = await makeGateway(kit)
     const first = await kit.admin.trustAnchors()
     const { certificate } = await device.client.issueSpc({ body: { csr: await newCsr() } })
     clock.advance(61)
@@ -61,8 +65,8 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
     const gateway = await kit.clientFor(secret).gatewayTrustAnchors()
     assert.equal(gateway.crls.length, 2)
   })
-  await t.test('signing keys come, sign and go', async (t) => {
-    const kit = await tenantOf(deployment)
+  await t.test('lifecycle of signing keys', async (t) => {
+    const kit = await startTenant(deployment)
     await publish(kit, [rule('all', { any: true })])
     const device = await enroll(kit, 'laptop', { now: clock.now })
     const kidOf = (jws: string) => JSON.parse(Buffer.from(jws.split('.')[0]!, 'base64url').toString()).kid
@@ -70,7 +74,7 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
     const activeOf = async (purpose: 'policy' | 'trust-set') =>
       (await kit.admin.listSigners({ query: { purpose, state: 'active' } })).items[0]!
 
-    await t.test('of twenty at once one is made; it is published and signs nothing', async () => {
+    await t.test('of twenty concurrent creations one key is made, published and not yet used', async () => {
       const outcomes = await Promise.allSettled(
         Array.from({ length: 20 }, () => kit.admin.createSigner({ body: { purpose: 'policy' } })),
       )
@@ -88,29 +92,32 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
           refused(422, /provider/),
         )
     })
-    await t.test('activated by twenty at once: once; from then on it signs, on both replicas', async () => {
-      const [pending] = (await kit.admin.listSigners({ query: { state: 'pending' } })).items
-      const before = await activeOf('policy')
-      const params = { signer_id: pending!.signer_id }
-      const done = await times(20, () => kit.admin.activateSigner({ params, body: {} }))
-      assert.equal(done.filter((d) => d.changed).length, 1)
-      for (const replica of kit.replicas)
-        assert.equal(kidOf((await device.at(replica).policyDigest()).pointer), pending!.kid)
-      const retiring = await kit.admin.getSigner({ params: { signer_id: before.signer_id } })
-      assert.equal(retiring.state, 'retiring')
-      await assert.rejects(
-        kit.admin.retireSigner({ params: { signer_id: before.signer_id }, body: {} }),
-        refused(422, /good until/),
-      )
-      await assert.rejects(
-        kit.admin.activateSigner({ params: { signer_id: before.signer_id }, body: {} }),
-        refused(422),
-      )
-      clock.advance(3 * day)
-      await runJob(kit.app, 'retire_signers')
-      assert.equal((await kit.admin.getSigner({ params: { signer_id: before.signer_id } })).state, 'retired')
-    })
-    await t.test('compromised: nothing that it signed is given out any more', async () => {
+    await t.test(
+      'of twenty concurrent activations one takes effect, and then the key signs on both replicas',
+      async () => {
+        const [pending] = (await kit.admin.listSigners({ query: { state: 'pending' } })).items
+        const before = await activeOf('policy')
+        const params = { signer_id: pending!.signer_id }
+        const done = await times(20, () => kit.admin.activateSigner({ params, body: {} }))
+        assert.equal(done.filter((d) => d.changed).length, 1)
+        for (const replica of kit.replicas)
+          assert.equal(kidOf((await device.at(replica).policyDigest()).pointer), pending!.kid)
+        const retiring = await kit.admin.getSigner({ params: { signer_id: before.signer_id } })
+        assert.equal(retiring.state, 'retiring')
+        await assert.rejects(
+          kit.admin.retireSigner({ params: { signer_id: before.signer_id }, body: {} }),
+          refused(422, /good until/),
+        )
+        await assert.rejects(
+          kit.admin.activateSigner({ params: { signer_id: before.signer_id }, body: {} }),
+          refused(422),
+        )
+        clock.advance(3 * day)
+        await runJob(kit.app, 'retire_signers')
+        assert.equal((await kit.admin.getSigner({ params: { signer_id: before.signer_id } })).state, 'retired')
+      },
+    )
+    await t.test('after a compromise nothing signed by the old key is served', async () => {
       const bundleKid = async () => kidOf((await device.client.policyBundle()).bundle)
       const stolen = await activeOf('policy')
       await device.renew()
@@ -120,7 +127,7 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
       assert.notEqual(kid, stolen.kid)
       assert.deepEqual([await pointerKid(), await bundleKid()], [kid, kid])
     })
-    await t.test('those of updates are shown too, and passed on one by one', async () => {
+    await t.test('update keys are listed too, and replaced one by one', async () => {
       await kit.admin.tufStatus()
       const { items } = await kit.admin.listSigners({ query: { limit: 200 } })
       for (const purpose of ['tuf-root', 'tuf-targets', 'tuf-snapshot', 'tuf-timestamp'] as const)
@@ -130,7 +137,7 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
       const { root } = await kit.admin.tufStatus()
       assert.equal(root.signed.version, 2)
     })
-    await t.test('who slept through rotations of the key of sets is led to the newest', async () => {
+    await t.test('a client that missed rotations of the trust-set key reaches the newest set by steps', async () => {
       const slept = await kit.admin.trustAnchors()
       for (let i = 0; i < 3; i++) {
         const { signer_id } = await kit.admin.createSigner({ body: { purpose: 'trust-set' } })
@@ -149,18 +156,18 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
       assert.equal((await kit.admin.trustAnchors({ query: { since: newest.version } })).steps, undefined)
     })
   })
-  await t.test('trust anchors are rotated as planned', async (t) => {
-    const kit = await tenantOf(deployment)
+  await t.test('planned rotation of trust anchors', async (t) => {
+    const kit = await startTenant(deployment)
     await publish(kit, [rule('all', { any: true })])
     const device = await enroll(kit, 'laptop', { now: clock.now })
-    const { secret } = await withGateway(kit)
+    const { secret } = await makeGateway(kit)
     const first = await kit.admin.trustAnchors()
     const pinned = pinTrust(first, { tenantId: first.tenant_id, now: clock.now() })
     const before = await device.client.issueSpc({ body: { csr: await newCsr() } })
     const [old] = first.anchors
     assert.ok(old)
 
-    await t.test('of twenty who do so on two replicas one does', async () => {
+    await t.test('of twenty concurrent rotations on two replicas one succeeds', async () => {
       const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
       const outcomes = await Promise.allSettled(
         Array.from({ length: 20 }, (_, i) => admins[i % 2]!.rotateTrustAnchors({ body: { mode: 'planned' } })),
@@ -169,21 +176,18 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
       assert.equal(made.length, 1)
       for (const o of outcomes) if (o.status === 'rejected') refused(422)(o.reason)
       assert.equal(made[0]?.replaced_anchor_id, old.anchor_id)
-      assert.equal((await audited(kit, 'trust_anchors.rotated')).length, 1)
+      assert.equal((await eventsOf(kit, 'trust_anchors.rotated')).length, 1)
     })
-    await t.test(
-      'both anchors are there, and what each needs to reach the other; who held the old set follows',
-      async () => {
-        const next = await kit.admin.trustAnchors()
-        assert.deepEqual(
-          next.anchors.map((a) => a.state),
-          ['active', 'retiring'],
-        )
-        assert.equal(next.intermediates.length, 4)
-        assert.ok(pinned.accept(next, clock.now()))
-      },
-    )
-    await t.test('what was issued before and after is accepted by who knows only the one or the other', async () => {
+    await t.test('both anchors are published, with cross certificates in both directions', async () => {
+      const next = await kit.admin.trustAnchors()
+      assert.deepEqual(
+        next.anchors.map((a) => a.state),
+        ['active', 'retiring'],
+      )
+      assert.equal(next.intermediates.length, 4)
+      assert.ok(pinned.accept(next, clock.now()))
+    })
+    await t.test('old and new certificates are accepted by clients with either anchor only', async () => {
       const after = await device.client.issueSpc({ body: { csr: await newCsr() } })
       const next = await kit.admin.trustAnchors()
       const only = (state: string) => ({ ...next, anchors: next.anchors.filter((a) => a.state === state) })
@@ -197,14 +201,14 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
       for (const { certificate } of [before, after])
         assert.equal((await kit.admin.validateSpc({ body: { certificate } })).status, 'good')
     })
-    await t.test('another one waits until the old anchor has retired', async () => {
+    await t.test('a second rotation is refused until the old anchor has retired', async () => {
       await assert.rejects(kit.admin.rotateTrustAnchors({ body: {} }), refused(422, /under way/))
       await assert.rejects(
         kit.admin.rotateTrustAnchors({ body: { mode: 'emergency', anchor_id: old.anchor_id } }),
         refused(422, /anchor_id/),
       )
     })
-    await t.test('the old anchor stays while somebody needs it, and says how many', async () => {
+    await t.test('the old anchor stays while clients need it, and a refusal gives their number', async () => {
       const retire = (force = false) =>
         kit.admin.retireSigner({ params: { signer_id: old.anchor_id }, body: { force } })
       await assert.rejects(retire(), refused(422, /good until .*1 of 1 devices and 1 of 1 gateways have not fetched/))
@@ -227,16 +231,20 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
       const signer = await kit.admin.getSigner({ params: { signer_id: old.anchor_id } })
       assert.equal(signer.state, 'retired')
     })
-    await t.test('its private key is gone', { skip: tokenOfRun && 'a token has the keys' }, async () => {
-      const rows = await kit.db.inTenant(kit.tenant, (tx) =>
-        tx.selectFrom('signing_keys').select(['state', 'private_jwe']).where('tenant_id', '=', kit.tenant).execute(),
-      )
-      assert.deepEqual([...new Set(rows.filter((r) => r.private_jwe === null).map((r) => r.state))], ['retired'])
-      assert.ok(rows.filter((r) => r.state !== 'retired').every((r) => r.private_jwe !== null))
-    })
+    await t.test(
+      'the private key of the retired anchor is deleted',
+      { skip: tokenOfRun && 'a token has the keys' },
+      async () => {
+        const rows = await kit.db.inTenant(kit.tenant, (tx) =>
+          tx.selectFrom('signing_keys').select(['state', 'private_jwe']).where('tenant_id', '=', kit.tenant).execute(),
+        )
+        assert.deepEqual([...new Set(rows.filter((r) => r.private_jwe === null).map((r) => r.state))], ['retired'])
+        assert.ok(rows.filter((r) => r.state !== 'retired').every((r) => r.private_jwe !== null))
+      },
+    )
   })
-  await t.test('an issuing CA is followed by another before it ends', async () => {
-    const kit = await tenantOf(deployment)
+  await t.test('an issuing CA is replaced before it ends', async () => {
+    const kit = await startTenant(deployment)
     await publish(kit, [rule('all', { any: true })])
     const issuing = async () =>
       (await kit.admin.listSigners({ query: { purpose: 'ca-issuing' } })).items.map((s) => s.state).sort()
@@ -246,7 +254,7 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
     await runJob(kit.app, 'ensure_partitions')
     await Promise.all(kit.replicas.map(({ app }) => runJob(app, 'renew_issuing_cas')))
     assert.deepEqual(await issuing(), ['active', 'retiring'])
-    assert.equal((await audited(kit, 'issuing_ca.renewed')).length, 1)
+    assert.equal((await eventsOf(kit, 'issuing_ca.renewed')).length, 1)
     clock.advance(9 * day)
     await runJob(kit.app, 'retire_signers')
     assert.deepEqual(await issuing(), ['active', 'retired'])

@@ -2,18 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
-import {
-  enroll as enrollOne,
-  newWireguardKey,
-  open,
-  payloadOf,
-  publish,
-  refused,
-  region,
-  rule,
-  withGateway,
-} from '../support/actors/gateways.ts'
+import { enroll as enrollOne } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway, newWireguardKey, region } from '../support/actors/gateways.ts'
+import { payloadOf, refused } from '../support/clients/answers.ts'
 import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 /** The u-coordinates of small order on Curve25519 and its twist, each with the encodings that reduce to it. */
 const smallOrder = [
@@ -46,55 +39,49 @@ test('a WireGuard key belongs to one device or gateway of a tenant', async (t) =
   const key = newWireguardKey()
   const first = await enroll(key)
 
-  await t.test(
-    'a second device with it is refused, alone and among others, and costs no use of its token',
-    async () => {
-      await assert.rejects(enroll(key), taken)
-      const shared = newWireguardKey()
-      const outcomes = await Promise.allSettled([...Array.from({ length: 5 }, () => enroll(shared)), enroll(undefined)])
-      assert.equal(outcomes.filter((o) => o.status === 'fulfilled').length, 2)
-      for (const o of outcomes) if (o.status === 'rejected') assert.ok(taken(o.reason))
-      assert.equal((await times(3, () => enroll(undefined))).length, 3)
-    },
-  )
-  await t.test("a renewal takes no other device's key, and may keep its own", async () => {
+  await t.test('a second device with the key is refused, concurrently too, and takes no use of its token', async () => {
+    await assert.rejects(enroll(key), taken)
+    const shared = newWireguardKey()
+    const outcomes = await Promise.allSettled([...Array.from({ length: 5 }, () => enroll(shared)), enroll(undefined)])
+    assert.equal(outcomes.filter((o) => o.status === 'fulfilled').length, 2)
+    for (const o of outcomes) if (o.status === 'rejected') assert.ok(taken(o.reason))
+    assert.equal((await times(3, () => enroll(undefined))).length, 3)
+  })
+  await t.test('a renewal cannot take the key of another device, and can keep its own', async () => {
     const other = await enroll(newWireguardKey())
     await assert.rejects(other.client.renewCredential({ body: { wireguard_public_key: key } }), taken)
     await first.client.renewCredential({ body: { wireguard_public_key: key } })
   })
+  await t.test('a key that is not 32 bytes in canonical base64, or of small order, is refused', async () => {
+    const { client, pool, gateway } = await makeGateway(kit)
+    const { gateway_id } = gateway
+    const body = await kit.admin.getGateway({ params: { gateway_id } })
+    const ways = {
+      enrollment: (wrong: string) => enroll(wrong),
+      renewal: (wrong: string) => first.client.renewCredential({ body: { wireguard_public_key: wrong } }),
+      announcement: (wrong: string) => client.identifyGateway({ body: { public_key: wrong } }),
+      creation: (wrong: string) =>
+        kit.admin.createGateway({
+          params: { pool_id: pool.pool_id },
+          body: { name: 'x', endpoints: [], public_key: wrong },
+        }),
+      change: (wrong: string) =>
+        kit.admin.updateGateway({ params: { gateway_id }, body: { ...body, public_key: wrong } }),
+      approval: (wrong: string) => kit.admin.approveGateway({ params: { gateway_id }, body: { public_key: wrong } }),
+    }
+    const usable = newWireguardKey()
+    const respelled = Buffer.from(usable, 'base64')
+    respelled[31]! |= 0x80
+    const points = [...smallOrder.map((hex) => Buffer.from(hex, 'hex')), respelled]
+    const texts = ['not a key', 'A'.repeat(44), `${'A'.repeat(42)}B=`, usable.slice(0, -1), `${usable}\n`]
+    for (const [way, bring] of Object.entries(ways))
+      for (const wrong of [...texts, ...points.map((point) => point.toString('base64'))])
+        await assert.rejects(bring(wrong), refused(422, /public_key/), `${way}: ${wrong}`)
+  })
   await t.test(
-    'what is no key of 32 bytes, of small order, or in another encoding than its own is refused',
+    'a gateway key is refused for a device and a device key for a gateway, in every way and concurrently',
     async () => {
-      const { client, pool, gateway } = await withGateway(kit)
-      const { gateway_id } = gateway
-      const body = await kit.admin.getGateway({ params: { gateway_id } })
-      const ways = {
-        enrollment: (wrong: string) => enroll(wrong),
-        renewal: (wrong: string) => first.client.renewCredential({ body: { wireguard_public_key: wrong } }),
-        announcement: (wrong: string) => client.identifyGateway({ body: { public_key: wrong } }),
-        creation: (wrong: string) =>
-          kit.admin.createGateway({
-            params: { pool_id: pool.pool_id },
-            body: { name: 'x', endpoints: [], public_key: wrong },
-          }),
-        change: (wrong: string) =>
-          kit.admin.updateGateway({ params: { gateway_id }, body: { ...body, public_key: wrong } }),
-        approval: (wrong: string) => kit.admin.approveGateway({ params: { gateway_id }, body: { public_key: wrong } }),
-      }
-      const usable = newWireguardKey()
-      const respelled = Buffer.from(usable, 'base64')
-      respelled[31]! |= 0x80
-      const points = [...smallOrder.map((hex) => Buffer.from(hex, 'hex')), respelled]
-      const texts = ['not a key', 'A'.repeat(44), `${'A'.repeat(42)}B=`, usable.slice(0, -1), `${usable}\n`]
-      for (const [way, bring] of Object.entries(ways))
-        for (const wrong of [...texts, ...points.map((point) => point.toString('base64'))])
-          await assert.rejects(bring(wrong), refused(422, /public_key/), `${way}: ${wrong}`)
-    },
-  )
-  await t.test(
-    "a key of a gateway is no device's and the other way round, by every way and at the same time",
-    async () => {
-      const [a, b] = [await withGateway(kit, 'key-a'), await withGateway(kit, 'key-b')]
+      const [a, b] = [await makeGateway(kit, 'key-a'), await makeGateway(kit, 'key-b')]
       const approved = await kit.admin.createGatewayPool({
         body: { name: 'approved', region, requires_approval: true },
       })
@@ -143,7 +130,7 @@ test('a WireGuard key belongs to one device or gateway of a tenant', async (t) =
       assert.deepEqual(new Set(both), new Set([1]), 'of a device and a gateway at once one has the key')
     },
   )
-  await t.test('another tenant may have it, and a revoked device gives it back', async () => {
+  await t.test('another tenant can use the key, and a revoked device releases it', async () => {
     await enroll(key, await kit.as('tenant_admin', await kit.newTenant()))
     await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: first.id, reason: 'lost' } })
     await enroll(key)
@@ -153,10 +140,10 @@ test('a WireGuard key belongs to one device or gateway of a tenant', async (t) =
 const atOnce = { inlineUpTo: 1000, perChunk: 1000 }
 const inChunks = { inlineUpTo: 0, perChunk: 1 }
 
-test('a device that renews with another WireGuard key has both for an hour', async (t) => {
+test('a device that renews its WireGuard key has both keys for an hour', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now, snapshotSizes: [atOnce, inChunks] })
-  const made = await withGateway(kit, 'a', 'A')
+  const made = await makeGateway(kit, 'a', 'A')
   const disk = { expression: 'disk.encrypted', enforcement: 'enforce' as const, freshness_seconds: 60 }
   const gated = { ...rule('gated', { any: true }), when: { posture: ['disk'] } }
   const plain = rule('all', { any: true })
@@ -169,7 +156,7 @@ test('a device that renews with another WireGuard key has both for an hour', asy
     })
   await publish(kit, [plain])
   const renewing = (wireguard_public_key: string) => enrollOne(kit, 'laptop', { now: clock.now, wireguard_public_key })
-  const gateway = open(kit, made, clock.now)
+  const gateway = gatewayAgent(kit, made, clock.now)
   const keysIn = (from: typeof gateway, id: string) => from.state?.peers.get(id)?.wireguard_keys
   /**
    * The keys that a new gateway process receives: at the replica that sends all at once, and at the one that sends
@@ -179,7 +166,7 @@ test('a device that renews with another WireGuard key has both for an hour', asy
     await kit.heard()
     return Promise.all(
       kit.replicas.map(async (replica) => {
-        const fresh = open(kit, made, clock.now, replica)
+        const fresh = gatewayAgent(kit, made, clock.now, replica)
         await fresh.pull()
         return keysIn(fresh, id)
       }),
@@ -187,7 +174,7 @@ test('a device that renews with another WireGuard key has both for an hour', asy
   }
   const inHour = () => new Date(clock.now().getTime() + 3600_000)
 
-  await t.test('deltas and snapshots say both, and after the hour only the new one', async () => {
+  await t.test('deltas and snapshots contain both keys, and after the hour only the new one', async () => {
     const [old, fresh] = [newWireguardKey(), newWireguardKey()]
     const device = await renewing(old)
     const { id } = device
@@ -227,7 +214,7 @@ test('a device that renews with another WireGuard key has both for an hour', asy
       for (const peer of said) if (peer.device_id === id) assert.deepEqual(peer.wireguard_keys, [both[0]])
     }
   })
-  await t.test('where time is told of, the delta after the end names the device with the new one', async () => {
+  await t.test('with as_of, the delta after the end names the device with its new key', async () => {
     await publishTimed()
     const [old, fresh] = [newWireguardKey(), newWireguardKey()]
     const device = await renewing(old)
@@ -241,7 +228,7 @@ test('a device that renews with another WireGuard key has both for an hour', asy
     const [peer] = payloadOf(policy).peers.filter((p: { device_id: string }) => p.device_id === device.id)
     assert.deepEqual(peer.wireguard_keys, [{ key: fresh, not_after: null }])
   })
-  await t.test('nobody takes the old one before its end, nor does the device itself; then it is free', async () => {
+  await t.test('the old key is reserved until its end, also for its own device, and free afterwards', async () => {
     const [old, fresh] = [newWireguardKey(), newWireguardKey()]
     const device = await renewing(old)
     const other = await renewing(newWireguardKey())
@@ -255,7 +242,7 @@ test('a device that renews with another WireGuard key has both for an hour', asy
     await other.renew(again)
     await assert.rejects(renewing(old), taken)
   })
-  await t.test('a renewal whose answer was lost brings another key: the one in use stays beside it', async () => {
+  await t.test('after a lost answer another renewal adds a key, and the key in use stays', async () => {
     const [used, lost, last] = [newWireguardKey(), newWireguardKey(), newWireguardKey()]
     const device = await renewing(used)
     await device.client.renewCredential({ body: { wireguard_public_key: lost } })
@@ -267,7 +254,7 @@ test('a device that renews with another WireGuard key has both for an hour', asy
     )
     await renewing(lost)
   })
-  await t.test('a revoked device gives both back', async () => {
+  await t.test('a revoked device releases both keys', async () => {
     const [old, fresh] = [newWireguardKey(), newWireguardKey()]
     const device = await renewing(old)
     await device.renew({ wireguard_public_key: fresh })

@@ -3,34 +3,28 @@ import { type TestContext, test } from 'node:test'
 import type { Gateway } from '@holdfast/sdk'
 import { changeGateway, changeGatewayPool } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
-import {
-  changeSomethingElse,
-  enroll,
-  newSession,
-  open,
-  publish,
-  refused,
-  report,
-  rule,
-  withGateway,
-} from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { gatewayAgent, makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { changeSomethingElse } from '../support/database/tenant-sequence.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
-import { promptly, until } from '../support/deployment/wait-until.ts'
+import { deliveryLimitMs, until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 
 test('unified policy', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
-  const [a, b] = [await withGateway(kit, 'a', 'A'), await withGateway(kit, 'b', 'B')]
+  const [a, b] = [await makeGateway(kit, 'a', 'A'), await makeGateway(kit, 'b', 'B')]
   const devices = await times(3, (i) => enroll(kit, `device ${i}`, { tags: [`t${i}`] }))
   const ids = devices.map((d) => d.id)
   const forA = (tag: string) => rule(`a-${tag}`, { tags: [tag] }, ['A'])
   await publish(kit, [forA('t0'), forA('t1'), rule('b', { tags: ['t1', 't2'] }, ['B'])])
-  const [gatewayA, gatewayB] = [open(kit, a), open(kit, b)]
+  const [gatewayA, gatewayB] = [gatewayAgent(kit, a), gatewayAgent(kit, b)]
   const peersOf = (g: Gateway) => [...(g.state?.peers.keys() ?? [])].sort()
   const change = (operation: 'suspend' | 'reactivate' | 'revoke', i: number) =>
     admin.changeDevice({ body: { operation, device_id: ids[i]! } })
 
-  await t.test('a snapshot holds the peers of the own pool with what they may reach', async () => {
+  await t.test('a snapshot contains the peers of the own pool with their allowed targets', async () => {
     await gatewayA.pull()
     await gatewayB.pull()
     assert.deepEqual(peersOf(gatewayA), [ids[0], ids[1]].sort())
@@ -46,7 +40,7 @@ test('unified policy', async (t: TestContext) => {
     const life = (gatewayA.state!.expiresAt.getTime() - Date.now()) / 60_000
     assert.ok(life > 14 && life <= 15)
   })
-  await t.test('a gateway refuses what is for another one', async () => {
+  await t.test('a policy names its gateway, tenant and pool', async () => {
     const { policy } = await b.client.unifiedPolicy({})
     const payload = JSON.parse(Buffer.from(policy.split('.')[1]!, 'base64url').toString())
     assert.deepEqual(
@@ -54,7 +48,7 @@ test('unified policy', async (t: TestContext) => {
       [b.gateway.gateway_id, encodeId('tenant', kit.tenant), b.pool.pool_id],
     )
   })
-  await t.test('a delta names what was touched, each device once, and revocations first', async () => {
+  await t.test('a delta lists each changed device once, and revocations first', async () => {
     await change('suspend', 0)
     await change('reactivate', 0)
     await change('suspend', 1)
@@ -74,16 +68,16 @@ test('unified policy', async (t: TestContext) => {
     assert.deepEqual(peersOf(gatewayA), [ids[0], ids[1]].sort())
     assert.equal(await gatewayA.pull(), null)
   })
-  await t.test('a publish touches the devices whose variant it changed, and no other', async () => {
+  await t.test('a publish sends exactly the devices with a changed variant', async () => {
     await gatewayA.pull()
     await publish(kit, [forA('t0'), forA('t2'), rule('b', { tags: ['t1', 't2'] }, ['B'])])
     const delta = await gatewayA.pull()
     assert.deepEqual([delta?.kind, delta?.peers, delta?.removedPeers], ['delta', [ids[2]], [ids[1]]])
     assert.deepEqual(peersOf(gatewayA), [ids[0], ids[2]].sort())
   })
-  await t.test('terminated sessions and the sessions of suspended devices are cut', async () => {
+  await t.test('terminated sessions and sessions of suspended devices are revoked', async () => {
     await gatewayA.pull()
-    const sessions = [newSession(), newSession()]
+    const sessions = [newVpnSessionId(), newVpnSessionId()]
     const samples = sessions.map((session_id, i) => ({
       session_id,
       device_id: ids[i * 2],
@@ -91,7 +85,7 @@ test('unified policy', async (t: TestContext) => {
       rx_bytes: 0,
       tx_bytes: 0,
     }))
-    await a.client.metering({ body: report(samples) })
+    await a.client.metering({ body: meteringReport(samples) })
     await admin.terminateSessions({ body: { operation: 'terminate', session_ids: [sessions[0]!] } })
     const first = await gatewayA.pull()
     assert.deepEqual([first?.kind, first?.revokedSessions], ['delta', [sessions[0]]])
@@ -99,11 +93,11 @@ test('unified policy', async (t: TestContext) => {
     await change('reactivate', 2)
     const second = await gatewayA.pull()
     assert.deepEqual([second?.peers, second?.revokedSessions.includes(sessions[1]!)], [[ids[2]], true])
-    const fresh = open(kit, a)
+    const fresh = gatewayAgent(kit, a)
     await fresh.pull()
     assert.ok(sessions.every((s) => fresh.state?.revokedSessions.has(s)))
   })
-  await t.test('suspending a user revokes its devices, and a change of its groups moves them', async () => {
+  await t.test('suspending a user revokes their devices, and a change of groups moves them', async () => {
     const changeUser = (body: object) => admin.changeUser({ body: body as { operation: 'create' } })
     const { user } = await changeUser({ operation: 'create', user: { username: 'ada' } })
     const { group } = await admin.changeGroup({ body: { operation: 'create', group: { name: 'engineers' } } })
@@ -133,7 +127,7 @@ test('unified policy', async (t: TestContext) => {
     await gatewayA.pull()
     assert.deepEqual(peersOf(gatewayA), [ids[0], ids[2]].sort())
   })
-  await t.test('a since that the log does not reach, or that never was, is answered by a snapshot', async () => {
+  await t.test('a since outside of the change log is answered with a snapshot', async () => {
     assert.equal((await a.client.unifiedPolicy({ query: { since: 1_000_000 } })).kind, 'snapshot')
     const { seq } = await a.client.unifiedPolicy({})
     await changeSomethingElse(kit)
@@ -143,7 +137,7 @@ test('unified policy', async (t: TestContext) => {
     assert.equal((await a.client.unifiedPolicy({ query: { since: seq - 1 } })).kind, 'snapshot')
     assert.equal((await a.client.unifiedPolicy({ query: { since: seq } })).kind, 'delta')
   })
-  await t.test('a held request is answered as soon as something concerns its gateway, on any replica', async () => {
+  await t.test('a held request is answered after any change for its gateway, on any replica', async () => {
     for (const replica of kit.replicas) {
       const client = kit.clientFor(a.secret, replica)
       await kit.heard()
@@ -159,12 +153,12 @@ test('unified policy', async (t: TestContext) => {
       const answer = await held
       assert.equal(answer.kind, 'delta')
       assert.ok(answer.seq > seq)
-      assert.ok(performance.now() - changedAt < promptly, `${performance.now() - changedAt} ms`)
+      assert.ok(performance.now() - changedAt < deliveryLimitMs, `${performance.now() - changedAt} ms`)
       await change('reactivate', 0)
       assert.equal(replica.app.gateways.waiting(), 0)
     }
   })
-  await t.test('at the end of the wait an empty delta renews the end of what is held', async () => {
+  await t.test('at the end of a wait an empty delta extends the policy', async () => {
     const { seq } = await a.client.unifiedPolicy({})
     const startedAt = performance.now()
     const held = a.client.unifiedPolicy({ query: { since: seq } }, { wait: 1 })
@@ -174,10 +168,10 @@ test('unified policy', async (t: TestContext) => {
     assert.deepEqual([answer.kind, answer.base_seq], ['delta', seq])
     assert.ok(answer.seq > seq)
   })
-  await t.test('whatever happens, and on whichever replica, deltas lead to what a snapshot says', async () => {
+  await t.test('deltas end in the state of a snapshot, for any changes on any replica', async () => {
     const extra = await times(8, (i) => enroll(kit, `extra ${i}`, { tags: [`t${i % 3}`] }))
     const stop = new AbortController()
-    const puller = open(kit, a)
+    const puller = gatewayAgent(kit, a)
     let deltas = 0
     const pulling = puller.runPulling({
       signal: stop.signal,
@@ -201,7 +195,7 @@ test('unified policy', async (t: TestContext) => {
       }
     })
     await kit.heard()
-    const fresh = open(kit, a)
+    const fresh = gatewayAgent(kit, a)
     await fresh.pull()
     // Its last state, or the end of its wait.
     await until(() => (puller.state?.seq ?? 0) >= fresh.state!.seq, 'the newest number')
@@ -212,7 +206,7 @@ test('unified policy', async (t: TestContext) => {
     for (const [id, peer] of fresh.state!.peers) assert.deepEqual(puller.state?.peers.get(id), peer)
     assert.deepEqual([...puller.state!.variants.keys()].sort(), [...fresh.state!.variants.keys()].sort())
   })
-  await t.test('a client that goes is let go, and a deleted gateway is answered 401 at once', async () => {
+  await t.test('a disconnected client frees its place, and a deleted gateway gets 401 at once', async () => {
     const { seq } = await b.client.unifiedPolicy({})
     const gone = new AbortController()
     const held = b.client.unifiedPolicy({ query: { since: seq } }, { wait: 20, signal: gone.signal })
@@ -227,7 +221,7 @@ test('unified policy', async (t: TestContext) => {
     await admin.deleteGateway({ params: { gateway_id: b.gateway.gateway_id } })
     await assert.rejects(again, refused(401))
   })
-  await t.test("a device's bundle, for its gateway", async () => {
+  await t.test('a gateway reads the bundle of a device', async () => {
     const bundle = (device_id: string) => a.client.gatewayPolicyBundle({ query: { device_id } })
     const digest = (await devices[0]!.client.policyDigest()).digest
     assert.equal((await bundle(ids[0]!)).digest, digest)

@@ -4,17 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { enrollDevice, VerificationError } from '@holdfast/sdk'
-import { refused } from '../support/actors/gateways.ts'
-import { bearer, type Caller, send } from '../support/clients/api-calls.ts'
+import { enrollOnChannel } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
+import { bearer, type Caller, sendToKit } from '../support/clients/api-calls.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import {
-  changeTo,
+  changeRelease,
   contentOf,
-  deviceOn,
-  draft,
+  draftRelease,
+  gather,
   linux,
+  publishRelease,
   randomContent,
-  release,
   sha256,
   upload,
 } from '../support/domain/releases.ts'
@@ -26,13 +27,12 @@ const sdkDevice = async (kit: Kit) => {
 }
 const asked = { ...linux, version: '1.0.0' } as const
 const fetchBy = (kit: Kit, caller: Caller, path: string, more: Record<string, string> = {}, method = 'GET') =>
-  send(kit, method, path, { ...caller(method, kit.publicUrl + path.split('?')[0]), ...more })
+  sendToKit(kit, method, path, { ...caller(method, kit.publicUrl + path.split('?')[0]), ...more })
 const folder = async (kit: Kit) => {
   const made = await mkdtemp(join(tmpdir(), 'holdfast-download-'))
   kit.after(() => rm(made, { recursive: true }))
   return made
 }
-const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
 /** The file in the store that has this content. */
 const blobFile = async (kit: Kit, content: Buffer) => {
   const at = join(kit.packagesDir, 'blobs', kit.tenant)
@@ -40,35 +40,39 @@ const blobFile = async (kit: Kit, content: Buffer) => {
   return assert.fail('it is not in the store')
 }
 
-test('packages are downloaded', async (t) => {
+test('downloads of packages', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test(
-    'a device gets what reaches it and nothing else: no draft, no other channel, no halted one, none of another tenant',
-    () => whatReaches(kit),
+  await t.test('a device gets only published releases of its channel and tenant: no draft, no halted release', () =>
+    offerByChannel(kit),
   )
-  await t.test('a device checks for an update and downloads it; what breaks off is gone on with', () => inTwoGoes(kit))
-  await t.test('a package that is not what was signed is refused and thrown away, wherever it was changed', () =>
-    changed(kit),
+  await t.test('a device checks for an update and downloads it, and resumes an interrupted download', () =>
+    resumeDownload(kit),
   )
-  await t.test(
-    'Range, If-Range, If-None-Match, HEAD: one part or the whole, under one tag; many parts are the whole',
-    () => byRanges(kit),
+  await t.test('a package that differs from its signature is refused and deleted, wherever it was changed', () =>
+    refuseChangedPackage(kit),
   )
   await t.test(
-    'a name that leads somewhere else is no package: ../, its encodings, NUL, absolute paths, UNC, a link in the store',
-    () => elsewhere(kit),
+    'Range, If-Range, If-None-Match and HEAD give one part or the whole, under one tag; several parts give the whole',
+    () => readRanges(kit),
+  )
+  await t.test(
+    'a file name that leads elsewhere is not found: ../, its encodings, NUL, absolute paths, UNC, a link in the store',
+    () => refuseOtherPaths(kit),
   )
 })
 
-async function whatReaches(kit: Kit): Promise<void> {
-  const [stable, canary] = [await deviceOn(kit, 'careful', 'stable'), await deviceOn(kit, 'brave', 'canary')]
+async function offerByChannel(kit: Kit): Promise<void> {
+  const [stable, canary] = [
+    await enrollOnChannel(kit, 'careful', 'stable'),
+    await enrollOnChannel(kit, 'brave', 'canary'),
+  ]
   const get = async (device: typeof stable, target: string) =>
     device.client.updatePackage({ query: { target } }).then(gather, (e) => e.status)
-  const unpublished = await draft(kit, '1.0.0')
-  const trial = await release(kit, '1.1.0', { channel: 'canary' })
-  const nobodys = await release(kit, '1.2.0', { rollout: { percent: 0, group_ids: [] } })
+  const unpublished = await draftRelease(kit, '1.0.0')
+  const trial = await publishRelease(kit, '1.1.0', { channel: 'canary' })
+  const nobodys = await publishRelease(kit, '1.2.0', { rollout: { percent: 0, group_ids: [] } })
   const foreign = await kit.newTenant()
-  const theirs = await release(kit, '1.3.0', { client: await kit.as('tenant_admin', foreign) })
+  const theirs = await publishRelease(kit, '1.3.0', { client: await kit.as('tenant_admin', foreign) })
   for (const { package: p } of [unpublished, nobodys, theirs])
     for (const device of [stable, canary]) assert.equal(await get(device, p.package_id), 404, p.target_path)
   assert.equal(await get(stable, trial.package.package_id), 404)
@@ -78,14 +82,14 @@ async function whatReaches(kit: Kit): Promise<void> {
   await assert.rejects(stable.client.tufTarget({ params: target }), refused(404))
 
   const other = { client: canary.at(kit.replicas[1]!) }
-  await changeTo(kit.admin, trial.release_id, { operation: 'pause' })
+  await changeRelease(kit.admin, trial.release_id, { operation: 'pause' })
   await kit.heard()
   assert.deepEqual(
     await gather(await other.client.updatePackage({ query: { target: trial.package.package_id } })),
     contentOf('1.1.0'),
-    'who has begun may finish',
+    'a started update can be completed',
   )
-  await changeTo(kit.admin, trial.release_id, { operation: 'halt', reason: 'broken' })
+  await changeRelease(kit.admin, trial.release_id, { operation: 'halt', reason: 'broken' })
   await kit.heard()
   await assert.rejects(other.client.updatePackage({ query: { target: trial.package.package_id } }), refused(404))
   assert.equal(await get(canary, trial.package.package_id), 404)
@@ -96,12 +100,12 @@ async function whatReaches(kit: Kit): Promise<void> {
   )
 }
 
-async function inTwoGoes(kit: Kit): Promise<void> {
+async function resumeDownload(kit: Kit): Promise<void> {
   const device = await sdkDevice(kit)
   const bytes = randomContent(2_000_000)
   const { release_id } = await kit.admin.createRelease({ body: { version: '1.3.0', channel: 'stable' } })
   await upload(kit.admin, release_id, bytes)
-  await changeTo(kit.admin, release_id, { operation: 'publish' })
+  await changeRelease(kit.admin, release_id, { operation: 'publish' })
   const { updates, latest } = await device.checkForUpdate(asked)
   assert.deepEqual([updates.length, latest, updates[0]!.sha256], [1, '1.3.0', sha256(bytes)])
   const path = join(await folder(kit), 'client')
@@ -121,9 +125,9 @@ async function inTwoGoes(kit: Kit): Promise<void> {
   assert.deepEqual(none, [])
 }
 
-async function changed(kit: Kit): Promise<void> {
+async function refuseChangedPackage(kit: Kit): Promise<void> {
   const device = await sdkDevice(kit)
-  await release(kit, '1.4.0')
+  await publishRelease(kit, '1.4.0')
   const { updates } = await device.checkForUpdate({ ...asked, version: '1.3.0' })
   const path = join(await folder(kit), 'client')
   const isWrong = (e: unknown) => e instanceof VerificationError && e.code === 'wrong_digest'
@@ -143,8 +147,8 @@ async function changed(kit: Kit): Promise<void> {
   assert.deepEqual(await readFile(path), good)
 }
 
-async function byRanges(kit: Kit): Promise<void> {
-  const { package: made } = await release(kit, '1.5.0')
+async function readRanges(kit: Kit): Promise<void> {
+  const { package: made } = await publishRelease(kit, '1.5.0')
   const bytes = contentOf('1.5.0')
   const path = `/v1/update/package?target=${made.package_id}`
   const get = (more: Record<string, string> = {}, method = 'GET') =>
@@ -195,8 +199,8 @@ async function byRanges(kit: Kit): Promise<void> {
   assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', String(size)])
 }
 
-async function elsewhere(kit: Kit): Promise<void> {
-  const { package: made } = await release(kit, '1.6.0')
+async function refuseOtherPaths(kit: Kit): Promise<void> {
+  const { package: made } = await publishRelease(kit, '1.6.0')
   const key = bearer(kit.adminKey)
   const secret = join(kit.packagesDir, 'secret')
   await writeFile(secret, 'not for you')

@@ -2,36 +2,37 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { bucketOf } from '../../src/modules/updates/delivery/offer.ts'
-import { refused } from '../support/actors/gateways.ts'
+import { enrollOnChannel } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import {
-  changeTo,
-  deviceOn,
+  changeRelease,
+  gather,
   linux,
-  offered,
+  offeredUpdates,
   pieces,
+  publishRelease,
   randomContent,
-  release,
   upload,
 } from '../support/domain/releases.ts'
 
-const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
-
-test('a rollout, and a download, of many', async (t) => {
+test('rollout and downloads at scale', async (t) => {
   const kit = await startKit(t, { pace: { graceMs: 2000, bytesPerSecond: 5_000_000 } })
   // Three in a hundred are six standard deviations here: no run falls outside by chance.
   await t.test(
-    'ten thousand devices: the share is what was said within three in a hundred, and more of it only adds',
-    () => shares(kit),
+    'of ten thousand devices the set share within three percent gets the release, and a higher share only adds devices',
+    () => offerByShare(kit),
   )
-  await t.test('a taker that reads nothing is cut, and its file is let go; many at once are served', () => slowly(kit))
+  await t.test('a client that does not read is cut and its file closed, and many concurrent downloads are served', () =>
+    cutSlowClients(kit),
+  )
 })
 
-async function shares(kit: Kit): Promise<void> {
+async function offerByShare(kit: Kit): Promise<void> {
   const tenantId = encodeId('tenant', kit.tenant)
   const at = (deviceId: string) => bucketOf({ tenantId, deviceId }, '1.2.0')
   const buckets = Array.from({ length: 10_000 }, () => at(encodeId('device', newUuid())))
-  const { release_id } = await release(kit, '1.2.0', { rollout: { percent: 0, group_ids: [] } })
+  const { release_id } = await publishRelease(kit, '1.2.0', { rollout: { percent: 0, group_ids: [] } })
   const share = (percent: number) => buckets.filter((bucket) => bucket < percent * 100)
   for (const percent of [5, 25, 50, 90]) {
     const got = share(percent).length / 100
@@ -39,14 +40,14 @@ async function shares(kit: Kit): Promise<void> {
   }
   assert.deepEqual([share(0).length, share(100).length], [0, 10_000])
   // The server's word on real devices agrees, and groups win.
-  const real = await times(8, (i) => deviceOn(kit, `d${i}`))
+  const real = await times(8, (i) => enrollOnChannel(kit, `d${i}`))
   const inside = async () => {
-    const all = await Promise.all(real.map(async (d) => (await offered(kit, d.id)).updates.length))
+    const all = await Promise.all(real.map(async (d) => (await offeredUpdates(kit, d.id)).updates.length))
     return real.filter((_, i) => all[i]! > 0).map((d) => d.id)
   }
   let before: string[] = []
   for (const percent of [0, 30, 60, 100]) {
-    await changeTo(kit.admin, release_id, { operation: 'roll_out', rollout: { percent, group_ids: [] } })
+    await changeRelease(kit.admin, release_id, { operation: 'roll_out', rollout: { percent, group_ids: [] } })
     const now = await inside()
     const expected = real.filter((d) => at(d.id) < percent * 100).map((d) => d.id)
     assert.deepEqual(now, expected, `${percent} %`)
@@ -61,16 +62,16 @@ async function shares(kit: Kit): Promise<void> {
   await kit.admin.changeDevice({
     body: { operation: 'update', device_id: real[0]!.id, device: { user_id: user.user_id } },
   })
-  await changeTo(kit.admin, release_id, { operation: 'roll_out', rollout })
+  await changeRelease(kit.admin, release_id, { operation: 'roll_out', rollout })
   assert.deepEqual(await inside(), [real[0]!.id], 'groups win')
   const unknown = { percent: 0, group_ids: [encodeId('group', newUuid())] }
   await assert.rejects(
-    changeTo(kit.admin, release_id, { operation: 'roll_out', rollout: unknown }),
+    changeRelease(kit.admin, release_id, { operation: 'roll_out', rollout: unknown }),
     refused(422, /group/),
   )
 }
 
-async function slowly(kit: Kit): Promise<void> {
+async function cutSlowClients(kit: Kit): Promise<void> {
   const { release_id } = await kit.admin.createRelease({ body: { version: '1.1.0', channel: 'stable' } })
   const bytes = randomContent(16_000_000)
   const small = randomContent(100_000)

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
 import type { Contract, Input } from '@holdfast/contract'
-import { audited, refused } from '../support/actors/gateways.ts'
+import { enrollOnChannel } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { startCommand } from '../support/clients/cli-command.ts'
 import { tufClient } from '../support/clients/tuf-client.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { contentOf, deviceOn, release, sha256 } from '../support/domain/releases.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { contentOf, publishRelease, sha256 } from '../support/domain/releases.ts'
 
 type Root = Input<Contract['replaceTufRoot']>['body']
 type Role = Root['signed']['roles']['root']
@@ -39,10 +41,10 @@ async function ceremony(t: TestContext, kit: Kit) {
   }
 }
 
-test('the root goes from the control plane to three keepers, two of whom sign, and on to others; tuf-js comes along', async (t) => {
+test('root keys move from the control plane to three holders with a threshold of two, and on; tuf-js follows', async (t) => {
   const kit = await startKit(t)
   const { keygen, next, sign, publish, file } = await ceremony(t, kit)
-  await release(kit, '1.1.0')
+  await publishRelease(kit, '1.1.0')
   const client = await tufClient(kit)
   assert.deepEqual(await client.get(path), contentOf('1.1.0'))
 
@@ -72,10 +74,10 @@ test('the root goes from the control plane to three keepers, two of whom sign, a
   assert.equal(await client.rootVersion(), 3)
   const fresh = await tufClient(kit)
   assert.deepEqual(await fresh.get(path), contentOf('1.1.0'), 'from the first root on')
-  assert.equal((await audited(kit, 'update_root.replaced')).length, 2)
+  assert.equal((await eventsOf(kit, 'update_root.replaced')).length, 2)
 })
 
-test('a root is judged whole: its number, its keys, its end, and who signs the other roles', async (t) => {
+test('a root is judged completely: version, keys, expiry and signers of the other roles', async (t) => {
   const kit = await startKit(t)
   const { keygen, next, sign, read } = await ceremony(t, kit)
   await keygen('anna')
@@ -110,15 +112,15 @@ test('a root is judged whole: its number, its keys, its end, and who signs the o
   await assert.rejects(operator.replaceTufRoot({ body: good }), refused(403))
   const all = await times(20, () => kit.admin.replaceTufRoot({ body: good }).then(() => true, refused(422)))
   assert.ok(all.length > 0)
-  assert.equal((await audited(kit, 'update_root.replaced')).length, 1, 'of twenty at once one is taken')
+  assert.equal((await eventsOf(kit, 'update_root.replaced')).length, 1, 'of twenty at once one is taken')
   assert.equal((await kit.admin.tufStatus()).root.signed.version, 2)
 })
 
-test('keepers are told when a next root is due: when a key was replaced, and before theirs ends; until then nothing unbelievable is given out', async (t) => {
+test('key holders are notified when a new root is due, and nothing unverifiable is served until then', async (t) => {
   let offset = 0
   const kit = await startKit(t, { now: () => new Date(Date.now() + offset) })
   const { keygen, next, sign, publish } = await ceremony(t, kit)
-  await release(kit, '1.1.0')
+  await publishRelease(kit, '1.1.0')
   await keygen('anna')
   await next('two.json', 1, ['anna'], '--expires', '60d')
   await sign('two.json', 'anna')
@@ -136,12 +138,12 @@ test('keepers are told when a next root is due: when a key was replaced, and bef
       .execute()
     await kit.app.changes.record(tx, kit.tenant, [{ kind: 'trust', subject: kit.tenant }])
   })
-  await release(kit, '1.2.0')
+  await publishRelease(kit, '1.2.0')
   for (let i = 0; i < 3; i++) await runJob(kit.app, 'renew_update_metadata')
   assert.match((await kit.admin.tufStatus()).due ?? '', /does not name the keys that sign now/)
   assert.equal((await notices()).length, 1)
   const client = await tufClient(kit)
-  assert.equal(await client.get('1.2.0/linux/x64/client.tar.gz'), undefined, 'what was signed before stays in force')
+  assert.equal(await client.get('1.2.0/linux/x64/client.tar.gz'), undefined, 'signed metadata stay in force')
   await next('three.json', 1, ['anna'], '--expires', '60d')
   await sign('three.json', 'anna')
   assert.equal((await publish('three.json')).code, 0)
@@ -151,7 +153,7 @@ test('keepers are told when a next root is due: when a key was replaced, and bef
   assert.match((await notices())[0]!.detail, /expires at/)
 })
 
-test('an administrator releases with the command: create, upload, publish, widen, pause, halt', async (t) => {
+test('the command creates, uploads, publishes, widens, pauses and halts a release', async (t) => {
   const kit = await startKit(t)
   const { ok, run, file } = await ceremony(t, kit)
   const bytes = Buffer.alloc(3_000_000, 'client')
@@ -174,7 +176,7 @@ test('an administrator releases with the command: create, upload, publish, widen
   assert.match(await ok('release', 'withdraw', '1.4.0'), /withdrawn/)
   assert.match(await ok('update', 'status'), /root_version +1/)
   assert.match(await ok('update', 'metadata', '1.root.json'), /"_type": "root"/)
-  const device = await deviceOn(kit, 'annas-laptop')
+  const device = await enrollOnChannel(kit, 'annas-laptop')
   const question = ['--platform', 'linux', '--arch', 'x64', '--installed', '1.0.0']
   assert.match(await ok('update', 'offered', device.id, ...question), /client_version.current +1\.0\.0/)
   assert.equal((await run('release', 'upload', '1.4.0', file('none'), '--platform', 'linux', '--arch', 'x64')).code, 2)

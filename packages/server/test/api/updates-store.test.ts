@@ -6,13 +6,13 @@ import { type TestContext, test } from 'node:test'
 import S3rver from '@20minutes/s3rver'
 import { AppError } from '../../src/kernel/app-error.ts'
 import { createIncoming } from '../../src/modules/updates/store/incoming.ts'
-import { refused } from '../support/actors/gateways.ts'
+import { enrollOnChannel } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { makeTenant } from '../support/deployment/tenants.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { contentOf, deviceOn, draft, randomContent, release, upload } from '../support/domain/releases.ts'
+import { contentOf, draftRelease, gather, publishRelease, randomContent, upload } from '../support/domain/releases.ts'
 
-const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
 const folder = async (t: TestContext) => {
   const made = await mkdtemp(join(tmpdir(), 'holdfast-s3-'))
   t.after(() => rm(made, { recursive: true }))
@@ -39,7 +39,7 @@ async function startBucket(t: TestContext) {
   }
 }
 
-test('a bucket keeps packages as a folder does: uploads, downloads, parts of them, removal', async (t) => {
+test('a bucket stores packages like a folder: uploads, downloads, ranges, removal', async (t) => {
   const bucket = await startBucket(t)
   let ahead = 0
   const now = () => new Date(Date.now() + ahead)
@@ -63,7 +63,7 @@ test('a bucket keeps packages as a folder does: uploads, downloads, parts of the
   assert.deepEqual(await bucket.objects(), [])
 })
 
-test('a bucket that is away fails an upload with 500 and leaves no package', async (t) => {
+test('an unreachable bucket fails an upload with 500 and leaves no package', async (t) => {
   const bucket = await startBucket(t)
   const kit = await startKit(t, bucket)
   await bucket.close()
@@ -77,8 +77,8 @@ test('a deleted tenant leaves nothing in the store', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { tenant, client } = await makeTenant(kit, 'acme')
-  await release(kit, '1.0.0', { client })
-  await draft(kit, '1.0.0')
+  await publishRelease(kit, '1.0.0', { client })
+  await draftRelease(kit, '1.0.0')
   const stored = async () =>
     (await readdir(join(kit.packagesDir, 'blobs'), { recursive: true })).filter((f) => f.includes('/'))
   assert.equal((await stored()).length, 2)
@@ -95,7 +95,7 @@ test('a deleted tenant leaves nothing in the store', async (t) => {
   )
 })
 
-test('no room left is a 500 that says so, and leaves nothing half done', async (t) => {
+test('a full disk is a 500 with the reason, and leaves no partial file', async (t) => {
   const dir = await folder(t)
   const incoming = createIncoming(dir)
   async function* endless() {
@@ -109,9 +109,9 @@ test('no room left is a 500 that says so, and leaves nothing half done', async (
   assert.deepEqual(await readdir(join(dir, 'incoming')), [])
 })
 
-test('a store that can not be written fails the upload alone: everything else goes on', async (t) => {
+test('an unwritable store fails the upload, and everything else works', async (t) => {
   const kit = await startKit(t)
-  const device = await deviceOn(kit, 'laptop')
+  const device = await enrollOnChannel(kit, 'laptop')
   const { release_id } = await kit.admin.createRelease({ body: { version: '1.0.0', channel: 'stable' } })
   // A file in place of a folder, as with a missing volume.
   await writeFile(join(kit.packagesDir, 'blobs'), '')
@@ -123,7 +123,7 @@ test('a store that can not be written fails the upload alone: everything else go
   assert.equal((await upload(kit.admin, release_id, contentOf('x'))).changed, true)
 })
 
-test('a folder of packages that can not be read stops no start', async (t) => {
+test('an unreadable package folder does not prevent the start', async (t) => {
   const file = join(await folder(t), 'no folder')
   await writeFile(file, '')
   const kit = await startKit(t, { packages: { dir: file } })

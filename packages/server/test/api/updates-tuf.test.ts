@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isSignedBy } from '@holdfast/crypto'
-import { enrollRaw } from '../support/actors/all-callers.ts'
-import { refused } from '../support/actors/gateways.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { tufClient } from '../support/clients/tuf-client.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { changeTo, contentOf, release, sha256 } from '../support/domain/releases.ts'
+import { changeRelease, contentOf, publishRelease, sha256 } from '../support/domain/releases.ts'
 
 const path = '1.1.0/linux/x64/client.tar.gz'
 const flip = (bytes: Buffer, at: number) => Buffer.from(bytes.map((byte, i) => (i === at ? byte ^ 1 : byte)))
@@ -21,32 +21,32 @@ const metadataOf = (kit: Kit, role: string) =>
       .execute(),
   )
 
-test('what is published, on two replicas', async (t) => {
+test('TUF metadata, on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await t.test('tuf-js updates with the credential of a device, and follows what is published and halted', () =>
-    byDevice(kit),
+  await t.test('tuf-js updates with the credential of a device, and follows published and halted releases', () =>
+    updateAsDevice(kit),
   )
   const tenant = await kit.newTenant()
   const adminKey = await kit.keyFor('tenant_admin', tenant)
   await t.test(
-    'of many who publish and read at once every version is given out once and says no less than the one before',
-    () => byMany({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) }),
+    'with concurrent publishers and readers, each metadata version is served once and lists at least as much as the one before',
+    () => publishConcurrently({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) }),
   )
 })
 
-async function byDevice(kit: Kit): Promise<void> {
+async function updateAsDevice(kit: Kit): Promise<void> {
   const { secret } = await kit.admin.generateToken({ body: {} })
   const device = await enrollRaw(kit, secret)
   const client = await tufClient(kit, { caller: device.caller })
   assert.equal(await client.get(path), undefined, 'nothing is published yet')
-  const { release_id } = await release(kit, '1.1.0')
+  const { release_id } = await publishRelease(kit, '1.1.0')
   assert.deepEqual(await client.get(path), contentOf('1.1.0'))
   const there = await tufClient(kit, { caller: device.caller, dispatcher: kit.replicas[1]!.dispatcher })
   await kit.heard()
   assert.deepEqual(await there.get(path), contentOf('1.1.0'))
-  await changeTo(kit.admin, release_id, { operation: 'pause' })
-  assert.deepEqual(await client.get(path), contentOf('1.1.0'), 'who has begun may finish')
-  await changeTo(kit.admin, release_id, { operation: 'halt', reason: 'broken' })
+  await changeRelease(kit.admin, release_id, { operation: 'pause' })
+  assert.deepEqual(await client.get(path), contentOf('1.1.0'), 'a started update can be completed')
+  await changeRelease(kit.admin, release_id, { operation: 'halt', reason: 'broken' })
   assert.equal(await client.get(path), undefined)
   const { tuf } = await kit.admin.updateManifest({
     query: { platform: 'linux', arch: 'x64', version: '1.0.0', device_id: device.id },
@@ -58,16 +58,16 @@ async function byDevice(kit: Kit): Promise<void> {
   })
 }
 
-async function byMany(kit: Kit): Promise<void> {
+async function publishConcurrently(kit: Kit): Promise<void> {
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   await times(6, async (i) => {
     const client = clients[i % 2]!
-    await release(kit, `1.0.${i}`, { client })
+    await publishRelease(kit, `1.0.${i}`, { client })
     await client.tufMetadata({ params: { file: 'timestamp.json' } })
   })
   // Both replicas are notified of one change and sign at the same time.
   for (let i = 6; i < 9; i++) {
-    await release(kit, `1.0.${i}`)
+    await publishRelease(kit, `1.0.${i}`)
     await kit.heard()
     await times(4, (n) => clients[n % 2]!.tufMetadata({ params: { file: 'timestamp.json' } }))
     await kit.heard()
@@ -99,23 +99,23 @@ async function byMany(kit: Kit): Promise<void> {
   assert.deepEqual(await client.get('1.0.5/linux/x64/client.tar.gz'), contentOf('1.0.5'))
 }
 
-test('what stands between a client and the repository, and what the repository has', async (t) => {
+test('TUF under attack', async (t) => {
   const kit = await startKit(t)
-  await t.test('tuf-js refuses what was changed on the way: each role, a package, and metadata of other times', () =>
-    byChanged(kit),
+  await t.test('tuf-js refuses altered metadata of each role, an altered package, and older or mixed metadata', () =>
+    refuseAltered(kit),
   )
-  await t.test('metadata by exact names: what was never given out is not there', () => byExactNames(kit))
-  await t.test('a key that is replaced is followed by a new root, by which clients come along', () => byNewRoot(kit))
+  await t.test('metadata that were never issued are not found by name', () => readByName(kit))
+  await t.test('a replaced key leads to a new root, and clients follow', () => followNewRoot(kit))
 })
 
-async function byChanged(kit: Kit): Promise<void> {
+async function refuseAltered(kit: Kit): Promise<void> {
   const client = await tufClient(kit)
   await client.refresh()
   const [oldTimestamp, oldSnapshot] = [
     client.seen.get('/metadata/timestamp.json')!,
     client.seen.get('/metadata/1.snapshot.json')!,
   ]
-  await release(kit, '1.1.0')
+  await publishRelease(kit, '1.1.0')
   for (const role of ['timestamp', 'snapshot', 'targets']) {
     const victim = await tufClient(kit)
     victim.meddle((at, bytes) => (at.includes(role) ? flip(bytes, 100) : bytes))
@@ -127,23 +127,23 @@ async function byChanged(kit: Kit): Promise<void> {
     })
     await assert.rejects(victim.refresh(), `${role} unsigned`)
   }
-  const robbed = await tufClient(kit)
-  robbed.meddle((at, bytes) => (at.startsWith('/targets/') ? flip(bytes, 300) : bytes))
-  await assert.rejects(robbed.get(path), /hash/i, 'a mutated package')
-  robbed.meddle((at, bytes) => (at.startsWith('/targets/') ? bytes.subarray(0, -1) : bytes))
-  await assert.rejects(robbed.get(path), 'a truncated package')
-  robbed.meddle((_, bytes) => bytes)
-  assert.deepEqual(await robbed.get(path), contentOf('1.1.0'))
+  const attacked = await tufClient(kit)
+  attacked.meddle((at, bytes) => (at.startsWith('/targets/') ? flip(bytes, 300) : bytes))
+  await assert.rejects(attacked.get(path), /hash/i, 'a mutated package')
+  attacked.meddle((at, bytes) => (at.startsWith('/targets/') ? bytes.subarray(0, -1) : bytes))
+  await assert.rejects(attacked.get(path), 'a truncated package')
+  attacked.meddle((_, bytes) => bytes)
+  assert.deepEqual(await attacked.get(path), contentOf('1.1.0'))
 
   assert.deepEqual(await client.get(path), contentOf('1.1.0'))
   client.meddle((at, bytes) => (at === '/metadata/timestamp.json' ? oldTimestamp : bytes))
   await assert.rejects(client.refresh(), /less than current version/, 'an old timestamp')
   client.meddle((at, bytes) => (/\d+\.snapshot/.test(at) ? oldSnapshot : bytes))
-  await release(kit, '1.2.0')
+  await publishRelease(kit, '1.2.0')
   await assert.rejects(client.refresh(), /snapshot/i, 'an old snapshot under a new timestamp')
 }
 
-async function byExactNames(kit: Kit): Promise<void> {
+async function readByName(kit: Kit): Promise<void> {
   const { root } = await kit.admin.tufStatus()
   const first = await kit.admin.tufMetadata({ params: { file: '1.root.json' } })
   assert.deepEqual(first, root)
@@ -160,7 +160,7 @@ async function byExactNames(kit: Kit): Promise<void> {
     await assert.rejects(kit.admin.tufMetadata({ params: { file } }), refused(404), file)
 }
 
-async function byNewRoot(kit: Kit): Promise<void> {
+async function followNewRoot(kit: Kit): Promise<void> {
   const client = await tufClient(kit)
   await client.refresh()
   const before = (await kit.admin.tufStatus()).online_keys
@@ -182,10 +182,10 @@ async function byNewRoot(kit: Kit): Promise<void> {
   assert.equal(due, null)
 }
 
-test('tuf-js refuses an expired timestamp; while the server runs none expires', async (t) => {
+test('tuf-js refuses an expired timestamp; a running server renews it in time', async (t) => {
   let offset = -1.5 * day
   const kit = await startKit(t, { now: () => new Date(Date.now() + offset) })
-  await release(kit, '1.1.0')
+  await publishRelease(kit, '1.1.0')
   const client = await tufClient(kit)
   await assert.rejects(client.refresh(), /expired/)
   offset = 0

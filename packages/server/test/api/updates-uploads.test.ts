@@ -4,10 +4,13 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
-import { audited, refused } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { bearer, call } from '../support/clients/api-calls.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { contentOf, draft, linux, pieces, randomContent, sha256, upload } from '../support/domain/releases.ts'
+import { partsInTenants } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { contentOf, draftRelease, linux, pieces, randomContent, sha256, upload } from '../support/domain/releases.ts'
 
 const mib = 1024 * 1024
 const newDraft = async ({ admin }: Kit, version = '1.0.0') =>
@@ -24,35 +27,26 @@ const blobsOf = async (kit: Kit) =>
 const filesIn = async (...path: string[]) => (await readdir(join(...path)).catch(() => [])).sort()
 const incoming = (kit: Kit) => filesIn(kit.packagesDir, 'incoming')
 const contents = (kit: Kit) => filesIn(kit.packagesDir, 'blobs', kit.tenant)
-const until = async (isSo: () => Promise<boolean>) => {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
-}
 const reprDigest = (hex: string) => `sha-256=:${Buffer.from(hex, 'hex').toString('base64')}:`
 
-test('packages are uploaded', async (t) => {
+test('uploads of packages', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  /** Each part in a tenant of its own. */
-  const part = (what: string, work: (kit: Kit) => Promise<void>) =>
-    t.test(what, async () => {
-      const tenant = await kit.newTenant()
-      const adminKey = await kit.keyFor('tenant_admin', tenant)
-      await work({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) })
-    })
-  await part('names that lead somewhere else are no file names', byName)
-  await part('who may not upload is told so before a byte is read', notRead)
+  const part = partsInTenants(t, kit)
+  await part('a file name that leads elsewhere is refused', refuseFileNames)
+  await part('a caller without the permission is refused before a byte is read', refuseBeforeReading)
+  await part('a package is stored as sent, and refused if it differs from its announced SHA-256', storeAsSent)
   await part(
-    'a package arrives as it was sent; its SHA-256 may go in front, and what differs from it is refused',
-    arrives,
+    'twenty concurrent uploads of one content on two replicas give twenty packages and one stored file',
+    uploadConcurrently,
   )
-  await part('of twenty uploads of one content at once, on two replicas, all are packages and one is stored', ofTwenty)
   await part(
-    'an upload under an Idempotency-Key is made once, and its repetition is answered without being read',
-    byKey,
+    'an upload under an Idempotency-Key is made once, and a repetition is answered without being read',
+    uploadUnderKey,
   )
-  await part('what a killed process left is removed by the job, once nobody can be writing it', swept)
+  await part('the sweep removes files of a killed process, once no upload can be writing them', sweepAbandoned)
 })
 
-async function byName(kit: Kit): Promise<void> {
+async function refuseFileNames(kit: Kit): Promise<void> {
   const release_id = await newDraft(kit)
   for (const filename of [
     '../x',
@@ -71,7 +65,7 @@ async function byName(kit: Kit): Promise<void> {
   assert.deepEqual([await incoming(kit), await contents(kit)], [[], []])
 }
 
-async function notRead(kit: Kit): Promise<void> {
+async function refuseBeforeReading(kit: Kit): Promise<void> {
   const release_id = await newDraft(kit)
   const large = Buffer.alloc(30 * mib)
   let read = 0
@@ -111,7 +105,7 @@ async function notRead(kit: Kit): Promise<void> {
   }
 }
 
-async function arrives(kit: Kit): Promise<void> {
+async function storeAsSent(kit: Kit): Promise<void> {
   const release_id = await newDraft(kit)
   const bytes = randomContent(mib)
   const good = { headers: { 'repr-digest': reprDigest(sha256(bytes)) } }
@@ -128,10 +122,10 @@ async function arrives(kit: Kit): Promise<void> {
   await assert.rejects(upload(kit.admin, release_id, Buffer.alloc(0), slot), refused(400))
   assert.equal((await kit.admin.listPackages({ params: { release_id } })).items.length, 1)
   assert.deepEqual([await incoming(kit), (await contents(kit)).length], [[], 1])
-  assert.equal((await audited(kit, 'package.created')).length, 1)
+  assert.equal((await eventsOf(kit, 'package.created')).length, 1)
 }
 
-async function ofTwenty(kit: Kit): Promise<void> {
+async function uploadConcurrently(kit: Kit): Promise<void> {
   const release_id = await newDraft(kit)
   const bytes = randomContent(200_000)
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
@@ -142,7 +136,7 @@ async function ofTwenty(kit: Kit): Promise<void> {
   assert.deepEqual(await incoming(kit), [])
 }
 
-async function byKey(kit: Kit): Promise<void> {
+async function uploadUnderKey(kit: Kit): Promise<void> {
   const release_id = await newDraft(kit)
   const bytes = randomContent(100_000)
   const once = { idempotencyKey: 'upload-1', headers: { 'repr-digest': reprDigest(sha256(bytes)) } }
@@ -151,22 +145,22 @@ async function byKey(kit: Kit): Promise<void> {
   assert.deepEqual(again, first)
   const other = { idempotencyKey: 'upload-1', headers: { 'repr-digest': reprDigest('00'.repeat(32)) } }
   await assert.rejects(upload(kit.admin, release_id, bytes, {}, other), refused(422, /Idempotency-Key/))
-  const unsaid = { idempotencyKey: 'upload-2' }
-  await assert.rejects(upload(kit.admin, release_id, bytes, {}, unsaid), refused(400, /Repr-Digest/))
-  assert.equal((await audited(kit, 'package.created')).length, 1)
+  const withoutDigest = { idempotencyKey: 'upload-2' }
+  await assert.rejects(upload(kit.admin, release_id, bytes, {}, withoutDigest), refused(400, /Repr-Digest/))
+  assert.equal((await eventsOf(kit, 'package.created')).length, 1)
 }
 
-async function swept(kit: Kit): Promise<void> {
-  await draft(kit, '1.0.0')
+async function sweepAbandoned(kit: Kit): Promise<void> {
+  await draftRelease(kit, '1.0.0')
   const [old, young] = ['old', 'young'].map((name) => join(kit.packagesDir, 'incoming', name))
   for (const file of [old!, young!]) await writeFile(file, 'half')
   await utimes(old!, new Date(), new Date(Date.now() - 2 * 3_600_000))
   assert.equal(await runJob(kit.app, 'sweep_packages'), 1)
   assert.deepEqual(await incoming(kit), ['young'])
-  assert.equal((await contents(kit)).length, 1, 'what is a package stays')
+  assert.equal((await contents(kit)).length, 1, 'a referenced package stays')
 }
 
-test('what is larger than it may be is refused, with or without its length, and leaves nothing', async (t) => {
+test('an oversized upload is refused with and without its length, and leaves nothing', async (t) => {
   const small = await startKit(t, { packages: { largest: mib, largestOfTenant: 2 * mib } })
   const release_id = await newDraft(small)
   const bytes = randomContent(mib + 1)
@@ -179,7 +173,7 @@ test('what is larger than it may be is refused, with or without its length, and 
   assert.deepEqual([await incoming(small), (await contents(small)).length], [[], 2])
 })
 
-test('an upload that breaks off leaves nothing; one that comes a byte at a time is given up', async (t) => {
+test('an interrupted upload leaves nothing, and one below the minimum rate is cut', async (t) => {
   const kit = await startKit(t, { pace: { graceMs: 500, bytesPerSecond: 1024 } })
   const release_id = await newDraft(kit)
   const path = `/v1/admin/updates/releases/${release_id}/packages?platform=linux&arch=x64&filename=a`
@@ -208,11 +202,11 @@ test('an upload that breaks off leaves nothing; one that comes a byte at a time 
   assert.deepEqual(await blobsOf(kit), [])
 })
 
-test('what no release refers to goes after a day, unless it is uploaded again', async (t) => {
+test('an unreferenced content is deleted after a day, unless it is uploaded again', async (t) => {
   let ahead = 0
   const kit = await startKit(t, { now: () => new Date(Date.now() + ahead) })
-  const kept = await draft(kit, '1.0.0')
-  const { params } = await draft(kit, '2.0.0')
+  const kept = await draftRelease(kit, '1.0.0')
+  const { params } = await draftRelease(kit, '2.0.0')
   await kit.admin.deleteRelease(params)
   await runJob(kit.app, 'sweep_packages')
   assert.equal((await contents(kit)).length, 2)
@@ -220,7 +214,7 @@ test('what no release refers to goes after a day, unless it is uploaded again', 
   await runJob(kit.app, 'sweep_packages')
   assert.deepEqual((await blobsOf(kit)).map((b) => b.state).sort(), ['removing', 'stored'])
   // The same content is stored again during its removal, under another name.
-  const again = await draft(kit, '2.0.0')
+  const again = await draftRelease(kit, '2.0.0')
   ahead += 2 * 3_600_000
   assert.equal(await runJob(kit.app, 'sweep_packages'), 1)
   assert.deepEqual(
@@ -233,10 +227,10 @@ test('what no release refers to goes after a day, unless it is uploaded again', 
   }
 })
 
-test('a content that a package takes up while the job looks for what nobody uses stays', async (t) => {
+test('a content that is referenced during the sweep stays', async (t) => {
   let ahead = 0
   const kit = await startKit(t, { now: () => new Date(Date.now() + ahead) })
-  const { params } = await draft(kit, '1.0.0')
+  const { params } = await draftRelease(kit, '1.0.0')
   await kit.admin.deleteRelease(params)
   const release_id = await newDraft(kit, '2.0.0')
   ahead = 25 * 3_600_000

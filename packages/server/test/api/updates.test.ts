@@ -3,9 +3,18 @@ import { test } from 'node:test'
 import { verifyJws } from '@holdfast/crypto'
 import { enrollDevice } from '@holdfast/sdk'
 import pg from 'pg'
-import { audited, payloadOf, refused } from '../support/actors/gateways.ts'
+import { enrollOnChannel } from '../support/actors/devices.ts'
+import { payloadOf, refused } from '../support/clients/answers.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
-import { changeTo, deviceOn, draft, offered, release, upload, versionsIn } from '../support/domain/releases.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import {
+  changeRelease,
+  draftRelease,
+  offeredUpdates,
+  publishRelease,
+  upload,
+  versionsIn,
+} from '../support/domain/releases.ts'
 
 /** The same deployment as an administrator of a tenant without releases. */
 async function newTenantOf(kit: Kit): Promise<Kit> {
@@ -13,26 +22,32 @@ async function newTenantOf(kit: Kit): Promise<Kit> {
   return { ...kit, tenant, admin: await kit.as('tenant_admin', tenant) }
 }
 
-test('the releases of a deployment on two replicas', async (t) => {
+test('releases on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
 
   await t.test(
-    'the life of a release: a draft is offered to nobody, a published one at once on every replica, a halted one never again',
+    'a draft is not offered, a published release is offered on every replica, and a halted one never again',
     async () => {
-      const device = await deviceOn(kit, 'laptop')
+      const device = await enrollOnChannel(kit, 'laptop')
       const other = kit.clientFor(kit.adminKey, kit.replicas[1]!)
       const ask = async () => {
         await kit.heard()
-        const [here, there] = await Promise.all([offered(kit, device.id), offered(kit, device.id, {}, other)])
+        const [here, there] = await Promise.all([
+          offeredUpdates(kit, device.id),
+          offeredUpdates(kit, device.id, {}, other),
+        ])
         assert.deepEqual(versionsIn(here), versionsIn(there))
         return versionsIn(here)
       }
-      const { release_id, package: made } = await draft(kit, '1.1.0', { notes: 'Faster.' })
+      const { release_id, package: made } = await draftRelease(kit, '1.1.0', { notes: 'Faster.' })
       assert.deepEqual(await ask(), [])
       assert.equal(made.target_path, '1.1.0/linux/x64/client.tar.gz')
 
-      const move = async (operation: Parameters<typeof changeTo>[2]['operation'], reason?: string) => {
-        const { changed, release } = await changeTo(kit.admin, release_id, { operation, ...(reason && { reason }) })
+      const move = async (operation: Parameters<typeof changeRelease>[2]['operation'], reason?: string) => {
+        const { changed, release } = await changeRelease(kit.admin, release_id, {
+          operation,
+          ...(reason && { reason }),
+        })
         return { changed, status: release.status, reason: release.reason }
       }
       assert.deepEqual(await move('publish'), { changed: true, status: 'published', reason: null })
@@ -55,7 +70,7 @@ test('the releases of a deployment on two replicas', async (t) => {
 
       const { items } = await kit.admin.listNotifications({ query: { kind: 'release.halted' } })
       assert.match(items[0]!.detail, /it eats files/)
-      assert.deepEqual((await audited(kit, 'release.changed')).map((e) => 'operation' in e && e.operation).reverse(), [
+      assert.deepEqual((await eventsOf(kit, 'release.changed')).map((e) => 'operation' in e && e.operation).reverse(), [
         'publish',
         'pause',
         'resume',
@@ -70,27 +85,30 @@ test('the releases of a deployment on two replicas', async (t) => {
     },
   )
 
-  await t.test('of twenty who publish, halt or create one version at once, on two replicas, one does', async () => {
-    const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
-    const { release_id } = await draft(kit, '1.0.0')
-    for (const body of [{ operation: 'publish' }, { operation: 'halt', reason: 'r' }] as const) {
-      const done = await times(20, (i) => changeTo(clients[i % 2]!, release_id, body))
-      assert.equal(done.filter((d) => d.changed).length, 1, body.operation)
-    }
-    const made = await Promise.allSettled(
-      Array.from({ length: 20 }, (_, i) =>
-        clients[i % 2]!.createRelease({ body: { version: '2.0.0', channel: 'stable' } }),
-      ),
-    )
-    assert.equal(made.filter((m) => m.status === 'fulfilled').length, 1)
-  })
+  await t.test(
+    'of twenty concurrent publishes, halts or creations of one version on two replicas, one succeeds',
+    async () => {
+      const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+      const { release_id } = await draftRelease(kit, '1.0.0')
+      for (const body of [{ operation: 'publish' }, { operation: 'halt', reason: 'r' }] as const) {
+        const done = await times(20, (i) => changeRelease(clients[i % 2]!, release_id, body))
+        assert.equal(done.filter((d) => d.changed).length, 1, body.operation)
+      }
+      const made = await Promise.allSettled(
+        Array.from({ length: 20 }, (_, i) =>
+          clients[i % 2]!.createRelease({ body: { version: '2.0.0', channel: 'stable' } }),
+        ),
+      )
+      assert.equal(made.filter((m) => m.status === 'fulfilled').length, 1)
+    },
+  )
 })
 
-test('what a release may become, and to whom it is offered', async (t) => {
+test('changes of a release, and the devices to which it is offered', async (t) => {
   const kit = await startKit(t)
 
-  await t.test('what is published stays as it is; a draft can be changed and goes without a trace', async () => {
-    const first = await draft(kit, '4.0.0', { channel: 'canary' })
+  await t.test('a published release cannot be changed; a draft can, and is deleted without trace', async () => {
+    const first = await draftRelease(kit, '4.0.0', { channel: 'canary' })
     const shown = await kit.admin.getRelease(first.params)
     const edited = await kit.admin.updateRelease({ ...first.params, body: { ...shown, mandatory: true, notes: 'a' } })
     assert.deepEqual([edited.mandatory, edited.notes, edited.packages], [true, 'a', 1])
@@ -98,7 +116,7 @@ test('what a release may become, and to whom it is offered', async (t) => {
       kit.admin.updateRelease({ ...first.params, body: { ...shown, channel: 'stable' } }),
       refused(422, /channel: can not be set/),
     )
-    await changeTo(kit.admin, first.release_id, { operation: 'publish' })
+    await changeRelease(kit.admin, first.release_id, { operation: 'publish' })
     const package_id = first.package.package_id
     for (const work of [
       () => kit.admin.updateRelease({ ...first.params, body: { ...shown, status: 'published', notes: 'b' } }),
@@ -108,17 +126,20 @@ test('what a release may become, and to whom it is offered', async (t) => {
     ])
       await assert.rejects(work, refused(422, /published/))
 
-    const second = await draft(kit, '4.1.0')
+    const second = await draftRelease(kit, '4.1.0')
     await kit.admin.deletePackage({ params: { release_id: second.release_id, package_id: second.package.package_id } })
-    await assert.rejects(changeTo(kit.admin, second.release_id, { operation: 'publish' }), refused(422, /no packages/))
+    await assert.rejects(
+      changeRelease(kit.admin, second.release_id, { operation: 'publish' }),
+      refused(422, /no packages/),
+    )
     await kit.admin.deleteRelease(second.params)
     await assert.rejects(kit.admin.getRelease(second.params), refused(404))
-    await draft(kit, '4.1.0')
+    await draftRelease(kit, '4.1.0')
     assert.equal((await kit.admin.listReleases({ query: { status: 'draft' } })).items.length, 1)
   })
 
-  await t.test('releases of a tenant are its own', async () => {
-    const { release_id, package: made, params } = await release(kit, '5.0.0')
+  await t.test('a release of another tenant is not found', async () => {
+    const { release_id, package: made, params } = await publishRelease(kit, '5.0.0')
     const foreign = await kit.as('tenant_admin', await kit.newTenant())
     await assert.rejects(foreign.getRelease(params), refused(404))
     await assert.rejects(upload(foreign, release_id, Buffer.from('x')), refused(404))
@@ -126,9 +147,9 @@ test('what a release may become, and to whom it is offered', async (t) => {
     assert.deepEqual((await foreign.listReleases()).items, [])
   })
 
-  await t.test('a manifest is signed, held by its tag, and the same for all to whom the same is said', async () => {
-    const [one, two] = [await deviceOn(kit, 'one'), await deviceOn(kit, 'two')]
-    await release(kit, '6.2.0', { mandatory: true, severity: 'high', notes_url: 'https://example.com/6.2.0' })
+  await t.test('a manifest is signed, has an ETag, and is equal for devices with equal answers', async () => {
+    const [one, two] = [await enrollOnChannel(kit, 'one'), await enrollOnChannel(kit, 'two')]
+    await publishRelease(kit, '6.2.0', { mandatory: true, severity: 'high', notes_url: 'https://example.com/6.2.0' })
     const query = { platform: 'linux', arch: 'x64', version: '1.0.0' } as const
     const asked = await one.send('updateManifest', { query })
     const { signature, ...said } = asked.body!
@@ -154,16 +175,16 @@ test('what a release may become, and to whom it is offered', async (t) => {
   })
 
   await t.test(
-    'who is up to date, on another platform, or may not come from so far is offered nothing, and never a downgrade',
+    'a device that is current, on another platform, or below the minimum version is offered nothing, and never a downgrade',
     async () => {
       const own = await newTenantOf(kit)
-      const device = await deviceOn(own, 'laptop')
-      await release(own, '1.1.0')
-      await release(own, '1.2.0', { mandatory: true })
-      await release(own, '2.0.0', { min_from_version: '1.2.0' })
-      await release(own, '2.1.0-rc.1', { channel: 'canary' })
-      const ask = async (version: string, more: Parameters<typeof offered>[2] = {}) => {
-        const { updates, client_version } = await offered(own, device.id, { version, ...more })
+      const device = await enrollOnChannel(own, 'laptop')
+      await publishRelease(own, '1.1.0')
+      await publishRelease(own, '1.2.0', { mandatory: true })
+      await publishRelease(own, '2.0.0', { min_from_version: '1.2.0' })
+      await publishRelease(own, '2.1.0-rc.1', { channel: 'canary' })
+      const ask = async (version: string, more: Parameters<typeof offeredUpdates>[2] = {}) => {
+        const { updates, client_version } = await offeredUpdates(own, device.id, { version, ...more })
         return [updates[0]?.version, updates[0]?.mandatory, client_version.minimum, client_version.latest]
       }
       assert.deepEqual(await ask('1.0.0'), ['1.2.0', true, '1.2.0', '2.0.0'])
@@ -179,30 +200,33 @@ test('what a release may become, and to whom it is offered', async (t) => {
   )
 
   await t.test(
-    'a device is offered what its channel has: stable that of stable, canary both, and nobody asks for more than they are entitled to',
+    'a stable device is offered stable releases, a canary device both, and no device can ask for more',
     async () => {
       const own = await newTenantOf(kit)
-      const [stable, canary] = [await deviceOn(own, 'careful', 'stable'), await deviceOn(own, 'brave', 'canary')]
-      await release(own, '1.1.0')
-      const { release_id } = await release(own, '1.2.0', { channel: 'canary' })
-      assert.deepEqual(versionsIn(await offered(own, stable.id)), ['1.1.0'])
-      assert.deepEqual(versionsIn(await offered(own, canary.id)), ['1.2.0'])
-      assert.deepEqual(versionsIn(await offered(own, canary.id, { channel: 'stable' })), ['1.1.0'])
+      const [stable, canary] = [
+        await enrollOnChannel(own, 'careful', 'stable'),
+        await enrollOnChannel(own, 'brave', 'canary'),
+      ]
+      await publishRelease(own, '1.1.0')
+      const { release_id } = await publishRelease(own, '1.2.0', { channel: 'canary' })
+      assert.deepEqual(versionsIn(await offeredUpdates(own, stable.id)), ['1.1.0'])
+      assert.deepEqual(versionsIn(await offeredUpdates(own, canary.id)), ['1.2.0'])
+      assert.deepEqual(versionsIn(await offeredUpdates(own, canary.id, { channel: 'stable' })), ['1.1.0'])
       const query = { platform: 'linux', arch: 'x64', version: '1.0.0', channel: 'canary' } as const
       await assert.rejects(stable.client.updateManifest({ query }), refused(403, /not on the channel canary/))
-      await changeTo(own.admin, release_id, { operation: 'promote', rollout: { percent: 0, group_ids: [] } })
-      assert.deepEqual(versionsIn(await offered(own, stable.id)), ['1.1.0'], 'a promotion may begin with nobody')
-      assert.deepEqual(versionsIn(await offered(own, canary.id)), ['1.2.0'], 'and takes it from nobody')
+      await changeRelease(own.admin, release_id, { operation: 'promote', rollout: { percent: 0, group_ids: [] } })
+      assert.deepEqual(versionsIn(await offeredUpdates(own, stable.id)), ['1.1.0'], 'a promotion may begin with nobody')
+      assert.deepEqual(versionsIn(await offeredUpdates(own, canary.id)), ['1.2.0'], 'and takes it from nobody')
     },
   )
 
-  await t.test('what a question leaves out is what the device gave; what nobody knows is named', async () => {
+  await t.test('missing parameters are taken from the device, and a parameter missing there too is named', async () => {
     const own = await newTenantOf(kit)
     const { admin } = own
-    const device = await deviceOn(own, 'laptop')
-    const { release_id } = await draft(own, '2.0.0')
+    const device = await enrollOnChannel(own, 'laptop')
+    const { release_id } = await draftRelease(own, '2.0.0')
     await upload(admin, release_id, Buffer.from('for a Mac'), { platform: 'macos', arch: 'universal' })
-    await changeTo(admin, release_id, { operation: 'publish' })
+    await changeRelease(admin, release_id, { operation: 'publish' })
     const whole = { platform: 'linux', arch: 'x64', version: '1.2.3' } as const
     const byName = await device.client.updateManifest({ query: whole })
     assert.deepEqual([byName.updates.length, byName.client_version.current], [1, '1.2.3'])
@@ -223,9 +247,9 @@ test('what a release may become, and to whom it is offered', async (t) => {
     })
     for (let n = 0; n < 20; n++)
       assert.equal((await send('updateManifest', {}, { headers: { 'if-none-match': etag } })).status, 304)
-    assert.deepEqual(sent, [], 'what is warm asks no database')
+    assert.deepEqual(sent, [], 'a warm read sends no SQL')
     await admin.getDevice({ params: { device_id: device.id } })
-    assert.equal(sent.length > 0, true, 'what is looked for is seen here')
+    assert.equal(sent.length > 0, true, 'the recorder sees such a statement')
     mock.restore()
     // A given value takes precedence.
     const newest = await device.client.updateManifest({ query: { version: '2.0.0' } })
@@ -236,9 +260,9 @@ test('what a release may become, and to whom it is offered', async (t) => {
     assert.deepEqual([none.updates, none.client_version.latest], [[], null])
 
     // With a second architecture, only the device can tell its own.
-    const { release_id: next } = await draft(own, '2.1.0')
+    const { release_id: next } = await draftRelease(own, '2.1.0')
     await upload(admin, next, Buffer.from('for arm64'), { arch: 'arm64' })
-    await changeTo(admin, next, { operation: 'publish' })
+    await changeRelease(admin, next, { operation: 'publish' })
     await assert.rejects(device.client.updateManifest(), refused(422, /arch.*has not given its arch.*arm64, x64/))
     await assert.rejects(admin.updateManifest({ query: { device_id: device.id } }), refused(422, /arch/))
     assert.equal((await admin.getDevice({ params: { device_id: device.id } })).arch, null)

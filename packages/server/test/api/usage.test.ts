@@ -4,21 +4,22 @@ import { changeRetention } from '@holdfast/sdk'
 import fc from 'fast-check'
 import { configureKept } from '../../src/db/kept.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { withGateway } from '../support/actors/gateways.ts'
-import { refusedWith } from '../support/actors/sign-in.ts'
-import { enrollRaw } from '../support/clients/api-calls.ts'
-import { ask, connectOwner, count, forget, settle } from '../support/database/retention.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { connectOwner, countRows, queryValue } from '../support/database/owner-connection.ts'
 import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { endWaitingPeriods, runRetention } from '../support/domain/retention.ts'
 
 const hourMs = 3_600_000
 const usageOf = (kit: Kit, query: { from?: string; to?: string; step?: 'hour' | 'day' } = {}) =>
   kit.admin.getUsage({ params: { tenant_id: encodeId('tenant', kit.tenant) }, query })
 
-test('metering reports that are replayed, reordered and late: usage is equal to the byte', async (t) => {
+test('usage is exact to the byte after replayed, reordered and late reports', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const devices = await times(2, (i) => enrollRaw(kit, token, `d${i}`))
-  const gateways = [await withGateway(kit, 'g1'), await withGateway(kit, 'g2')]
+  const gateways = [await makeGateway(kit, 'g1'), await makeGateway(kit, 'g2')]
   const sessions = gateways.map(() => devices.map(() => encodeId('vpn_session', crypto.randomUUID())))
   // Reports of the last two days, of a minute each, with distinguishable bytes.
   const start = Math.floor(Date.now() / hourMs) * hourMs - 48 * hourMs
@@ -76,21 +77,21 @@ test('metering reports that are replayed, reordered and late: usage is equal to 
   }
 })
 
-test('usage of tenants of one deployment', async (t) => {
+test('usage of a tenant', async (t) => {
   const kit = await startKit(t)
 
-  await t.test('a span is bounded, and what is wrong with it is said', async () => {
+  await t.test('the span of usage is limited, with the reason in the error', async () => {
     const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
-    await assert.rejects(usageOf(kit, { from: at(1), to: at(0) }), refusedWith(422, /must lie before to/))
-    await assert.rejects(usageOf(kit, { from: at(-40), step: 'hour' }), refusedWith(422, /31 days before to/))
-    await assert.rejects(usageOf(kit, { from: at(-500) }), refusedWith(422, /400 days before to/))
-    await assert.rejects(usageOf(kit, { from: 'yesterday' }), refusedWith(400))
+    await assert.rejects(usageOf(kit, { from: at(1), to: at(0) }), refused(422, /must lie before to/))
+    await assert.rejects(usageOf(kit, { from: at(-40), step: 'hour' }), refused(422, /31 days before to/))
+    await assert.rejects(usageOf(kit, { from: at(-500) }), refused(422, /400 days before to/))
+    await assert.rejects(usageOf(kit, { from: 'yesterday' }), refused(400))
     assert.equal((await usageOf(kit)).series.length, 30)
     assert.equal((await usageOf(kit, { from: at(-399) })).series.length, 400)
   })
 
-  await t.test('what is refused is not counted', async () => {
-    const { client } = await withGateway(kit)
+  await t.test('rejected samples are not counted', async () => {
+    const { client } = await makeGateway(kit)
     const at = new Date().toISOString()
     const answer = await client.metering({
       body: {
@@ -114,7 +115,7 @@ test('usage of tenants of one deployment', async (t) => {
     assert.equal((await usageOf(kit)).totals.rx_bytes, 0)
   })
 
-  await t.test('how many there were: the most within each step, and what it was where nothing moved', async () => {
+  await t.test('peaks are the maximum within each step, and the previous value without changes', async () => {
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const devices = await times(4, (i) => enrollRaw(kit, token, `d${i}`))
     await kit.admin.changeDevices({ body: { operation: 'revoke', device_ids: devices.slice(1).map((d) => d.id) } })
@@ -131,7 +132,7 @@ test('usage of tenants of one deployment', async (t) => {
     )
   })
 
-  await t.test('at the rate of the last days a limit is reached at a stated time', async () => {
+  await t.test('the forecast gives the time at which a limit is reached at the recent rate', async () => {
     const tenant = await kit.newTenant()
     const there = { ...kit, tenant }
     const tenant_id = encodeId('tenant', there.tenant)
@@ -170,7 +171,7 @@ test('usage of tenants of one deployment', async (t) => {
   })
 })
 
-test('a tenant erases nothing of what it is limited and billed by: that goes by the deployment, month by month', async (t) => {
+test('the retention of usage is set by the deployment, not by the tenant, and applies per month', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   const hours = [9, 399, 401].map((days) => `now() - interval '${days} days'`)
@@ -180,18 +181,18 @@ test('a tenant erases nothing of what it is limited and billed by: that goes by 
       insert into usage_levels select '${kit.tenant}', 'users', date_trunc('hour', ${hour}), 1, 1;
       insert into audit_counts select '${kit.tenant}', date_trunc('hour', ${hour}), 'device.enrolled', 'success', 1`)
   const left = async () => {
-    await forget(kit)
+    await runRetention(kit)
     const old: number[] = []
     for (const table of ['usage_traffic', 'usage_levels', 'audit_counts'])
-      old.push(await count(owner, table, `hour < now() - interval '8 days'`))
+      old.push(await countRows(owner, table, `hour < now() - interval '8 days'`))
     return old
   }
   await changeRetention(kit.admin, { metering: 7 })
-  await settle(owner)
+  await endWaitingPeriods(owner)
   assert.deepEqual(await left(), [2, 2, 0])
 
   await configureKept(kit.databaseUrl, { ...standard, metering: 7 })
-  const beginsAt = (moment: string) => ask<Date>(owner, 'select usage_begins($1) as value', [moment])
+  const beginsAt = (moment: string) => queryValue<Date>(owner, 'select usage_begins($1) as value', [moment])
   assert.equal((await beginsAt('2026-03-20T12:00:00Z')).toISOString(), '2026-03-01T00:00:00.000Z', 'the running month')
   assert.equal((await beginsAt('2026-03-03T12:00:00Z')).toISOString(), '2026-02-24T12:00:00.000Z')
 })

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { enroll } from '../support/actors/gateways.ts'
-import { refusedWith } from '../support/actors/sign-in.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { refused } from '../support/clients/answers.ts'
 import { scimWith } from '../support/clients/scim-client.ts'
 import { withClient } from '../support/database/test-database.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
-import { person, push, snapshotOf, userOf } from '../support/providers/directory-snapshots.ts'
+import { directoryUser, pushSnapshot, snapshotOf, userOf } from '../support/providers/directory-snapshots.ts'
 
 /** Every way in which a user is deleted. A directory that names a user no more suspends them for 30 days first. */
 const ways: Readonly<Record<string, { make: (kit: Kit) => Promise<string>; remove: Remove }>> = {
@@ -28,11 +28,11 @@ const ways: Readonly<Record<string, { make: (kit: Kit) => Promise<string>; remov
   },
   'absent from a snapshot for 30 days': {
     make: async (kit) => {
-      await push(kit.admin, snapshotOf([person(1), person(2)]))
-      return (await userOf(kit, person(1)))!.user_id
+      await pushSnapshot(kit.admin, snapshotOf([directoryUser(1), directoryUser(2)]))
+      return (await userOf(kit, directoryUser(1)))!.user_id
     },
     remove: async (kit, _, clock) => {
-      await push(kit.admin, snapshotOf([person(2)], [], { full: true }))
+      await pushSnapshot(kit.admin, snapshotOf([directoryUser(2)], [], { full: true }))
       clock.advance(31 * 86_400)
       assert.equal(await runJob(kit.app, 'delete_absent_users'), 1)
     },
@@ -62,7 +62,7 @@ const scimOf = async (kit: Kit) => {
 const used = async (kit: Kit, metric: string) =>
   (await kit.app.tenancy.usageNow(kit.tenant)).find((u) => u.metric === metric)?.used
 
-test('what a deleted user has ends in the same transaction, whichever way the deletion comes', async (t) => {
+test('a deletion ends everything of the user in one transaction, by every way of deleting', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   for (const [name, { make, remove }] of Object.entries(ways))
@@ -79,13 +79,13 @@ test('what a deleted user has ends in the same transaction, whichever way the de
       for (const device of [active, suspended]) {
         const shown = await kit.admin.getDevice({ params: { device_id: device.id } })
         assert.equal(shown.status, 'revoked')
-        await assert.rejects(device.client.policyDigest(), refusedWith(401))
+        await assert.rejects(device.client.policyDigest(), refused(401))
       }
       assert.equal(await used(kit, 'devices'), before, 'the places are free')
       assert.equal((await kit.app.fleet.all(kit.tenant)).size, 0)
       const after = await kit.admin.getToken({ params: { token_id: token.token_id } })
       assert.equal(after.status, name.startsWith('absent') ? 'expired' : 'revoked')
-      await assert.rejects(kit.clientFor(secret).listEnrollmentProviders(), refusedWith(401))
+      await assert.rejects(kit.clientFor(secret).listEnrollmentProviders(), refused(401))
       const revoked = (await eventsOf(kit, 'device.changed')).filter((e) => e.operation === 'revoke')
       for (const device of [active, suspended])
         if (!name.startsWith('offboard'))
@@ -93,11 +93,11 @@ test('what a deleted user has ends in the same transaction, whichever way the de
             reason: 'the user was deleted',
           })
     })
-  await t.test('a device comes to no user who is being deleted', () => race(kit, clock.now))
-  await t.test('an upgrade revokes the devices of users who were deleted before', () => upgrade(kit, clock.now))
+  await t.test('a device cannot be given to a user under deletion', () => enrollDuringDeletion(kit, clock.now))
+  await t.test('an upgrade revokes the devices of users deleted before', () => upgradeDeletedUsers(kit, clock.now))
 })
 
-async function race(kit: Kit, now: () => Date): Promise<void> {
+async function enrollDuringDeletion(kit: Kit, now: () => Date): Promise<void> {
   const device = await enroll(kit, 'moved about', { now })
   for (let round = 0; round < 5; round++) {
     const user_id = await local(`leaver-${round}`)(kit)
@@ -112,7 +112,7 @@ async function race(kit: Kit, now: () => Date): Promise<void> {
   }
 }
 
-async function upgrade(kit: Kit, now: () => Date): Promise<void> {
+async function upgradeDeletedUsers(kit: Kit, now: () => Date): Promise<void> {
   const user_id = await local('of-old')(kit)
   const devices = await times(3, (i) => enroll(kit, `of old ${i}`, { user_id, now }))
   const before = await used(kit, 'devices')
@@ -124,7 +124,7 @@ async function upgrade(kit: Kit, now: () => Date): Promise<void> {
   await kit.heard()
   for (const device of devices) {
     assert.equal((await kit.admin.getDevice({ params: { device_id: device.id } })).status, 'revoked')
-    await assert.rejects(device.client.policyDigest(), refusedWith(401))
+    await assert.rejects(device.client.policyDigest(), refused(401))
   }
   assert.equal(await used(kit, 'devices'), (before ?? 0) - devices.length)
   const fleet = await kit.app.fleet.all(kit.tenant)

@@ -2,25 +2,28 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { exampleId } from '@holdfast/contract/schema'
 import { sql } from 'kysely'
-import { audited, enroll, newSession, refused, report, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { runJob, startKit, times } from '../support/deployment/deployment.ts'
-import { listenedFor } from '../support/domain/connection-reports.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { setListeningPeriod } from '../support/domain/connection-reports.ts'
 
 test('VPN sessions', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
-  const { client, pool } = await withGateway(kit)
+  const { client, pool } = await makeGateway(kit)
   const devices = await times(3, (i) => enroll(kit, `device ${i}`))
   const start = async (...which: number[]) => {
     const samples = which.map((i) => ({
-      session_id: newSession(),
+      session_id: newVpnSessionId(),
       device_id: devices[i]!.id,
       state: 'active',
       rx_bytes: 1,
       tx_bytes: 1,
       started_at: new Date(Date.now() - 1000 * (10 - i)).toISOString(),
     }))
-    await client.metering({ body: report(samples) })
+    await client.metering({ body: meteringReport(samples) })
     return samples.map((s) => s.session_id)
   }
 
@@ -46,25 +49,29 @@ test('VPN sessions', async (t: TestContext) => {
     assert.deepEqual((await admin.listSessions({ query: { user_id: exampleId('user') } })).items, [])
     assert.deepEqual((await admin.listSessions({ query: { state: 'ended' } })).items, [])
   })
-  await t.test('terminating by id says what it matched, stays, and is recorded once', async () => {
+  await t.test('terminating by id reports the matches, stays in effect, and is recorded once', async () => {
     const [id] = await start(0)
-    const body = { operation: 'terminate' as const, session_ids: [id!, newSession(), 'vse_x'], reason: 'lost laptop' }
+    const body = {
+      operation: 'terminate' as const,
+      session_ids: [id!, newVpnSessionId(), 'vse_x'],
+      reason: 'lost laptop',
+    }
     const { block_until, ...counts } = await admin.terminateSessions({ body })
     assert.deepEqual(counts, { matched: 1, terminated: 1 })
     assert.ok(Math.abs(Date.parse(block_until!) - Date.now() - 300_000) < 10_000, 'five minutes unless said')
     assert.deepEqual(await admin.terminateSessions({ body }), { matched: 1, terminated: 0, block_until: null })
     await client.metering({
-      body: report([{ session_id: id, device_id: devices[0]!.id, state: 'active', rx_bytes: 5, tx_bytes: 5 }]),
+      body: meteringReport([{ session_id: id, device_id: devices[0]!.id, state: 'active', rx_bytes: 5, tx_bytes: 5 }]),
     })
     const session = await admin.getSession({ params: { session_id: id! } })
     assert.deepEqual([session.state, session.end_reason, session.rx_bytes], ['ended', 'admin', 6])
     assert.equal(session.block_until, block_until)
-    const events = await audited(kit, 'vpn_session.terminated')
+    const events = await eventsOf(kit, 'vpn_session.terminated')
     assert.equal(events.length, 1)
-    const { session_ids, reason } = events[0] as { session_ids?: string[]; reason?: string }
+    const { session_ids, reason } = events[0]!
     assert.deepEqual([session_ids, reason], [[id], 'lost laptop'])
   })
-  await t.test('terminating by filter, which must name something', async () => {
+  await t.test('terminating by filter needs at least one filter', async () => {
     const terminate = (body: object) =>
       admin.terminateSessions({ body: { operation: 'terminate', block_seconds: 0, ...body } })
     await start(1, 2)
@@ -81,7 +88,7 @@ test('VPN sessions', async (t: TestContext) => {
     for (const block_seconds of [-1, 3601, 1.5])
       await assert.rejects(terminate({ session_ids: [], block_seconds }), refused(422, /block_seconds/))
   })
-  await t.test('another tenant has no such session', async () => {
+  await t.test('a session of another tenant is not found', async () => {
     const [id] = await start(2)
     const other = await kit.as('tenant_admin', await kit.newTenant())
     await assert.rejects(other.getSession({ params: { session_id: id! } }), refused(404))
@@ -89,7 +96,7 @@ test('VPN sessions', async (t: TestContext) => {
     assert.deepEqual(await other.terminateSessions({ body }), { matched: 0, terminated: 0, block_until: null })
     assert.equal((await admin.getSession({ params: { session_id: id! } })).state, 'active')
   })
-  await t.test('suspending a device ends its sessions, and none opens while it is suspended', async () => {
+  await t.test('suspending a device ends its sessions, and none opens during the suspension', async () => {
     const [id] = await start(1)
     await admin.changeDevice({ body: { operation: 'suspend', device_id: devices[1]!.id } })
     const session = await admin.getSession({ params: { session_id: id! } })
@@ -98,9 +105,9 @@ test('VPN sessions', async (t: TestContext) => {
     const refusedOne = await admin.getSession({ params: { session_id: late! } })
     assert.deepEqual([refusedOne.state, refusedOne.end_reason], ['ended', 'suspended'])
   })
-  await t.test('a session that nobody reports any more ends by itself', async () => {
+  await t.test('a session without further reports ends by itself', async () => {
     const [id] = await start(2)
-    await listenedFor(kit, 3600)
+    await setListeningPeriod(kit, 3600)
     assert.equal(await runJob(kit.app, 'end_silent_vpn_sessions'), 0)
     await kit.db.inTenant(kit.tenant, (tx) =>
       sql`update vpn_sessions set last_seen_at = last_seen_at - interval '16 minutes' where session_id in (
@@ -109,15 +116,15 @@ test('VPN sessions', async (t: TestContext) => {
     const stateOf = async () => (await admin.getSession({ params: { session_id: id! } })).state
     // The deployment did not listen for two minutes of this quarter of an hour. On every replica, gateways get a full
     // quarter.
-    await listenedFor(kit, 3600, 120)
+    await setListeningPeriod(kit, 3600, 120)
     for (const { app } of kit.replicas) assert.equal(await runJob(app, 'end_silent_vpn_sessions'), 0)
-    await listenedFor(kit, 899)
+    await setListeningPeriod(kit, 899)
     await times(4, (i) => runJob(kit.replicas[i % kit.replicas.length]!.app, 'end_silent_vpn_sessions'))
     assert.equal(await stateOf(), 'active')
     // After the clock was set back, earlier times do not count.
-    await listenedFor(kit, 3600, -3600)
+    await setListeningPeriod(kit, 3600, -3600)
     assert.equal(await runJob(kit.app, 'end_silent_vpn_sessions'), 0)
-    await listenedFor(kit, 3600, 60)
+    await setListeningPeriod(kit, 3600, 60)
     assert.ok((await runJob(kit.app, 'end_silent_vpn_sessions')) >= 1)
     assert.equal((await admin.getSession({ params: { session_id: id! } })).end_reason, 'timeout')
   })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { makeUser, passwordOf, signInAs } from '../support/actors/people.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
-test('the administrator whom the requester made with the tenant is no second person', async (t) => {
+test('an administrator created by the requester with the tenant cannot approve', async (t) => {
   const kit = await startKit(t)
   await makeUser(kit, 'ada', ['platform_admin'])
   const ada = await signInAs(kit, 'ada')

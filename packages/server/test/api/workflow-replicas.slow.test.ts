@@ -1,36 +1,47 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { audited, enroll, newWireguardKey, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway, newWireguardKey } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { holdTable } from '../support/database/table-lock.ts'
 import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { drive, ended, leave, lockDevice, newRecipient, withSlowGateway } from '../support/domain/workflow-runs.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
+import {
+  abandonRuns,
+  driveWorkflows,
+  lockDevice,
+  makeSlowGateway,
+  newRecipient,
+  untilRunEnds,
+} from '../support/domain/workflow-runs.ts'
 
-test('what a replica left is gone on with by one of two, and nothing is made twice', async (t) => {
+test('a run left by a replica is continued by one of two others, and no step is repeated', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   await publish(kit, [rule('first', { any: true })])
   await publish(kit, [rule('second', { any: true })])
   const { run } = await kit.admin.runWorkflow({ body: { workflow: 'rollback_policy' } })
   assert.equal(run.status, 'succeeded')
-  await leave(kit)
-  await drive(kit, 10)
-  const done = await ended(kit, run.workflow_run_id)
+  await abandonRuns(kit)
+  await driveWorkflows(kit, 10)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.status, 'succeeded', JSON.stringify(done.steps))
   assert.deepEqual([done.steps[0]?.attempts, done.steps[0]?.result], [2, { made_before: true }])
-  assert.equal((await audited(kit, 'policy.published')).length, 3, 'two by hand, one by the run')
-  assert.equal((await audited(kit, 'workflow.finished')).length, 2, 'each end of it is on record')
+  assert.equal((await eventsOf(kit, 'policy.published')).length, 3, 'two by hand, one by the run')
+  assert.equal((await eventsOf(kit, 'workflow.finished')).length, 2, 'each end of it is on record')
 })
 
-test('a replica that stops lets a run go between two steps, and another goes on with it', async (t) => {
+test('a stopping replica releases a run between two steps, and another continues it', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const { pool } = await withGateway(kit, 'g1', 'pool')
+  const { pool } = await makeGateway(kit, 'g1', 'pool')
   for (const name of ['g2', 'g3'])
     await kit.admin.createGateway({ params: { pool_id: pool.pool_id }, body: { name, public_key: newWireguardKey() } })
   const params = { pool_id: pool.pool_id, recipient: newRecipient().recipient }
   const { run } = await kit.admin.runWorkflow({ body: { workflow: 'rotate_gateway_secrets', params } })
-  await leave(kit)
+  await abandonRuns(kit)
   const held = await holdTable(kit, 'gateway_secrets')
   const { app, stop } = kit.replicas[1]!
   await runJob(app, 'drive_workflows')
@@ -45,10 +56,10 @@ test('a replica that stops lets a run go between two steps, and another goes on 
     ['succeeded', 'pending', 'pending'],
   )
   await runJob(kit.app, 'drive_workflows')
-  assert.equal((await ended(kit, run.workflow_run_id)).status, 'succeeded')
+  assert.equal((await untilRunEnds(kit, run.workflow_run_id)).status, 'succeeded')
 })
 
-test('a replica whose clock is ten minutes ahead takes no run away from who carries it out', async (t) => {
+test('a replica whose clock is ten minutes ahead takes over no run', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const user_id = await makeUser(kit, 'ada')
@@ -69,7 +80,7 @@ test('a replica whose clock is ten minutes ahead takes no run away from who carr
   assert.deepEqual(new Set(run.steps.map((s) => s.attempts)), new Set([1]))
 })
 
-test('a suspension of devices that was found made is taken back of those that it suspended', async (t) => {
+test('undoing a resumed suspension restores only the devices that it suspended', async (t) => {
   const kit = await startKit(t)
   const [stale, off] = [await enroll(kit, 'stale'), await enroll(kit, 'off')]
   await kit.db.inTenant(kit.tenant, (tx) =>
@@ -84,9 +95,9 @@ test('a suspension of devices that was found made is taken back of those that it
   assert.equal(planned.steps[0]?.affects_count, 2)
   await suspend(off.id)
   const { run } = await kit.admin.runWorkflow({ body: { workflow: 'expire_stale_devices' } })
-  await leave(kit)
-  await drive(kit, 1)
-  const done = await ended(kit, run.workflow_run_id)
+  await abandonRuns(kit)
+  await driveWorkflows(kit, 1)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.steps[0]?.result.made_before, true)
   const params = { workflow_run_id: run.workflow_run_id! }
   const undone = await kit.admin.changeWorkflowRun({ params, body: { operation: 'undo' } })
@@ -95,18 +106,18 @@ test('a suspension of devices that was found made is taken back of those that it
   assert.deepEqual([await statusOf(stale.id), await statusOf(off.id)], ['active', 'suspended'])
 })
 
-test('what was made is found, with how to take it back', async (t) => {
+test('a repeated step finds its earlier effect, and how to undo it', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const device = await enroll(kit, 'laptop')
   const { run } = await kit.admin.runPlaybook({
     body: { playbook: 'lost_device', params: { device_id: device.id, revoke: false } },
   })
   const lock_id = run.steps[0]?.result.lock_id
-  await leave(kit)
-  await drive(kit, 10)
-  const done = await ended(kit, run.workflow_run_id)
+  await abandonRuns(kit)
+  await driveWorkflows(kit, 10)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.deepEqual(done.steps[0]?.result, { changed: true, lock_id, made_before: true })
-  assert.equal((await audited(kit, 'lock.set')).length, 1)
+  assert.equal((await eventsOf(kit, 'lock.set')).length, 1)
   const undone = await kit.admin.changePlaybookRun({
     params: { workflow_run_id: run.workflow_run_id! },
     body: { operation: 'undo' },
@@ -115,7 +126,7 @@ test('what was made is found, with how to take it back', async (t) => {
   assert.deepEqual((await kit.admin.listLocks()).items, [])
 })
 
-test('nothing goes on in a tenant that was suspended', async (t) => {
+test('no run continues in a suspended tenant', async (t) => {
   const kit = await startKit(t)
   const tenant = await kit.newTenant('other')
   const secret = await kit.keyFor('tenant_admin', tenant)
@@ -124,9 +135,9 @@ test('nothing goes on in a tenant that was suspended', async (t) => {
   const tenant_id = encodeId('tenant', tenant)
   await kit.admin.changeTenant({ body: { operation: 'suspend', tenant_id } })
   await kit.heard()
-  await leave(kit, tenant)
+  await abandonRuns(kit, tenant)
   await kit.db.inTenant(tenant, (tx) => tx.deleteFrom('idempotency_keys').where('tenant_id', '=', tenant).execute())
-  await drive(kit, 1)
+  await driveWorkflows(kit, 1)
   const steps = () =>
     kit.db.inTenant(tenant, (tx) =>
       tx.selectFrom('workflow_steps').select('error').where('tenant_id', '=', tenant).where('step', '=', 1).execute(),
@@ -135,7 +146,7 @@ test('nothing goes on in a tenant that was suspended', async (t) => {
   assert.deepEqual(await steps(), [{ error: 'whoever asked for it may do nothing any more' }])
 })
 
-test('of twenty who undo one run at once, on two replicas, one does', async (t) => {
+test('of twenty concurrent undos of one run on two replicas, one takes effect', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const device = await enroll(kit, 'laptop')
   const { run } = await kit.admin.runPlaybook({
@@ -146,14 +157,14 @@ test('of twenty who undo one run at once, on two replicas, one does', async (t) 
   const undone = await times(20, (i) => by(i).changePlaybookRun({ params, body: { operation: 'undo' } }))
   assert.equal(undone.filter((u) => u.changed).length, 1)
   assert.equal(new Set(undone.map((u) => u.run.workflow_run_id)).size, 1, 'all are shown the one that undoes')
-  assert.equal((await audited(kit, 'lock.released')).length, 1)
+  assert.equal((await eventsOf(kit, 'lock.released')).length, 1)
   await assert.rejects(
     kit.admin.changePlaybookRun({ params, body: { operation: 'resume' } }),
     refused(422, /is succeeded can not be resumed/),
   )
 })
 
-test('twenty at once ask for the same: it is done once', async (t) => {
+test('of twenty concurrent equal runs one changes the device', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const device = await enroll(kit, 'laptop')
   const runs = await times(20, (i) =>
@@ -167,9 +178,9 @@ test('twenty at once ask for the same: it is done once', async (t) => {
   assert.equal((await kit.admin.listAuditEvents({ query: { kind: 'device.changed' } })).items.length, 1)
 })
 
-test('runs that wait for a gateway keep nobody from acting', async (t) => {
+test('runs that wait for a gateway do not block other runs', async (t) => {
   const kit = await startKit(t)
-  const gateway = await withSlowGateway(kit)
+  const gateway = await makeSlowGateway(kit)
   const devices = await times(6, (i) => enroll(kit, `device ${i}`))
   const running = Promise.all(devices.map(({ id }) => lockDevice(kit, id)))
   await until(async () => (await kit.admin.listLocks()).items.length === devices.length, 'all are locked')

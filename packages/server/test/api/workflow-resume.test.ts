@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { audited, enroll, publish, rule } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
 import { makeUser } from '../support/actors/people.ts'
 import { holdTable } from '../support/database/table-lock.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { drive, ended, leave } from '../support/domain/workflow-runs.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { publish, rule } from '../support/domain/policy.ts'
+import { abandonRuns, driveWorkflows, untilRunEnds } from '../support/domain/workflow-runs.ts'
 
-test('what a step did is found on record and not done again, whatever became of it since', async (t) => {
+test('a recorded step is not repeated, even if its effect was undone since', async (t) => {
   const kit = await startKit(t)
   const device = await enroll(kit, 'laptop')
   const { run } = await kit.admin.runPlaybook({
@@ -15,14 +17,14 @@ test('what a step did is found on record and not done again, whatever became of 
   })
   const lock_id = String(run.steps[0]?.result.lock_id)
   await kit.admin.releaseLock({ params: { lock_id }, body: { reason: 'it was on the desk' } })
-  await leave(kit)
-  await drive(kit, 1)
-  const done = await ended(kit, run.workflow_run_id)
+  await abandonRuns(kit)
+  await driveWorkflows(kit, 1)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.deepEqual(done.steps[0]?.result, { changed: true, lock_id, made_before: true })
-  assert.deepEqual((await kit.admin.listLocks()).items, [], 'whoever released it is not overruled')
+  assert.deepEqual((await kit.admin.listLocks()).items, [], 'the release is respected')
 })
 
-test('a promotion ends no canary but the one that it was planned for', async (t) => {
+test('a promotion ends only the canary for which it was planned', async (t) => {
   const kit = await startKit(t)
   const canary = (id: string) => {
     const policy = { schema: 'holdfast.policy/1', rules: [rule(id, { any: true })] }
@@ -34,17 +36,17 @@ test('a promotion ends no canary but the one that it was planned for', async (t)
   assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
   // As if the step came after another canary.
   await canary('third')
-  await leave(kit)
+  await abandonRuns(kit)
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
   )
-  await drive(kit, 1)
-  const done = await ended(kit, run.workflow_run_id)
+  await driveWorkflows(kit, 1)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.status, 'failed')
   assert.match(done.steps[0]?.error ?? '', /canary version 4 is under way/)
 })
 
-test('a run goes on as whoever asked for it, and only with what they may do by then', async (t) => {
+test('a run continues as its requester, with the permissions of the requester at that time', async (t) => {
   const kit = await startKit(t)
   const { api_key, secret } = await kit.admin.createApiKey({ body: { name: 'automation', role: 'tenant_admin' } })
   const device = await enroll(kit, 'laptop')
@@ -52,23 +54,23 @@ test('a run goes on as whoever asked for it, and only with what they may do by t
     .clientFor(secret)
     .runPlaybook({ body: { playbook: 'lost_device', params: { device_id: device.id, revoke: false } } })
   assert.equal(run.requested_by.id, api_key.key_id)
-  const locked = (await audited(kit, 'lock.set'))[0]
+  const locked = (await eventsOf(kit, 'lock.set'))[0]
   assert.deepEqual([locked?.actor.id, locked?.request_id], [api_key.key_id, run.workflow_run_id])
   const [lock] = (await kit.admin.listLocks()).items
   await kit.admin.releaseLock({ params: { lock_id: lock!.lock_id }, body: {} })
   await kit.admin.revokeApiKey({ params: { key_id: api_key.key_id }, body: {} })
-  await leave(kit)
+  await abandonRuns(kit)
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
   )
-  await drive(kit, 1)
-  const done = await ended(kit, run.workflow_run_id)
+  await driveWorkflows(kit, 1)
+  const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.status, 'failed')
   assert.match(done.steps[0]?.error ?? '', /may do nothing any more/)
   assert.deepEqual((await kit.admin.listLocks()).items, [])
 })
 
-test('a run that is called off ends with the step under way, and what it did can be taken back', async (t) => {
+test('a cancelled run ends after the current step, and its steps can be undone', async (t) => {
   const kit = await startKit(t)
   const user_id = await makeUser(kit, 'ada')
   const held = await holdTable(kit, 'locks')
@@ -96,7 +98,7 @@ test('a run that is called off ends with the step under way, and what it did can
   assert.deepEqual((await kit.admin.listLocks()).items, [])
 })
 
-test('what failed is tried again when somebody says so, and only that', async (t) => {
+test('a failed step is retried on request, and no other step', async (t) => {
   const kit = await startKit(t)
   const chief = await makeUser(kit, 'chief')
   await makeUser(kit, 'another', ['tenant_admin'])
@@ -106,12 +108,12 @@ test('what failed is tried again when somebody says so, and only that', async (t
   const lock_id = String(begun.run.steps[0]?.result.lock_id)
   await kit.admin.releaseLock({ params: { lock_id }, body: {} })
   await kit.admin.grantRole({ body: { user_id: chief, role: 'tenant_admin' } })
-  await leave(kit)
+  await abandonRuns(kit)
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
   )
-  await drive(kit, 1)
-  const run = await ended(kit, begun.run.workflow_run_id)
+  await driveWorkflows(kit, 1)
+  const run = await untilRunEnds(kit, begun.run.workflow_run_id)
   assert.deepEqual(
     run.steps.map((s) => s.status),
     ['failed', 'failed', 'succeeded'],

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { audited, refused, withGateway } from '../support/actors/gateways.ts'
-import { addTelemetry, connectOwner, count, placeHold, purgesOf } from '../support/database/retention.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { addTelemetry } from '../support/database/aged-rows.ts'
+import { connectOwner, countRows } from '../support/database/owner-connection.ts'
 import { type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { leave, newRecipient } from '../support/domain/workflow-runs.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { placeHold, purgesOf } from '../support/domain/retention.ts'
+import { abandonRuns, newRecipient } from '../support/domain/workflow-runs.ts'
 
 const meOf = (kit: Kit, secret: string) => kit.clientFor(secret).unifiedPolicy({ query: {} })
 
-test('gateways of a pool get new secrets that only whoever asked can read; the old ones work until then', async (t) => {
+test('gateways of a pool get new secrets that only the requester can read, and the old ones work until then', async (t) => {
   const kit = await startKit(t)
-  const { pool, gateway, secret } = await withGateway(kit, 'g1', 'pool')
+  const { pool, gateway, secret } = await makeGateway(kit, 'g1', 'pool')
   const key = newRecipient()
   const params = { pool_id: pool.pool_id, recipient: key.recipient }
   const body = { workflow: 'rotate_gateway_secrets', params }
@@ -22,7 +26,7 @@ test('gateways of a pool get new secrets that only whoever asked can read; the o
   await meOf(kit, secret)
 
   // The state of a run whose replica ended after the change: its secret is lost, so a new one is created.
-  await leave(kit)
+  await abandonRuns(kit)
   await runJob(kit.app, 'drive_workflows')
   const path = { workflow_run_id: run.workflow_run_id! }
   await until(async () => (await kit.admin.getWorkflowRun({ params: path })).status !== 'running', 'the run ends')
@@ -33,7 +37,7 @@ test('gateways of a pool get new secrets that only whoever asked can read; the o
   await meOf(kit, secret)
   await meOf(kit, fresh)
   await assert.rejects(meOf(kit, secret), refused(401), 'since the first use of the new one')
-  assert.equal((await audited(kit, 'gateway.secret_rotated')).length, 2)
+  assert.equal((await eventsOf(kit, 'gateway.secret_rotated')).length, 2)
   const { evidence } = await kit.admin.getWorkflowEvidence({ params: path })
   assert.ok(!evidence.includes('secret_jwe') && !kit.logs.some((line) => line.includes(fresh)))
   const sealed = async () => (await kit.admin.getWorkflowRun({ params: path })).steps[0]?.result.secret_jwe
@@ -58,7 +62,7 @@ test('gateways of a pool get new secrets that only whoever asked can read; the o
   await assert.rejects((await kit.as('security_admin')).runWorkflow({ body }), refused(403))
 })
 
-test('what is over is purged at once, by the rules of every hour, and by nobody who may not set them', async (t) => {
+test('prune_retention purges at once by the retention rules, and needs audit:write', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await owner.query(`set session_replication_role = replica;
@@ -71,7 +75,7 @@ test('what is over is purged at once, by the rules of every hour, and by nobody 
   const planned = await kit.admin.runWorkflow({ body: { ...body, dry_run: true } })
   assert.match(planned.run.steps[0]?.summary ?? '', /telemetry 30/)
   await assert.rejects((await kit.as('operator')).runWorkflow({ body }), refused(403, /audit:write/))
-  assert.equal(await count(owner, 'telemetry_events'), 30)
+  assert.equal(await countRows(owner, 'telemetry_events'), 30)
 
   const hold = await placeHold(kit.admin, { classes: ['telemetry'] })
   const held = await kit.admin.runWorkflow({ body })
@@ -84,7 +88,7 @@ test('what is over is purged at once, by the rules of every hour, and by nobody 
   const { run } = await kit.admin.runWorkflow({ body })
   assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
   assert.deepEqual(run.steps[0]?.result, { purged: { telemetry: 30 } })
-  assert.equal(await count(owner, 'telemetry_events'), 0)
+  assert.equal(await countRows(owner, 'telemetry_events'), 0)
   assert.deepEqual(
     (await purgesOf(kit.admin, 'telemetry')).map((e) => e.count),
     [30],

@@ -2,29 +2,32 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { audited, enroll, publish, refused, rule } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
 import { createAuthenticator, makeUser, passwordOf, signInAs } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 import { inbox } from '../support/domain/notifications.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 import { followingGateways } from '../support/domain/workflow-runs.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
 
 test('workflows and playbooks', async (t) => {
   const kit = await startKit(t)
-  await t.test('lost_device: from the call to the word of the gateways', () => lostDevice(kit))
-  await t.test('what is asked for wrongly is refused by name', () => wrongly(kit))
-  await t.test('a second approver, who is somebody else', () => approved(kit))
-  await t.test('nobody runs through a workflow what they may not do themselves', () => allowed(kit))
+  await t.test('lost_device runs from the request to the confirmation by the gateways', () => lostDevice(kit))
+  await t.test('an invalid request is refused by name', () => refuseInvalid(kit))
+  await t.test('an approval needs a second person', () => approveByAnother(kit))
+  await t.test('a workflow cannot do more than its requester', () => refuseForbidden(kit))
 })
 
-test('workflows whose time comes, and what they change', async (t) => {
+test('timed workflows and their changes', async (t) => {
   // The clock of a replica plays no role.
   const ahead = createClock(600_000)
   const kit = await startKit(t, { now: ahead.now })
-  await t.test('an undo takes back what can be, once, by itself when its time is over', () => undone(kit, ahead))
-  await t.test('what nobody approves is called off, and can not be approved any more', () => notApproved(kit))
-  await t.test('policy: promoted, and rolled back', () => policies(kit))
+  await t.test('an undo reverts what it can, once, and by itself at its time', () => undoOnce(kit, ahead))
+  await t.test('a run without approval expires, and cannot be approved afterwards', () => expireWithoutApproval(kit))
+  await t.test('policy workflows promote and roll back', () => promoteAndRollBack(kit))
 })
 
 async function lostDevice(kit: Kit): Promise<void> {
@@ -74,7 +77,7 @@ async function lostDevice(kit: Kit): Promise<void> {
   assert.equal(again.run.steps[0]?.result.changed, false, 'a device that is revoked stays so')
 }
 
-async function wrongly(kit: Kit): Promise<void> {
+async function refuseInvalid(kit: Kit): Promise<void> {
   const run = (body: object) => kit.admin.runWorkflow({ body: body as { workflow: string } })
   await assert.rejects(run({ workflow: 'no_such' }), refused(422, /workflow: must be one of offboard_user/))
   await assert.rejects(run({ workflow: 'lost_device' }), refused(422), 'a playbook is no workflow')
@@ -96,7 +99,7 @@ async function wrongly(kit: Kit): Promise<void> {
   await assert.rejects(kit.admin.runPlaybook({ body: {} }), refused(422, /^workflow: is required/))
 }
 
-async function approved(kit: Kit): Promise<void> {
+async function approveByAnother(kit: Kit): Promise<void> {
   await makeUser(kit, 'ada', ['tenant_admin'])
   await makeUser(kit, 'bob', ['tenant_admin'])
   await makeUser(kit, 'eve', ['security_admin'])
@@ -171,7 +174,7 @@ async function approved(kit: Kit): Promise<void> {
   assert.ok(['bob', 'eve'].includes(done.approved_by?.name ?? ''))
 }
 
-async function allowed(kit: Kit): Promise<void> {
+async function refuseForbidden(kit: Kit): Promise<void> {
   const user_id = await makeUser(kit, 'lena')
   const device = await enroll(kit, 'laptop', { user_id })
   const operator = await kit.as('operator')
@@ -201,7 +204,7 @@ async function allowed(kit: Kit): Promise<void> {
   assert.equal((await kit.admin.getDevice({ params: { device_id: device.id } })).status, 'revoked')
 }
 
-async function policies(kit: Kit): Promise<void> {
+async function promoteAndRollBack(kit: Kit): Promise<void> {
   await publish(kit, [rule('first', { any: true })])
   const policy = { schema: 'holdfast.policy/1', rules: [rule('second', { any: true })] }
   await kit.admin.publishPolicy({ body: { channel: 'canary', policy } })
@@ -218,7 +221,7 @@ async function policies(kit: Kit): Promise<void> {
   assert.equal(now?.digest, first?.digest)
 }
 
-async function undone(kit: Kit, ahead: ReturnType<typeof createClock>): Promise<void> {
+async function undoOnce(kit: Kit, ahead: ReturnType<typeof createClock>): Promise<void> {
   const user_id = await makeUser(kit, 'ada')
   const device = await enroll(kit, 'laptop', { user_id, now: ahead.now })
   const params = { user_id, suspend: true }
@@ -262,7 +265,7 @@ async function undone(kit: Kit, ahead: ReturnType<typeof createClock>): Promise<
   )
 }
 
-async function notApproved(kit: Kit): Promise<void> {
+async function expireWithoutApproval(kit: Kit): Promise<void> {
   await makeUser(kit, 'bob', ['tenant_admin'])
   const bob = await signInAs(kit, 'bob')
   const body = { workflow: 'rotate_trust_anchors', params: { mode: 'emergency' } }
@@ -287,6 +290,6 @@ async function notApproved(kit: Kit): Promise<void> {
   await runJob(kit.app, 'drive_workflows')
   assert.equal(await status(), 'cancelled')
   assert.deepEqual(await inbox(kit), [])
-  const [event] = await audited(kit, 'workflow.changed')
+  const [event] = await eventsOf(kit, 'workflow.changed')
   assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'nobody has approved it within a day' }])
 }

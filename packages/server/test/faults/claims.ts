@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { bearer, type Caller, call, operation } from '../support/actors/all-callers.ts'
+import { bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
 import { createNetwork, type Network } from '../support/database/network-faults.ts'
 import { type Kit, type Replica, startKit } from '../support/deployment/deployment.ts'
 

@@ -6,28 +6,20 @@ import { pathToFileURL } from 'node:url'
 import { createProof } from '@holdfast/crypto'
 import { type Client, changeSecuritySettings, createClient, openGateway, signIn } from '@holdfast/sdk'
 import pg from 'pg'
-import {
-  bearer,
-  type Caller,
-  call,
-  enrollRaw,
-  operation,
-  type Raw,
-  type RawDevice,
-  type Reached,
-} from '../support/actors/all-callers.ts'
+import { enrollRaw, type RawDevice } from '../support/actors/devices.ts'
 import { createAuthenticator, untilNextStep } from '../support/actors/people.ts'
+import { type ApiAnswer, type ApiTarget, bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
 import { dispatcherTo, times } from '../support/deployment/deployment.ts'
 import { assertOneASecond } from '../support/deployment/request-rate.ts'
-import { password, startDeployment } from '../support/deployment/server-processes.ts'
+import { processPassword, startProcesses } from '../support/deployment/server-processes.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
 const publicUrl = 'http://holdfast.test'
 const tenMinutes = 600_000
 const second = 1000
 
-test('a replica whose clock is ten minutes ahead and one ten minutes behind store and judge by the database', async (t) => {
-  const { database, start } = await startDeployment(t)
+test('replicas with clocks ten minutes ahead and behind store and judge by database time', async (t) => {
+  const { database, start } = await startProcesses(t)
   const preload = `--import=${pathToFileURL(join(import.meta.dirname, 'wall-clock.ts')).href}`
   const [ahead, behind] = await Promise.all(
     [tenMinutes, -tenMinutes].map(async (offset) => {
@@ -41,19 +33,19 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
       assert.ok(Math.abs(Date.parse(said) - Date.now() - offset) < 60 * second, `its clock says ${said}`)
       const dispatcher = dispatcherTo(`http://127.0.0.1:${port}`)
       t.after(() => dispatcher.destroy())
-      return { publicUrl, dispatcher } satisfies Reached
+      return { publicUrl, dispatcher } satisfies ApiTarget
     }),
   )
   assert.ok(ahead && behind)
   const both = [ahead, behind]
   const asked: string[] = []
   /** Asserts that both replicas answer as wanted; the one whose clock is ahead comes first. */
-  const answers = async (what: string, ask: (of: Reached) => Promise<unknown>, wanted: unknown) => {
+  const answers = async (what: string, ask: (of: ApiTarget) => Promise<unknown>, wanted: unknown) => {
     const got = [await ask(ahead), await ask(behind)]
     asked.push(`${what}: ${JSON.stringify(got)}`)
     assert.deepEqual(got, [wanted, wanted], what)
   }
-  const statusOf = (name: Parameters<typeof operation>[0], caller: Caller, body?: unknown) => async (of: Reached) =>
+  const statusOf = (name: Parameters<typeof operation>[0], caller: Caller, body?: unknown) => async (of: ApiTarget) =>
     (await call(of, operation(name), caller, body)).status
   const near = (what: string, text: unknown, ms: number) => {
     const off = Date.parse(String(text)) - Date.now() - ms
@@ -62,7 +54,12 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
 
   // Sessions, one-time codes, step-up.
   await delay(Math.max(0, untilNextStep() - 20 * second))
-  const signedIn = await signIn({ baseUrl: publicUrl, username: 'admin', password, dispatcher: behind.dispatcher })
+  const signedIn = await signIn({
+    baseUrl: publicUrl,
+    username: 'admin',
+    password: processPassword,
+    dispatcher: behind.dispatcher,
+  })
   const { secret: key } = await signedIn.client.createApiKey({ body: { name: 'key', role: 'platform_admin' } })
   await changeSecuritySettings(signedIn.client, {
     login: { lockout_threshold: 3, lockout_seconds: 300, max_failures_per_ip: 10_000 },
@@ -72,7 +69,7 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
   await answers('a session opened by the one behind', statusOf('me', session), 200)
   const { json: me } = await call(ahead, operation('me'), session)
   near('the end of the session', (me.session as { expires_at: string }).expires_at, 43_200 * second)
-  const begun = await call(ahead, operation('enrollTotp'), session, { current_password: password })
+  const begun = await call(ahead, operation('enrollTotp'), session, { current_password: processPassword })
   const app = createAuthenticator(String(begun.json.secret))
   for (const far of [-20, 20])
     await answers(
@@ -82,7 +79,7 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
     )
   const verified = await call(behind, operation('verifyTotp'), session, { code: app.code() })
   assert.equal(verified.status, 200, verified.text)
-  const renewed = (answer: Raw) => {
+  const renewed = (answer: ApiAnswer) => {
     cookie = String(answer.headers['set-cookie']).split(';')[0] ?? ''
   }
   renewed(verified)
@@ -159,7 +156,7 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
   const rules = [
     { id: 'gated', action: 'allow', from: { any: true }, to: ['10.0.0.0/8'], when: { posture: ['disk'] } },
   ] as const
-  const digestAt = async (of: Reached, device: RawDevice): Promise<{ seq: number; digest: unknown }> => {
+  const digestAt = async (of: ApiTarget, device: RawDevice): Promise<{ seq: number; digest: unknown }> => {
     await delay(100)
     const { json } = await call(of, operation('policyDigest'), device.caller)
     return { seq: Number(json.seq), digest: json.digest }
@@ -174,15 +171,15 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
     assert.equal((await digestAt(behind, device)).digest, before.digest)
     assert.equal(await statusOf('reportPosture', device.caller, { facts: { 'disk.encrypted': true } })(both[i]!), 200)
     for (const of of both)
-      await until(async () => (await digestAt(of, device)).digest !== before.digest, 'what the report allows')
+      await until(async () => (await digestAt(of, device)).digest !== before.digest, 'the digest after the report')
     assert.equal((await digestAt(ahead, device)).digest, (await digestAt(behind, device)).digest)
     asked.push(`a report to ${i ? 'the one behind' : 'the one ahead'}, good for 5 minutes: counts at both`)
-    const vouched = async (of: Reached) => {
+    const statusOfAssertion = async (of: ApiTarget) => {
       const { status, expires_at } = (await call(of, operation('postureAssertion'), device.caller)).json
       near('the end of its assertion', expires_at, 300 * second)
       return status
     }
-    await answers('and is vouched for until then', vouched, 'affirming')
+    await answers('the device is affirmed until then', statusOfAssertion, 'affirming')
   }
 
   // Gateways: their state, VPN sessions, notifications of their silence.
@@ -198,7 +195,7 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
     const session_id = `vse_${gateway.gateway_id.slice(4)}`
     const sample = { session_id, device_id: devices[i]!.id, state: 'active', rx_bytes: 1, tx_bytes: 1 } as const
     assert.deepEqual((await opened.meter([sample])).rejected, [])
-    const at = (of: Reached) => clients[of === ahead ? 0 : 1]!
+    const at = (of: ApiTarget) => clients[of === ahead ? 0 : 1]!
     await answers(
       `a gateway that spoke to ${i ? 'the one behind' : 'the one ahead'}`,
       async (of) => (await at(of).getGateway({ params: { gateway_id: gateway.gateway_id } })).status,
@@ -212,7 +209,7 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
   const { secret: temporary = '' } = await clients[0].changePassword({
     body: { user_id: user.user_id, generate: true },
   })
-  const login = async (of: Reached, given: string) =>
+  const login = async (of: ApiTarget, given: string) =>
     (await call(of, { method: 'POST', path: '/admin/login' }, null, { username: 'bob', password: given })).status
   for (let i = 0; i < 3; i++) assert.equal(await login(ahead, 'wrong'), 401)
   await answers('the right password while locked out', (of) => login(of, temporary), 401)

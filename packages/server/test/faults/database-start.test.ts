@@ -38,7 +38,7 @@ async function startOperator(t: TestContext) {
   return { url: own.href, name, database, asSuperuser }
 }
 
-test('a user without CREATEROLE is told each right that is missing, and migrates with the role that is there', async (t) => {
+test('a user without CREATEROLE is told each missing right, and migrates with an existing role', async (t) => {
   const { url, name, database, asSuperuser } = await startOperator(t)
   const steps = [
     {
@@ -68,7 +68,7 @@ test('a user without CREATEROLE is told each right that is missing, and migrates
   })
 })
 
-test('a migration that fails ends a start at once, with its cause, whatever words are in it', async (t) => {
+test('a failed migration ends the start at once with its cause, even if its text looks like a lost connection', async (t) => {
   const { url, drop } = await createTestDatabase()
   t.after(drop)
   // The name of this table has "connection" in it, as errors of connections that are lost do.
@@ -86,7 +86,7 @@ test('a migration that fails ends a start at once, with its cause, whatever word
   assert.deepEqual(waits, [])
 })
 
-test('a pooler in transaction mode is recognised, and so is one that takes no options', async (t) => {
+test('a pooler in transaction mode is detected, as is one that takes no options', async (t) => {
   const { url, drop } = await createTestDatabase()
   t.after(drop)
   await checkServer(url)
@@ -124,7 +124,7 @@ async function startTls(t: TestContext, certified: ReturnType<typeof ecKey> | un
   return `127.0.0.1:${(server.address() as { port: number }).port}`
 }
 
-test('a connection that fails is explained: which certificate, which host, which right, and what to do', async (t) => {
+test('a failed connection is explained: certificate, host, missing right, and the remedy', async (t) => {
   const privateCa = await startTls(t, ecKey())
   const plain = await startTls(t, undefined)
   const tls = '?sslmode=verify-full'
@@ -152,7 +152,7 @@ test('a connection that fails is explained: which certificate, which host, which
   }
 })
 
-test('connections that end while the server shuts down are no news', async (t) => {
+test('connections that end during the shutdown are not reported', async (t) => {
   const { url, drop } = await createTestDatabase()
   t.after(drop)
   const errors: Error[] = []

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startGrants } from '../support/actors/device-code-enrollment.ts'
+import { startDeviceCodeEnrollment } from '../support/actors/device-code-enrollment.ts'
 import { createNetwork, type Network } from '../support/database/network-faults.ts'
 
 /** Two replicas, the first behind a network that can be disturbed, and a provider whose answers the test controls. */
@@ -13,7 +13,7 @@ async function startDisturbed(t: TestContext) {
     network = await createNetwork(t, url)
     return network.url
   }
-  const g = await startGrants(t, { route })
+  const g = await startDeviceCodeEnrollment(t, { route })
   /** Waits for a request to the provider, and returns a function that answers it. */
   const question = () => {
     const asked = Promise.withResolvers<(status: number, body: object) => void>()
@@ -29,7 +29,7 @@ async function startDisturbed(t: TestContext) {
   return { ...g, network: network!, question }
 }
 
-test('a replica that ends while it asks the provider: the other one asks after a minute, and nothing is lost', async (t) => {
+test('if a replica ends while it asks the provider, the other asks after a minute and nothing is lost', async (t) => {
   const g = await startDisturbed(t)
   const machine = await g.begun()
   const onSecond = { ...machine, on: g.second }
@@ -45,7 +45,7 @@ test('a replica that ends while it asks the provider: the other one asks after a
   g.clock.advance(61)
   assert.equal((await g.status(onSecond)).json.status, 'authorized')
   assert.equal(g.asked(), before + 1)
-  // A late answer to the first replica changes nothing, whatever it is.
+  // Any late answer to the first replica changes nothing.
   answer(400, { error: 'access_denied' })
   g.network.refuse(false)
   await lost
@@ -54,7 +54,7 @@ test('a replica that ends while it asks the provider: the other one asks after a
   assert.equal((await g.finish(onSecond)).status, 201)
 })
 
-test('a question that passed on to another replica: what the first hears too late changes nothing', async (t) => {
+test('a late answer to a replica that lost the question changes nothing', async (t) => {
   const g = await startDisturbed(t)
   const machine = await g.begun()
   g.clock.advance(5)
@@ -74,7 +74,7 @@ test('a question that passed on to another replica: what the first hears too lat
   assert.equal((await second).json.status, 'authorized')
 })
 
-test('a database that stalls while the provider answers is waited for: what it told once is not lost', async (t) => {
+test('the answer of a provider is kept while the database stalls', async (t) => {
   const g = await startDisturbed(t)
   const machine = await g.begun()
   g.clock.advance(5)

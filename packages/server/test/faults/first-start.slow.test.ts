@@ -3,7 +3,7 @@ import { minute } from '../../src/kernel/time.ts'
 import { endFirstStarts } from './starts.ts'
 
 test(
-  'a first start that was ended before any of its statements is finished by the next one',
+  'a first start interrupted before any of its statements is completed by the next one',
   {
     timeout: 20 * minute,
   },

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { createTestDatabase } from '../support/database/test-database.ts'
 import { endFirstStarts, makeSecrets, startOnce } from './starts.ts'
 
-test('a first start that was ended anywhere is finished by the next one', (t) =>
+test('a first start interrupted at some of its statements is completed by the next one', (t) =>
   endFirstStarts(t, { from: 10, step: 100 }))
 
-test('three first starts at once agree on one tenant and one administrator', async (t) => {
+test('three concurrent first starts agree on one tenant and one administrator', async (t) => {
   const database = await createTestDatabase()
   t.after(database.drop)
   const secrets = makeSecrets()

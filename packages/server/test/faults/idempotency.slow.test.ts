@@ -3,7 +3,7 @@ import { minute } from '../../src/kernel/time.ts'
 import { endAtEachStatement } from './claims.ts'
 
 test(
-  'a change under an Idempotency-Key is made once, whichever of its statements was the last',
+  'a change under an Idempotency-Key is made once, interrupted at any of its statements',
   {
     timeout: 20 * minute,
   },

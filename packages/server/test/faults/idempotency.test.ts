@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { bearer, type Caller, call, deviceCaller, operation } from '../support/actors/all-callers.ts'
+import { bearer, type Caller, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 import { endAtEachStatement, withKey } from './claims.ts'
 
-test('a change under an Idempotency-Key is made once, wherever its replica ends', (t) =>
+test('a change under an Idempotency-Key is made once, interrupted at some of its statements', (t) =>
   endAtEachStatement(t, { from: 5, step: 15 }))
 
-test('who asks again under a key', async (t) => {
+test('repeated requests under one key', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
 
-  await t.test('twenty at once under one key make one change', async () => {
+  await t.test('twenty concurrent requests under one key make one change', async () => {
     const caller = withKey(bearer(kit.adminKey), 'same')
     const answers = await times(20, (i) =>
       call({ ...kit, ...kit.replicas[i % 2]! }, operation('changeUser'), caller, {
@@ -24,7 +24,7 @@ test('who asks again under a key', async (t) => {
     for (const a of answers) assert.ok(a.status === 201 || /still running/.test(a.text), a.text)
   })
 
-  await t.test('an answer with a credential goes to the key that proved itself, and to nobody else', async () => {
+  await t.test('an answer with a credential is repeated only to the key that proved itself', async () => {
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const enroll = operation('enroll')
     const body = { device: { name: 'laptop', platform: 'linux' } }

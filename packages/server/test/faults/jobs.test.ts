@@ -8,7 +8,7 @@ import { createTestDatabase } from '../support/database/test-database.ts'
 
 const quiet = { info() {}, warn() {}, error() {} }
 
-test('a job never runs beside itself, on however many replicas', async (t) => {
+test('a job never overlaps with itself, on any number of replicas', async (t) => {
   const database = await createTestDatabase()
   const owner = new pg.Client({ connectionString: database.url })
   await owner.connect()
@@ -35,7 +35,7 @@ test('a job never runs beside itself, on however many replicas', async (t) => {
   assert.equal(most, 1)
 })
 
-test('jobs whose end can not be written end no process; they start, and go on, when the database is there', async (t) => {
+test('jobs survive a database outage at their end, and run again afterwards', async (t) => {
   const database = await createTestDatabase()
   const owner = new pg.Client({ connectionString: database.url })
   await owner.connect()

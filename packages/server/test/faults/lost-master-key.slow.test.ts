@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startDeployment } from '../support/deployment/server-processes.ts'
+import { startProcesses } from '../support/deployment/server-processes.ts'
 
-test('a process without the master key of its database says so in one sentence, and serves nothing', async (t) => {
-  const { launch, start, folder } = await startDeployment(t)
+test('a process without the master key of its database ends with one sentence', async (t) => {
+  const { launch, start, folder } = await startProcesses(t)
   const file = join(folder, 'another.key')
   writeFileSync(file, `${randomBytes(32).toString('base64')}\n`)
   const lost = launch(undefined, { HOLDFAST_MASTER_KEY_FILE: file })

@@ -6,8 +6,8 @@ import { deriveKeys } from '../../src/config/secrets.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { MasterKeyError, openPeppers } from '../../src/modules/secrets/index.ts'
 import { createTestDatabase } from '../support/database/test-database.ts'
-import { schema, startKit, times } from '../support/deployment/deployment.ts'
-import { idOf, readsB } from '../support/deployment/master-key-rotation.ts'
+import { schemaTemplate, startKit, times } from '../support/deployment/deployment.ts'
+import { keyIds, readsB } from '../support/deployment/master-key-rotation.ts'
 
 const read = async <T extends object>(url: string, question: string): Promise<T[]> => {
   const client = new pg.Client({ connectionString: url })
@@ -19,8 +19,8 @@ const read = async <T extends object>(url: string, question: string): Promise<T[
   }
 }
 
-test('of twenty starts at once, with different lines, each key has one version', async (t) => {
-  const database = await createTestDatabase(schema)
+test('of twenty concurrent starts with different lines, each key gets one version', async (t) => {
+  const database = await createTestDatabase(schemaTemplate)
   t.after(database.drop)
   const [shared, ...own] = Array.from({ length: 6 }, () => randomBytes(32))
   const opened = await times(20, (i) => openPeppers(database.url, deriveKeys([shared!, own[i % own.length]!])))
@@ -41,8 +41,8 @@ test('of twenty starts at once, with different lines, each key has one version',
   for (const { current } of opened) assert.equal(current.version, rows.find((row) => row.key_id === first)!.version)
 })
 
-test('of twenty first starts at once, each with a key of its own, those with one key go on', async (t) => {
-  const database = await createTestDatabase(schema)
+test('of twenty concurrent first starts with two different keys, those with one key succeed', async (t) => {
+  const database = await createTestDatabase(schemaTemplate)
   t.after(database.drop)
   const keys = [deriveKeys([randomBytes(32)]), deriveKeys([randomBytes(32)])]
   const outcomes = await times(20, (i) =>
@@ -60,7 +60,7 @@ test('of twenty first starts at once, each with a key of its own, those with one
   await openPeppers(database.url, keys[winner]!)
 })
 
-test('what a version before rotation left is of the key that sealed it, whatever stands in the file now', async (t) => {
+test('data from before key rotation belongs to the key that sealed it, regardless of the current file', async (t) => {
   const kit = await startKit(t)
   for (const { stop } of kit.replicas) await stop()
   await read(
@@ -76,15 +76,15 @@ test('what a version before rotation left is of the key that sealed it, whatever
   )
   await migrate(kit.databaseUrl)
   const stranger = deriveKeys([randomBytes(32)])
-  await assert.rejects(openPeppers(kit.databaseUrl, stranger), new RegExp(`master key ${idOf.a} is in use`))
+  await assert.rejects(openPeppers(kit.databaseUrl, stranger), new RegExp(`master key ${keyIds.a} is in use`))
   const replica = await kit.startReplica(readsB)
   assert.equal((await kit.clientFor(kit.adminKey, replica).me()).tenant_id.slice(0, 4), 'tnt_')
   const { items } = await kit.clientFor(kit.adminKey, replica).listMasterKeys()
   assert.deepEqual(
     items.map(({ key_id, version, needed }) => [key_id, version, needed]),
     [
-      [idOf.a, 1, true],
-      [idOf.b, 2, false],
+      [keyIds.a, 1, true],
+      [keyIds.b, 2, false],
     ],
   )
 })

@@ -9,7 +9,7 @@ import { AppError } from '../../src/kernel/app-error.ts'
 import { inventedSerial, ocspRequest, readOcsp } from '../support/clients/ocsp-client.ts'
 import { send } from '../support/clients/raw-http.ts'
 import { dispatcherTo, type Kit, times } from '../support/deployment/deployment.ts'
-import { askOcsp, fetchPki, type Issued, startPki, statusOf } from '../support/deployment/pki-listener.ts'
+import { askOcsp, fetchPki, type Issued, ocspStatusOf, startPki } from '../support/deployment/pki-listener.ts'
 
 /** Opens a connection on which the test writes arbitrary bytes. Returns everything received until its end. */
 function speak({ pkiUrl }: Pick<Kit, 'pkiUrl'>, say: (write: (text: string | Buffer) => void) => Promise<void> | void) {
@@ -28,27 +28,25 @@ function speak({ pkiUrl }: Pick<Kit, 'pkiUrl'>, say: (write: (text: string | Buf
 const head = (path: string, more: string) => `POST ${path} HTTP/1.1\r\nhost: pki\r\n${more}\r\n\r\n`
 
 /** All tests use one replica, each with few requests. */
-test('what a listener for anybody bears', async (t) => {
+test('load on the open PKI listener', async (t) => {
   const { kit, issue } = await startPki(t)
   const issued = await issue()
   // The slow client mostly waits, so that other tests run at the same time.
-  const slow = t.test('who is slow holds a connection for seconds only', () => slowly(kit, issued))
-  await t.test('who sends nonsense is told so, and costs nobody else anything', (t) => nonsense(t, kit, issued))
-  await t.test('one address may ask so often, and others all the same', (t) => often(t, kit, issued))
-  await t.test('who asks for what was never issued takes no answer from others, nor memory', () =>
-    invented(kit, issued),
-  )
-  await t.test('while the database does not answer, nothing is said of a certificate', (t) => unknown(t, kit, issued))
+  const slow = t.test('a slow client is disconnected within seconds', () => sendSlowly(kit, issued))
+  await t.test('malformed requests get an error and affect no other client', (t) => sendMalformed(t, kit, issued))
+  await t.test('one address has a limited rate, and others are served', (t) => sendOften(t, kit, issued))
+  await t.test('invented serial numbers evict no answers and use no memory', () => askInventedSerials(kit, issued))
+  await t.test('without the database no certificate gets a status', (t) => askWithoutDatabase(t, kit, issued))
   await slow
-  await t.test('a replica that stops answers who is there, and takes nobody else', () => stopped(kit, issued))
+  await t.test('a stopping replica answers connected clients and accepts no others', () => askDuringStop(kit, issued))
 })
 
-async function nonsense(t: TestContext, kit: Kit, issued: Issued) {
+async function sendMalformed(t: TestContext, kit: Kit, issued: Issued) {
   const { paths, issuing, spc } = issued
   const good = ocspRequest(issuing, [spc.serial])
   const post = (body: Buffer) => fetchPki(kit, paths.ocsp, { method: 'POST', body })
 
-  await t.test('a body that is no request, or a damaged one', async () => {
+  await t.test('a malformed or damaged OCSP request gets an error answer', async () => {
     const damaged = fc.tuple(fc.nat(good.length - 1), fc.integer({ min: 1, max: 255 })).map(([at, bits]) => {
       const bent = Buffer.from(good)
       bent[at]! ^= bits
@@ -66,7 +64,7 @@ async function nonsense(t: TestContext, kit: Kit, issued: Issued) {
     )
     assert.equal(readOcsp((await post(Buffer.alloc(0))).bytes).error, 1)
   })
-  await t.test('a path that names nothing', async () => {
+  await t.test('a path of unknown segments is answered without an error of the server', async () => {
     const known = ['..', '%2e%2e', '%00', '%ff', 'crl', 'ca', ...paths.ocsp.split('/')]
     const any = fc.string({ unit: 'binary-ascii' }).map(encodeURIComponent)
     const segment = fc.oneof(any, fc.constantFrom(...known))
@@ -78,7 +76,7 @@ async function nonsense(t: TestContext, kit: Kit, issued: Issued) {
       { numRuns: 40 },
     )
   })
-  await t.test('a body that is too long: its connection ends, whether it says so before or not', async () => {
+  await t.test('an overlong body ends its connection, with or without a declared length', async () => {
     const long = 'a'.repeat(5000)
     const chunk = `1388\r\n${long}\r\n`
     for (const said of [
@@ -92,7 +90,7 @@ async function nonsense(t: TestContext, kit: Kit, issued: Issued) {
     assert.match(await speak(kit, (write) => write(`GET /${'a'.repeat(9000)} HTTP/1.1\r\n\r\n`)), /^HTTP\/1\.1 431 /)
     assert.equal((await fetchPki(kit, `${paths.ocsp}/${'A'.repeat(1028)}`)).status, 404)
   })
-  await t.test('requests without end on one connection: it ends', async () => {
+  await t.test('endless requests on one connection end it', async () => {
     const asked = encodeURIComponent(ocspRequest(issuing, [spc.serial], randomBytes(16)).toString('base64'))
     const one = Buffer.from(`GET ${paths.ocsp}/${asked} HTTP/1.1\r\nhost: pki\r\n\r\n`)
     const last = Buffer.from(`GET ${paths.issuer} HTTP/1.1\r\nhost: pki\r\nconnection: close\r\n\r\n`)
@@ -104,10 +102,10 @@ async function nonsense(t: TestContext, kit: Kit, issued: Issued) {
     const most = await answered(40)
     assert.ok(most < 8, `${most} of 40`)
   })
-  assert.equal(await statusOf(kit, issued), 'good')
+  assert.equal(await ocspStatusOf(kit, issued), 'good')
 }
 
-async function slowly(kit: Kit, { paths }: Issued) {
+async function sendSlowly(kit: Kit, { paths }: Issued) {
   const began = performance.now()
   const hold = (text: string, then: string) =>
     speak(kit, async (write) => {
@@ -127,7 +125,7 @@ async function slowly(kit: Kit, { paths }: Issued) {
   assert.ok(performance.now() - began < 30_000)
 }
 
-async function often(t: TestContext, kit: Kit, issued: Issued) {
+async function sendOften(t: TestContext, kit: Kit, issued: Issued) {
   // With a frozen clock, so that the rate limit does not refill.
   const moment = Math.ceil(performance.now())
   t.mock.method(performance, 'now', () => moment)
@@ -150,20 +148,20 @@ async function often(t: TestContext, kit: Kit, issued: Issued) {
   assert.equal(refused.length, 20)
   assert.ok(Number(refused[0]!.headers['retry-after']) >= 1)
   assert.equal((await from('127.0.0.9')()).status, 404)
-  assert.equal(await statusOf(kit, issued), 'good')
+  assert.equal(await ocspStatusOf(kit, issued), 'good')
 }
 
-async function invented(kit: Kit, issued: Issued) {
+async function askInventedSerials(kit: Kit, issued: Issued) {
   const first = await askOcsp(kit, issued)
   const floods = await times(100, () => askOcsp(kit, issued, { serials: Array.from({ length: 20 }, inventedSerial) }))
   for (const { error, answers } of floods)
     assert.ok(error === 3 || answers.every(({ status }) => status === 'unknown'), `${error}`)
   assert.ok(floods.some(({ error }) => error === undefined))
-  assert.deepEqual((await askOcsp(kit, issued)).bytes, first.bytes, 'what was signed is there still')
+  assert.deepEqual((await askOcsp(kit, issued)).bytes, first.bytes, 'the signed answer is still served')
 }
 
-async function unknown(t: TestContext, kit: Kit, issued: Issued) {
-  assert.equal(await statusOf(kit, issued), 'good')
+async function askWithoutDatabase(t: TestContext, kit: Kit, issued: Issued) {
+  assert.equal(await ocspStatusOf(kit, issued), 'good')
   t.mock.method(kit.app.feed, 'isFresh', () => false)
   t.mock.method(kit.app.feed, 'catchUp', () =>
     Promise.reject(new AppError('internal_error', 'unexpected server error')),
@@ -173,7 +171,7 @@ async function unknown(t: TestContext, kit: Kit, issued: Issued) {
   assert.equal((await fetchPki(kit, issued.paths.crl)).status, 503)
 }
 
-async function stopped(kit: Kit, issued: Issued) {
+async function askDuringStop(kit: Kit, issued: Issued) {
   const drained = kit.app.drain(1)
   const { status, headers, answers } = await askOcsp(kit, issued)
   assert.deepEqual([status, headers.connection, answers[0]?.status], [200, 'close', 'good'])

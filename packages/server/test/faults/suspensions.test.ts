@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
 import { type Replica, startKit, times } from '../support/deployment/deployment.ts'
 
 const users = 20
 /** More with HOLDFAST_RACE_ROUNDS. */
 const rounds = Number(process.env.HOLDFAST_RACE_ROUNDS ?? 3)
 
-test('twenty suspensions at once, of all and of one, between changes of their groups, are answered', async (t) => {
+test('twenty concurrent suspensions between changes of groups are all answered', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const admin = bearer(kit.adminKey)
   const ids = await times(users, async (i) => {

@@ -6,12 +6,14 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { connectDatabase, foreground, UnknownOutcome } from '../../src/db/database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { bearer, type Caller, call, enrollRaw, operation, type Raw } from '../support/actors/all-callers.ts'
-import { enroll, newSession, refused, report, withGateway } from '../support/actors/gateways.ts'
+import { enroll, enrollRaw } from '../support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
+import { type ApiAnswer, bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
 import { createNetwork, type Network } from '../support/database/network-faults.ts'
 import { type Kit, type Replica, startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { everyEvent } from '../support/domain/audit-events.ts'
+import { allEventsSql } from '../support/domain/audit-events.ts'
 import { watchBackends } from './backends.ts'
 
 /** Longest time a request may wait, in ms; the slack is for a busy machine. */
@@ -38,7 +40,7 @@ async function startDisturbed(t: Parameters<typeof startKit>[0], config: { datab
   return { kit, network: network!, admin: bearer(kit.adminKey), second: kit.replicas[1] as Replica }
 }
 
-const timed = async (ask: () => Promise<Raw>) => {
+const timed = async (ask: () => Promise<ApiAnswer>) => {
   const start = performance.now()
   const answer = await ask()
   return { ...answer, took: performance.now() - start }
@@ -54,7 +56,7 @@ const isSuspended = async (kit: Kit, user: string) => {
       .where('subject', '=', id)
       .where('kind', '=', 'user')
       .execute()
-    const { rows: events } = await sql<{ outcome: string }>`select outcome from ${sql.raw(everyEvent)} as e
+    const { rows: events } = await sql<{ outcome: string }>`select outcome from ${sql.raw(allEventsSql)} as e
       where kind = 'user.changed' and target_id = ${user}`.execute(tx)
     return {
       suspended: row.status === 'suspended',
@@ -64,7 +66,7 @@ const isSuspended = async (kit: Kit, user: string) => {
   })
 }
 
-test('a change that stalls between its statements is undone whole, and can be made again', async (t) => {
+test('a change that stalls between its statements is rolled back, and can be repeated', async (t) => {
   const { kit, network, admin } = await startDisturbed(t)
   const made = await call(kit, operation('changeUser'), admin, { operation: 'create', user: { username: 'ada' } })
   const user = String((made.json.user as { user_id: string }).user_id)
@@ -94,12 +96,12 @@ test('a change that stalls between its statements is undone whole, and can be ma
   console.log(`# a stalled suspension: answered after ${Math.round(stalled.took)} ms, 0 halves committed`)
 })
 
-test('a report of a gateway that stalls is answered as soon as any other request, and counts once', async (t) => {
+test('a stalled gateway report is answered like any other request, and counts once', async (t) => {
   const { kit, network } = await startDisturbed(t)
-  const { client } = await withGateway(kit)
+  const { client } = await makeGateway(kit)
   const device = await enroll(kit, 'laptop')
-  const session_id = newSession()
-  const body = report([{ session_id, device_id: device.id, state: 'active', rx_bytes: 10, tx_bytes: 1 }])
+  const session_id = newVpnSessionId()
+  const body = meteringReport([{ session_id, device_id: device.id, state: 'active', rx_bytes: 10, tx_bytes: 1 }])
   network.holdAt('insert into "metering_reports"')
   const start = performance.now()
   await assert.rejects(client.metering({ body }), refused(500))
@@ -111,7 +113,7 @@ test('a report of a gateway that stalls is answered as soon as any other request
   assert.equal((await kit.admin.getSession({ params: { session_id } })).rx_bytes, 10)
 })
 
-test('a commit without an answer is an outcome that is not known, and says so', async (t) => {
+test('a commit without an answer is reported as an unknown outcome', async (t) => {
   const { kit, network, admin } = await startDisturbed(t)
   // The commit is held on its way: nothing was committed.
   network.holdAt('commit\0', 'insert into "users"')
@@ -134,7 +136,7 @@ test('a commit without an answer is an outcome that is not known, and says so', 
   )
 })
 
-test('backends that are stopped in mid-statement cost those requests, and nothing afterwards', async (t) => {
+test('backends stopped within a statement fail those requests only', async (t) => {
   const { kit, admin } = await startDisturbed(t, { databaseConnections: 3 })
   const backends = await watchBackends(t, kit)
   const list = () => timed(() => call(kit, operation('listUsers'), admin))
@@ -160,7 +162,7 @@ test('backends that are stopped in mid-statement cost those requests, and nothin
   )
 })
 
-test('connections that end while they are in use end no process, and what was not committed runs again', async (t) => {
+test('connections lost in use end no process, and uncommitted work is repeated', async (t) => {
   const { kit, network } = await startDisturbed(t)
   let runs = 0
   const count = await kit.db.inTenant(kit.tenant, async (tx) => {
@@ -187,7 +189,7 @@ test('connections that end while they are in use end no process, and what was no
   assert.ok((await kit.db.inTenant(kit.tenant, (tx) => sql`select 1`.execute(tx))).rows.length === 1)
 })
 
-test('of two transactions that wait for each other both are done', async (t) => {
+test('of two deadlocked transactions both complete', async (t) => {
   const kit = await startKit(t)
   const ids = await times(2, async (i) => {
     const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: `user-${i}` } } })
@@ -215,7 +217,7 @@ test('of two transactions that wait for each other both are done', async (t) => 
   assert.equal(runs, 3, 'the one that lost ran again')
 })
 
-test('a process that stops in the middle of a transaction holds its locks for a second at most', async (t) => {
+test('a process stopped within a transaction holds its locks for at most a second', async (t) => {
   const { kit, network, second } = await startDisturbed(t)
   network.holdAt('display_name')
   const stuck = kit.db.inTenant(kit.tenant, async (tx) => {
@@ -239,7 +241,7 @@ test('a process that stops in the middle of a transaction holds its locks for a 
   )
 })
 
-test('a server with fewer connections than are asked for makes requests wait, not fail', async (t) => {
+test('with too few database connections requests wait instead of failing', async (t) => {
   const kit = await startKit(t)
   const backends = await watchBackends(t, kit)
   const role = `small_${randomBytes(8).toString('hex')}`
@@ -261,7 +263,7 @@ test('a server with fewer connections than are asked for makes requests wait, no
   console.log(`# 2 connections for a pool of 20: 0 of 100 transactions failed`)
 })
 
-test('an answer that has arrived by its time counts, however busy this process was', async (t) => {
+test('an answer that arrived in time counts, even if this process was busy', async (t) => {
   const kit = await startKit(t, { slowness: 1 })
   const patience = { ...foreground, total: 1500 }
   /** Blocks this thread without using CPU, so that the database has the core. */

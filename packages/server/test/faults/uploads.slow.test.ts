@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { signIn } from '@holdfast/sdk'
 import pg from 'pg'
 import { dispatcherTo } from '../support/deployment/deployment.ts'
-import { password, startDeployment } from '../support/deployment/server-processes.ts'
+import { processPassword, startProcesses } from '../support/deployment/server-processes.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { linux, pieces, randomContent, upload } from '../support/domain/releases.ts'
 
@@ -15,11 +15,11 @@ const hours = 3_600_000
 async function administrator(t: TestContext, port: number) {
   const dispatcher = dispatcherTo(`http://127.0.0.1:${port}`)
   t.after(() => dispatcher.destroy())
-  return (await signIn({ baseUrl: publicUrl, username: 'admin', password, dispatcher })).client
+  return (await signIn({ baseUrl: publicUrl, username: 'admin', password: processPassword, dispatcher })).client
 }
 
-test('a process that is killed while it receives one package and has stored another leaves nothing for good', async (t) => {
-  const { database, folder, start } = await startDeployment(t)
+test('a process killed during one upload and after another leaves no file permanently', async (t) => {
+  const { database, folder, start } = await startProcesses(t)
   const environment = { HOLDFAST_PUBLIC_URL: publicUrl }
   const owner = new pg.Client({ connectionString: database.url })
   owner.on('error', () => {})
@@ -65,8 +65,8 @@ test('a process that is killed while it receives one package and has stored anot
   for (const file of await filesIn('incoming')) await utimes(file, long, long)
   await owner.query(`update package_blobs set since = since - interval '2 days' where state = 'storing'`)
   await sweep()
-  await until(async () => (await states()).includes('removing'), 'what never became a package to be given up')
-  await until(async () => (await filesIn('incoming')).length === 0, 'what was half received to be removed')
+  await until(async () => (await states()).includes('removing'), 'the unfinished package to be removed')
+  await until(async () => (await filesIn('incoming')).length === 0, 'the partial upload to be removed')
   await owner.query(`update package_blobs set since = since - interval '2 hours' where state = 'removing'`)
   await sweep()
   await until(async () => (await states()).length === 1, 'it to be removed')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fillRecord } from '../support/database/audit-log.ts'
+import { fillAuditLog } from '../support/database/audit-log.ts'
 import { runJob, startKit } from '../support/deployment/deployment.ts'
 import { askPython, without } from './tools.ts'
 
@@ -13,13 +13,13 @@ type Answer = {
   bad: (number | null)[]
 }
 
-test('a program that was written by docs/audit.md alone comes to the same chain, roots, proofs and signatures', {
+test('a program written from docs/audit.md alone computes the same chain, roots, proofs and signatures', {
   skip: without('python3'),
 }, async (t) => {
   const kit = await startKit(t)
   for (const more of [3, 300]) {
     await kit.admin.generateToken({ body: { name: `Größe "${more}" 🔒` } })
-    await fillRecord(kit, more)
+    await fillAuditLog(kit, more)
     await kit.admin.listAuditEvents()
     await runJob(kit.app, 'checkpoint_audit')
   }

@@ -28,7 +28,7 @@ function createSpreadsheet(t: TestContext) {
 }
 const formulasIn = (sheet: string) => [...sheet.matchAll(/table:formula="([^"]*)"/g)].map(([, formula]) => formula)
 
-test('LibreOffice opens an export as CSV without a formula, whatever it takes for the separator of cells', {
+test('LibreOffice opens a CSV export without a formula, with any cell separator', {
   skip: without('soffice'),
   timeout: 600_000,
 }, async (t) => {

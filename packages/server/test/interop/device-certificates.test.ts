@@ -11,7 +11,9 @@ async function rotated() {
   return { before, next, newWithOld: await before.certify(next.root), oldWithNew: await next.certify(before.root) }
 }
 
-test('certtool: a device is trusted, revoked, and of no foreign root', { skip: without('certtool') }, async () => {
+test('certtool judges device certificates: trusted, revoked, and under a foreign root', {
+  skip: without('certtool'),
+}, async () => {
   const [own, foreign] = [await certificatesOfATenant(), await certificatesOfATenant()]
   const judge = async (root: string, list: string, ...chain: string[]) => {
     const lists = ['--load-crl', 'list.pem']
@@ -26,7 +28,9 @@ test('certtool: a device is trusted, revoked, and of no foreign root', { skip: w
   assert.match((await judge(foreign.root, lists.good, own.spc, own.issuing)) ?? '', /NOT trusted.*issuer is unknown/)
 })
 
-test('certtool: through the cross certificate, and not without it', { skip: without('certtool') }, async () => {
+test('certtool accepts a chain through the cross certificate, and not without it', {
+  skip: without('certtool'),
+}, async () => {
   const { before, next, newWithOld, oldWithNew } = await rotated()
   const isTrusted = async (root: string, ...chain: string[]) => {
     const args = ['--verify', '--load-ca-certificate', 'root.pem', '--infile', 'chain.pem']
@@ -55,7 +59,9 @@ test('certtool reads a device certificate and a list as written', { skip: withou
   assert.match(verified.stdout, /Verified\. The certificate is trusted\./)
 })
 
-test('strongSwan: good, revoked, foreign, and through cross certificates', { skip: without('pki') }, async () => {
+test('strongSwan judges device certificates: good, revoked, foreign, and through cross certificates', {
+  skip: without('pki'),
+}, async () => {
   const { before: own, next, newWithOld, oldWithNew } = await rotated()
   const cas = [own.root, own.issuing]
   const good = await judgedByStrongswan(own.spc, cas, [own.lists.root, own.lists.good])
@@ -70,7 +76,9 @@ test('strongSwan: good, revoked, foreign, and through cross certificates', { ski
   assert.ok((await judgedByStrongswan(own.spc, [next.root, own.issuing, oldWithNew])).isTrusted)
 })
 
-test('nginx: mutual TLS with lists, which it wants of every CA of the chain', { skip: without('nginx') }, async (t) => {
+test('nginx does mutual TLS with revocation lists, which it needs for every CA of the chain', {
+  skip: without('nginx'),
+}, async (t) => {
   const [own, foreign] = [await certificatesOfATenant(), await certificatesOfATenant()]
   const { lists } = own
   const [good, revoked, lacking] = await startNginx(t, own, [
@@ -85,7 +93,7 @@ test('nginx: mutual TLS with lists, which it wants of every CA of the chain', { 
   assert.equal((await show(own, lacking!, own.issuing)).status, 400, 'without the list of the root')
 })
 
-test('nginx: who knows only the old root takes a device of the new one', { skip: without('nginx') }, async (t) => {
+test('nginx with the old root only accepts a device of the new one', { skip: without('nginx') }, async (t) => {
   const { before, next, newWithOld } = await rotated()
   const [port] = await startNginx(t, before, [{ anchor: before.root }])
   assert.equal((await show(next, port!, next.issuing, newWithOld)).status, 200)

@@ -15,7 +15,7 @@ type Seen = {
   refused: Record<string, number>
 }
 
-test('a device made of jwcrypto and urllib enrolls with a key of its own and polls its policy', {
+test('a device made with jwcrypto and urllib enrolls with its own key and polls its policy', {
   skip: without('python3-jwcrypto'),
 }, async (t) => {
   const kit = await startKit(t)

@@ -2,7 +2,8 @@ import { createPrivateKey } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { encodePem, generateKey } from '@holdfast/crypto'
 import { csrFor } from '../support/actors/certificate-requests.ts'
-import { enroll, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
 import { createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
 import { pkiName } from '../support/deployment/pki-listener.ts'
 import { until } from '../support/deployment/wait-until.ts'
@@ -27,7 +28,7 @@ export async function startFleet(t: TestContext) {
   const device = await enroll(kit, 'laptop', { now: clock.now })
   const expired = await certify(device)
   clock.advance(ago)
-  const { client: gateway } = await withGateway(kit)
+  const { client: gateway } = await makeGateway(kit)
   const admin = await kit.as('tenant_admin', await kit.newTenant())
   const foreign = await certify(await enroll(kit, 'foreign', { admin }))
   const good = await certify(device)

@@ -4,12 +4,15 @@ import { test } from 'node:test'
 import type { SignerPurpose } from '@holdfast/contract/vocabulary'
 import { verifyChain } from '@holdfast/crypto'
 import { newCsr } from '../support/actors/certificate-requests.ts'
-import { enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { enroll } from '../support/actors/devices.ts'
+import { makeGateway } from '../support/actors/gateways.ts'
+import { refused } from '../support/clients/answers.ts'
 import { holdTable } from '../support/database/table-lock.ts'
 import { withClient } from '../support/database/test-database.ts'
 import { type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
-import { createSoftHsm } from '../support/deployment/pkcs11-token.ts'
+import { areKeysUnreachable, createSoftHsm } from '../support/deployment/pkcs11-token.ts'
 import { until } from '../support/deployment/wait-until.ts'
+import { publish, rule } from '../support/domain/policy.ts'
 import { runTool, without } from './tools.ts'
 
 const skip = without('softhsm2-util') || without('pkcs11-tool')
@@ -52,12 +55,6 @@ const keysOf = (kit: Kit) =>
 const unneeded = (kit: Kit) => kit.db.acrossTenants((tx) => tx.selectFrom('unneeded_token_keys').selectAll().execute())
 const active = async (kit: Kit, purpose: SignerPurpose) =>
   (await kit.admin.listSigners({ query: { purpose, state: 'active' } })).items[0] ?? assert.fail(purpose)
-const isAway = (e: unknown) => {
-  const { status, retryAfterSeconds } = e as { status?: number; retryAfterSeconds?: number }
-  assert.equal(status, 500)
-  assert.ok(retryAfterSeconds)
-  return true
-}
 
 /** The processes that have a PKCS#11 library loaded, for all kits of this process. */
 const beside = (): number[] => {
@@ -74,29 +71,26 @@ test('every signature is made in the token', { skip }, async (t) => {
   kit.after(hsm.end)
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop')
-  const { secret } = await withGateway(kit)
+  const { secret } = await makeGateway(kit)
   const gateway = kit.clientFor(secret)
   const issued = await device.client.issueSpc({ body: { csr: await newCsr() } })
   const { anchors, jwks } = await kit.admin.trustAnchors()
 
-  await t.test(
-    'the database holds no private key of these, and the token all of them, which never leave it',
-    async () => {
-      const rows = await keysOf(kit)
-      const purposes = ['ca-issuing', 'ca-root', 'credential', 'gateway-policy', 'policy', 'trust-set']
-      assert.deepEqual(rows.map((row) => row.purpose).sort(), purposes)
-      const found = await privateKeys(hsm)
-      assert.deepEqual([...found.keys()].sort(), rows.map((row) => row.kid).sort())
-      for (const { kid, provider, private_jwe } of rows) {
-        assert.deepEqual([provider, private_jwe], ['pkcs11', null])
-        const text = found.get(kid) ?? ''
-        assert.match(text, /Usage: +sign\n/)
-        assert.match(text, /Access: +sensitive, always sensitive, never extract(?:able)?, local/)
-      }
-      assert.deepEqual(await unneeded(kit), [])
-    },
-  )
-  await t.test('what it signed is good', async () => {
+  await t.test('the database has no private key, and the token has all of them, not extractable', async () => {
+    const rows = await keysOf(kit)
+    const purposes = ['ca-issuing', 'ca-root', 'credential', 'gateway-policy', 'policy', 'trust-set']
+    assert.deepEqual(rows.map((row) => row.purpose).sort(), purposes)
+    const found = await privateKeys(hsm)
+    assert.deepEqual([...found.keys()].sort(), rows.map((row) => row.kid).sort())
+    for (const { kid, provider, private_jwe } of rows) {
+      assert.deepEqual([provider, private_jwe], ['pkcs11', null])
+      const text = found.get(kid) ?? ''
+      assert.match(text, /Usage: +sign\n/)
+      assert.match(text, /Access: +sensitive, always sensitive, never extract(?:able)?, local/)
+    }
+    assert.deepEqual(await unneeded(kit), [])
+  })
+  await t.test('the signatures of the token are valid', async () => {
     const certificates = anchors.map((a) => a.certificate)
     verifyChain(issued.certificate, { intermediates: issued.chain, anchors: certificates, at: new Date() })
     await kit.admin.revokeSpc({ body: { spc_id: issued.spc.spc_id, reason: 'keyCompromise' } })
@@ -104,7 +98,7 @@ test('every signature is made in the token', { skip }, async (t) => {
     await gateway.unifiedPolicy({ query: {} })
     await device.client.policyBundle({ query: {} })
   })
-  await t.test('without its object each of them fails alone, and what is signed already is served', async () => {
+  await t.test('a missing object fails its key alone, and signed content is still served', async () => {
     const bundle = await device.client.policyDigest()
     const { issuing = [], others = [] } = Object.groupBy(await keysOf(kit), ({ purpose }) =>
       purpose === 'ca-issuing' ? 'issuing' : 'others',
@@ -112,26 +106,26 @@ test('every signature is made in the token', { skip }, async (t) => {
     for (const { kid } of issuing) await destroyIn(hsm, kid)
     // The library is loaded again, so that it has a single session when this request fails.
     for (const pid of beside()) process.kill(pid, 'SIGKILL')
-    await assert.rejects(device.client.issueSpc({ body: { csr: await newCsr() } }), isAway)
+    await assert.rejects(device.client.issueSpc({ body: { csr: await newCsr() } }), areKeysUnreachable)
     await enroll(kit, 'tablet')
     for (const { kid } of others) await destroyIn(hsm, kid)
-    await assert.rejects(enroll(kit, 'phone'), isAway)
-    await assert.rejects(device.client.issueSpc({ body: { csr: await newCsr() } }), isAway)
-    await assert.rejects(kit.admin.rotateTrustAnchors({ body: { mode: 'planned' } }), isAway)
+    await assert.rejects(enroll(kit, 'phone'), areKeysUnreachable)
+    await assert.rejects(device.client.issueSpc({ body: { csr: await newCsr() } }), areKeysUnreachable)
+    await assert.rejects(kit.admin.rotateTrustAnchors({ body: { mode: 'planned' } }), areKeysUnreachable)
     assert.deepEqual(await device.client.policyDigest(), bundle)
     assert.equal((await kit.admin.trustAnchors()).anchors.length, 1)
     assert.ok(kit.logs.some((line) => /the token has no key/.test(line)))
   })
 })
 
-test('a key that is retired, or that no row takes, is destroyed in the token', { skip }, async (t) => {
+test('a retired or unreferenced key is destroyed in the token', { skip }, async (t) => {
   const hsm = createSoftHsm()
   const kit = await startKit(t, { replicas: 2, config: { pkcs11: hsm.config } })
   kit.after(hsm.end)
   const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   const before = await active(kit, 'policy')
 
-  await t.test('of twenty that are made at once on two replicas the one with a row stays', async () => {
+  await t.test('of twenty concurrent keys on two replicas only the stored one stays in the token', async () => {
     const held = await holdTable(kit, 'signing_keys')
     const making = Promise.allSettled(
       Array.from({ length: 20 }, (_, i) => admins[i % 2]!.createSigner({ body: { purpose: 'policy' } })),
@@ -154,12 +148,12 @@ test('a key that is retired, or that no row takes, is destroyed in the token', {
     assert.equal(left.size, 7)
     await kit.admin.activateSigner({ params: { signer_id: signer.signer_id }, body: {} })
   })
-  await t.test('nothing is made for a rotation whose turn it is not', async () => {
+  await t.test('a refused rotation creates no key', async () => {
     const body = { mode: 'emergency', anchor_id: before.signer_id } as const
     await assert.rejects(kit.admin.rotateTrustAnchors({ body }), refused(422, /anchor_id/))
     assert.deepEqual(await unneeded(kit), [])
   })
-  await t.test('it signs for both replicas, and the one before it not any more', async () => {
+  await t.test('the new key signs for both replicas, and the previous one no longer', async () => {
     await publish(kit, [rule('all', { any: true })])
     const device = await enroll(kit, 'laptop')
     const { kid } = await active(kit, 'policy')
@@ -169,7 +163,7 @@ test('a key that is retired, or that no row takes, is destroyed in the token', {
     }
     assert.notEqual(kid, before.kid)
   })
-  await t.test('the end of a key is the end of its object, as soon as the token is there', async () => {
+  await t.test('the object of a retired key is destroyed as soon as the token is available', async () => {
     const params = { signer_id: before.signer_id }
     hsm.takeAway()
     for (const pid of beside()) process.kill(pid, 'SIGKILL')
@@ -184,7 +178,7 @@ test('a key that is retired, or that no row takes, is destroyed in the token', {
   })
 })
 
-test('a token that is away comes back without a restart', { skip }, async (t) => {
+test('a token that was unavailable is used again without a restart', { skip }, async (t) => {
   const hsm = createSoftHsm()
   const kit = await startKit(t, { replicas: 2, config: { pkcs11: hsm.config } })
   kit.after(hsm.end)
@@ -193,16 +187,16 @@ test('a token that is away comes back without a restart', { skip }, async (t) =>
   const atEach = () => Promise.all(kit.replicas.map((replica) => device.at(replica).policyBundle({ query: {} })))
   const held = await atEach()
 
-  await t.test('a library that crashes is loaded again, and nobody notices', async () => {
+  await t.test('a crashed library is loaded again, and no request fails', async () => {
     for (const pid of beside()) process.kill(pid, 'SIGKILL')
     await Promise.all(Array.from({ length: 20 }, (_, i) => enroll(kit, `phone ${i}`)))
     await until(() => beside().length === 1, 'a library only where it was needed')
   })
-  await t.test('while there is none, what needs it is refused for now, and the rest is served', async () => {
+  await t.test('without the token, requests that need it are refused for now, and others are served', async () => {
     hsm.takeAway()
     for (const pid of beside()) process.kill(pid, 'SIGKILL')
-    await assert.rejects(enroll(kit, 'tablet'), isAway)
-    await assert.rejects(enroll(kit, 'tablet'), isAway)
+    await assert.rejects(enroll(kit, 'tablet'), areKeysUnreachable)
+    await assert.rejects(enroll(kit, 'tablet'), areKeysUnreachable)
     assert.deepEqual(await atEach(), held)
     const answer = await fetch(`${kit.url}/readyz`)
     assert.equal(answer.status, 200)
@@ -212,29 +206,29 @@ test('a token that is away comes back without a restart', { skip }, async (t) =>
       const { secret } = await kit.admin.generateToken({ body: {} })
       return enroll(kit, secret.slice(0, 20)).then(
         () => true,
-        (e) => !isAway(e),
+        (e) => !areKeysUnreachable(e),
       )
     })
   })
-  await t.test('one that does not answer is not waited for for ever, and holds nobody else up', async () => {
+  await t.test('a hanging token times out, and delays no other request', async () => {
     const [pid] = beside()
     assert.ok(pid)
     process.kill(pid, 'SIGSTOP')
     const waiting = enroll(kit, 'slow')
     for (let i = 0; i < 20; i++) assert.deepEqual(await atEach(), held)
-    await assert.rejects(waiting, isAway)
+    await assert.rejects(waiting, areKeysUnreachable)
     await enroll(kit, 'slow again')
   })
   await t.test('a wrong PIN is tried once', async () => {
     const pin = readFileSync(hsm.config.pinFile, 'utf8')
     writeFileSync(hsm.config.pinFile, 'wrong\n')
     for (const process of beside()) globalThis.process.kill(process, 'SIGKILL')
-    for (let i = 0; i < 3; i++) await assert.rejects(enroll(kit, 'tv'), isAway)
+    for (let i = 0; i < 3; i++) await assert.rejects(enroll(kit, 'tv'), areKeysUnreachable)
     assert.equal(kit.logs.filter((line) => /the token can not be used.*CKR_PIN_INCORRECT/.test(line)).length, 1)
     writeFileSync(hsm.config.pinFile, pin)
     await enroll(kit, 'tv')
   })
-  await t.test('its PIN is nowhere in the log', () => {
+  await t.test('the PIN is never logged', () => {
     assert.ok(!kit.logs.some((line) => line.includes(hsm.pin)))
   })
 })

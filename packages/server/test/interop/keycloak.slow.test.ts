@@ -21,19 +21,22 @@ before(
 )
 after(() => keycloak?.end())
 
-const trial = (name: string, run: (t: TestContext, keycloak: Keycloak) => Promise<void>) =>
+const keycloakTest = (name: string, run: (t: TestContext, keycloak: Keycloak) => Promise<void>) =>
   test(`Keycloak: ${name}`, { skip, timeout: 900_000 }, (t) => run(t, keycloak!))
 
-trial('it answers and signs as it was recorded', asRecorded)
-trial('people sign in by OpenID Connect, in the groups and roles that it says', groupsAndRoles)
-trial('who is disabled or removed there does not come in, nor does who has their name', disabledAndRemoved)
-trial('who signs out here and confirms it there is asked for the password again', endsBothSessions)
-trial('who signs out there, or is signed out by an administrator there, is out here', endsOursToo)
-trial('people enroll by an ID token that is bound to the key, and by a code', byTokenAndCode)
-trial('a machine without a browser enrolls once somebody has approved it', approvedAndRefused)
-trial('people sign in by SAML at a client that Keycloak made of our metadata, and new keys arrive', signInBySaml)
-trial('people enroll by a SAML response that answers the request of their device alone', enrollBySaml)
-trial('its directory is followed: pages, who is disabled and gone, what is held, and a realm that is off', followed)
-trial('a new key of the realm is found, and what an old one signed is refused', newKeys)
-trial('a realm that is turned off lets nobody in, and opens no other door', realmTurnedOff)
-trial('stopped, it is refused clearly and opens no other door; started again, people sign in', stoppedAndStarted)
+keycloakTest('the server answers and signs as recorded', asRecorded)
+keycloakTest('users sign in by OpenID Connect, with their groups and roles', groupsAndRoles)
+keycloakTest('a disabled or removed user cannot sign in, nor can a new user of that name', disabledAndRemoved)
+keycloakTest('a user who signs out here and at Keycloak is asked for the password again', endsBothSessions)
+keycloakTest('a logout at Keycloak, by the user or an administrator, ends the session here', endsOursToo)
+keycloakTest('users enroll by an ID token bound to the key, and by a code', byTokenAndCode)
+keycloakTest('a machine without a browser enrolls after its approval', approvedAndRefused)
+keycloakTest('users sign in by SAML at a client imported from our metadata, and new keys are fetched', signInBySaml)
+keycloakTest('users enroll by a SAML response to the request of their own device only', enrollBySaml)
+keycloakTest('the directory is pulled: pages, disabled and removed users, held runs, and a disabled realm', followed)
+keycloakTest('a new key of the realm is fetched, and signatures of the old one are refused', newKeys)
+keycloakTest('a disabled realm admits nobody, and enables no other sign-in', realmTurnedOff)
+keycloakTest(
+  'a stopped server gives clear errors and enables no other sign-in; after its restart users sign in',
+  stoppedAndStarted,
+)

@@ -4,9 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { changeIdentityProvider } from '@holdfast/sdk'
 import { openBrowser } from '../support/clients/browser.ts'
 import { send } from '../support/clients/raw-http.ts'
-import { startKit } from '../support/deployment/deployment.ts'
-import { opened } from '../support/domain/notifications.ts'
-import { whoIs } from '../support/providers/oidc-sign-in.ts'
+import { loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { signedInAs } from '../support/providers/oidc-sign-in.ts'
 import { prepareLemonldap } from './lemonldap.ts'
 import { openProviderBrowser } from './person.ts'
 import { startSamlMachines } from './saml-machines.ts'
@@ -14,12 +13,12 @@ import { without } from './tools.ts'
 
 const skip = without('lemonldap-ng')
 
-test('people of LemonLDAP::NG sign in by SAML, and enroll devices of their own', {
+test('users of LemonLDAP::NG sign in by SAML, and enroll devices of their own', {
   skip,
   timeout: 300_000,
 }, async (t) => {
   const lemonldap = await prepareLemonldap(t)
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'lords' } } })
   const made = await kit.admin.createIdentityProvider({
     body: {
@@ -51,7 +50,7 @@ test('people of LemonLDAP::NG sign in by SAML, and enroll devices of their own',
     const { browser, at, text, bring } = await away(...who)
     assert.equal(at.href, acsUrl, text)
     const { status } = await bring()
-    return { status, who: await whoIs(kit, browser.cookies.get('holdfast_session')), bring }
+    return { status, who: await signedInAs(kit, browser.cookies.get('holdfast_session')), bring }
   }
   const reason = async () => {
     const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit: 1 } })).items
@@ -62,7 +61,7 @@ test('people of LemonLDAP::NG sign in by SAML, and enroll devices of their own',
   const first = await signIn('dwho', 'dwho', visit)
   assert.deepEqual([first.status, first.who], [200, 'dwho'])
   assert.equal((await first.bring()).status, 401, 'one response, one session')
-  assert.equal((await signIn('nobody', '', visit)).who, 'dwho', 'who has signed in there is asked nothing')
+  assert.equal((await signIn('nobody', '', visit)).who, 'dwho', 'a person who is signed in there is not asked')
   assert.equal((await signIn('rtyler')).who, 'rtyler')
   const { items } = await kit.admin.listUsers({ query: { source: 'sso', sort: 'username' } })
   assert.deepEqual(

@@ -4,26 +4,17 @@ import { test } from 'node:test'
 import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { decodeId, encodeId, newUuid } from '../../src/kernel/ids.ts'
-import {
-  bearer,
-  call,
-  chunkOf,
-  createWorld,
-  exampleQuery,
-  fill,
-  operation,
-  send,
-  speaking,
-  type World,
-} from '../support/actors/all-callers.ts'
+import { type AllCallers, callerFor, createAllCallers, ownPeerChunk } from '../support/actors/all-callers.ts'
+import { bearer, call, operation, sendToKit } from '../support/clients/api-calls.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
-import { people, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { exampleQuery, fillPath } from '../support/domain/example-requests.ts'
+import { directoryUsers, snapshotOf } from '../support/providers/directory-snapshots.ts'
 import { judge, type Sample } from './openapi-samples.ts'
 import { without } from './tools.ts'
 
 /** A world in which no list is empty: it also has a directory and a metered session. */
 async function createFullWorld(kit: Kit) {
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
   const session_id = encodeId('vpn_session', newUuid())
   const device_id = world.own.ids.device_id
   const started_at = new Date(Date.now() - 60_000).toISOString()
@@ -36,7 +27,7 @@ async function createFullWorld(kit: Kit) {
     samples: [{ session_id, device_id, state: 'active', rx_bytes: 1, tx_bytes: 2, started_at }],
   })
   assert.deepEqual([metered.status, metered.json.accepted], [200, 1], metered.text)
-  await kit.admin.ingestDirectorySnapshot({ body: snapshotOf(people(1)) })
+  await kit.admin.ingestDirectorySnapshot({ body: snapshotOf(directoryUsers(1)) })
   const { user_id, provider_id } = world.own.ids
   await kit.admin.linkUserIdentity({ params: { user_id }, body: { provider_id, subject: '1' } })
   // Enabled without any request to the provider, which has an address for documentation.
@@ -67,11 +58,18 @@ async function createFullWorld(kit: Kit) {
       .execute(),
   )
   const scim = { resource_type: 'User', schema_urn: scimUrns.user }
-  const exported = await send(kit, 'GET', '/v1/admin/audit/export?format=csv', bearer(kit.adminKey)('GET', ''))
+  const exported = await sendToKit(kit, 'GET', '/v1/admin/audit/export?format=csv', bearer(kit.adminKey)('GET', ''))
   const sha256 = createHash('sha256').update(exported.text).digest('hex')
   return {
     ...world,
-    ids: { ...world.own.ids, ...scim, session_id, digest: await chunkOf(kit, world), file: 'timestamp.json', sha256 },
+    ids: {
+      ...world.own.ids,
+      ...scim,
+      session_id,
+      digest: await ownPeerChunk(kit, world),
+      file: 'timestamp.json',
+      sha256,
+    },
   }
 }
 
@@ -87,26 +85,26 @@ const queries: Record<string, (ids: Record<string, string>) => string> = {
 /** Sends the request as the first kind of caller that is allowed. */
 async function sample(
   kit: Kit,
-  { callers, own }: World,
+  { callers, own }: AllCallers,
   name: string,
   e: Endpoint,
   ids: Record<string, string>,
 ): Promise<Sample> {
   const { by } = e.access
   const kind = (['api_key', 'device', 'gateway', 'session'] as const).find((k) => by !== 'anyone' && by.includes(k))
-  const path = fill(e.path, ids)
+  const path = fillPath(e.path, ids)
   const query = queries[name]?.(ids) ?? exampleQuery(name as Operation)
-  const caller = kind && speaking(e, own, callers[kind])
-  const got = await send(kit, e.method, path + query, caller?.(e.method, kit.publicUrl + path) ?? {})
+  const caller = kind && callerFor(e, own, callers[kind])
+  const got = await sendToKit(kit, e.method, path + query, caller?.(e.method, kit.publicUrl + path) ?? {})
   return { name, method: e.method.toLowerCase(), path: e.path, status: got.status, answer: got.json }
 }
 
-test('python-jsonschema takes every schema of the API description as 2020-12, and every GET answers as described', {
+test('python-jsonschema accepts every schema of the API description as 2020-12, and every GET answers as described', {
   skip: without('python3-jsonschema'),
 }, async (t) => {
   const kit = await startKit(t)
   const world = await createFullWorld(kit)
-  const described = await send(kit, 'GET', '/v1/openapi.json', bearer(kit.adminKey)('GET', ''))
+  const described = await sendToKit(kit, 'GET', '/v1/openapi.json', bearer(kit.adminKey)('GET', ''))
   assert.equal(described.json.openapi, '3.1.0')
 
   // Requests of a device between its sign-in and its enrollment are short-lived, and have tests of their own.

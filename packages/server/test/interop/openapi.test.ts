@@ -1,24 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
-import { bearer, call, fill, populate } from '../support/actors/all-callers.ts'
+import { makeSampleObjects } from '../support/actors/sample-objects.ts'
+import { bearer, call } from '../support/clients/api-calls.ts'
 import { startKit } from '../support/deployment/deployment.ts'
+import { fillPath } from '../support/domain/example-requests.ts'
 import { judge, type Sample } from './openapi-samples.ts'
 import { without } from './tools.ts'
 
 const asked = ['me', 'listUsers', 'getUser', 'getGatewayPool', 'listAuditEvents', 'getSecuritySettings'] as const
 
 // openapi.slow.test.ts checks every operation.
-test('python-jsonschema takes schemas of the API description as 2020-12, and a few operations answer as described', {
+test('python-jsonschema accepts schemas of the API description as 2020-12, and a few operations answer as described', {
   skip: without('python3-jsonschema'),
 }, async (t) => {
   const kit = await startKit(t)
-  const { ids } = await populate(kit, kit.admin, ['user_id', 'pool_id'])
+  const { ids } = await makeSampleObjects(kit, kit.admin, ['user_id', 'pool_id'])
   const caller = bearer(kit.adminKey)
   const samples: Sample[] = []
   const sample = async (name: keyof typeof contract, wanted: number, given: Record<string, string>, body?: object) => {
     const { method, path } = contract[name]
-    const { status, json } = await call(kit, { method, path: fill(path, given) }, caller, body)
+    const { status, json } = await call(kit, { method, path: fillPath(path, given) }, caller, body)
     assert.equal(status, wanted, name)
     samples.push({ name, method: method.toLowerCase(), path, status, answer: json })
   }

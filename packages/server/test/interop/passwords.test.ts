@@ -19,7 +19,7 @@ async function onUsers<T extends pg.QueryResultRow>(kit: Kit, query: string, val
 const changePassword = (kit: Kit, username: string, phc: string) =>
   onUsers(kit, 'update users set password_phc = $2 where username = $1 returning 1 as changed', [username, phc])
 
-test('argon2-cffi verifies the stored hash of a password, and of no other', {
+test('argon2-cffi verifies the stored hash with its password and no other', {
   skip: without('python3-argon2'),
 }, async (t) => {
   const kit = await startKit(t, { passwordCost: defaultPasswordParams })
@@ -46,7 +46,7 @@ test('argon2-cffi verifies the stored hash of a password, and of no other', {
   }
 })
 
-test('a hash that the argon2 command made signs its user in', { skip: without('argon2') }, async (t) => {
+test('a hash made by the argon2 command signs its user in', { skip: without('argon2') }, async (t) => {
   const kit = await startKit(t)
   await makeUser(kit, 'ana')
   const password = 'pässwörd that another program hashed 🔑'
@@ -61,7 +61,7 @@ test('a hash that the argon2 command made signs its user in', { skip: without('a
   await signInAs(kit, 'ana', { password: password.normalize('NFD') })
 })
 
-test('codes of oathtool enroll the second factor and sign in, each once', { skip: without('oathtool') }, async (t) => {
+test('codes of oathtool enroll a second factor and sign in, once each', { skip: without('oathtool') }, async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   await makeUser(kit, 'ana')

@@ -63,11 +63,11 @@ test('strongSwan judges devices before, during and after a rotation', { skip: wi
   assertJudges(t, judgedByPki),
 )
 
-test('OpenVPN judges devices that connect, before, during and after a rotation', { skip: without('openvpn') }, (t) =>
+test('OpenVPN judges connecting devices before, during and after a rotation', { skip: without('openvpn') }, (t) =>
   assertJudges(t, judgedByVpn),
 )
 
-test('nginx takes devices that connect, before, during and after a rotation', { skip: without('nginx') }, async (t) => {
+test('nginx accepts connecting devices before, during and after a rotation', { skip: without('nginx') }, async (t) => {
   const { kit, good, revoked, expired, foreign, later, before, during, retire } = await rotated(t)
   const after = await retire()
   const [next, old] = [during.anchors.slice(0, 1), during.anchors.slice(1)]
@@ -86,7 +86,7 @@ test('nginx takes devices that connect, before, during and after a rotation', { 
   assert.deepEqual(await statuses(4, later, good, revoked, foreign), [200, 400, 400, 400])
 })
 
-test('nginx asks the listener by OCSP for what connects', { skip: without('nginx') }, async (t) => {
+test('nginx asks the listener by OCSP about connecting devices', { skip: without('nginx') }, async (t) => {
   const { kit, gateway, good, revoked } = await startFleet(t)
   const { anchors } = await trustedBy(gateway)
   const [, ocsp] = addressesIn(good.certificate).map((url) => new URL(url).pathname)

@@ -33,7 +33,7 @@ async function judge(
 }
 const unknownIssuer = /unable to get (local )?issuer certificate|self-signed certificate in certificate chain/
 
-test('openssl verify -crl_check_all: a device is good, revoked, expired, foreign', { skip }, async (t) => {
+test('openssl verify -crl_check_all judges devices: good, revoked, expired, foreign', { skip }, async (t) => {
   const { gateway, good, revoked, expired, foreign } = await startFleet(t)
   const trusted = await trustedBy(gateway)
   assert.equal(await judge(good, trusted), 'good')
@@ -56,7 +56,7 @@ test('openssl verify -crl_check_all: a device is good, revoked, expired, foreign
   assert.match(await timed(Date.parse(good.spc.not_before) / 1000 - 1), /certificate is not yet valid/)
 })
 
-test('openssl verify -crl_check_all: before, during and after a rotation', { skip }, async (t) => {
+test('openssl verify -crl_check_all judges devices before, during and after a rotation', { skip }, async (t) => {
   const { good, revoked, expired, foreign, later, before, during, retire, kit, gateway, certify } = await rotated(t)
   const [next, old] = [during.anchors.slice(0, 1), during.anchors.slice(1)]
   assert.deepEqual([during.anchors.length, old], [2, before.anchors])
@@ -87,7 +87,9 @@ test('openssl verify -crl_check_all: before, during and after a rotation', { ski
   assert.equal(await judge(await certify(), emergency), 'good')
 })
 
-test('openssl ocsp asks the listener: good, revoked, never issued, with a nonce and without', { skip }, async (t) => {
+test('openssl ocsp gets answers of the listener: good, revoked and unknown, with and without a nonce', {
+  skip,
+}, async (t) => {
   const { kit, good, revoked, certify, gateway } = await startFleet(t)
   const { anchors } = await trustedBy(gateway)
   const cwd = mkdtempSync(join(tmpdir(), 'holdfast-ocsp-'))

@@ -48,7 +48,7 @@ async function reader(kit: Kit) {
   return { given, said }
 }
 
-test('the snippets about posture: a device reports, asks for an assertion, and is relied on', async (t) => {
+test('the snippets about posture run: a device reports and gets an assertion, and a relying party verifies it', async (t) => {
   const kit = await startKit(t)
   const { given, said } = await reader(kit)
   const { verified, mayPass, status } = await runSnippets(given, 'verified, mayPass, status')
@@ -60,7 +60,7 @@ test('the snippets about posture: a device reports, asks for an assertion, and i
 
 const programs = { 'python3-jwcrypto': 'jwcrypto', joserfc: 'joserfc' } as const
 for (const [tool, name] of Object.entries(programs) as [ToolName, string][])
-  test(`the snippet for ${name} verifies an assertion, and refuses what is none for this nonce, issuer or tenant`, {
+  test(`the snippet for ${name} verifies an assertion, and refuses one for another nonce, issuer or tenant`, {
     skip: without(tool),
   }, async (t) => {
     const kit = await startKit(t)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openBrowser } from '../support/clients/browser.ts'
 import { send } from '../support/clients/raw-http.ts'
 import { startKit } from '../support/deployment/deployment.ts'
-import { whoIs } from '../support/providers/oidc-sign-in.ts'
+import { signedInAs } from '../support/providers/oidc-sign-in.ts'
 import { rsaKey } from '../support/providers/saml-responses.ts'
 import { startSamlMachines } from './saml-machines.ts'
 import { askPython, without } from './tools.ts'
@@ -11,7 +11,7 @@ import { askPython, without } from './tools.ts'
 const skip = without('python3-pysaml2') || without('xmlsec1')
 const urn = (oid: string) => `urn:oid:${oid}`
 
-test('people of pysaml2 sign in through the routes, in every way that it signs, and enroll a device of their own', {
+test('users of pysaml2 sign in through the routes with every way of signing, and enroll devices', {
   skip,
 }, async (t) => {
   const kit = await startKit(t)
@@ -81,7 +81,7 @@ test('people of pysaml2 sign in through the routes, in every way that it signs, 
 
   assert.equal(await signIn(zoe, 'assertion'), 200)
   assert.equal(await signIn(zoe, 'both'), 401, 'of several responses to a request one counts')
-  assert.equal(await whoIs(kit, zoe.browser.cookies.get('holdfast_session')), 'zoe')
+  assert.equal(await signedInAs(kit, zoe.browser.cookies.get('holdfast_session')), 'zoe')
   const [made] = (await kit.admin.listUsers({ query: { source: 'sso' } })).items
   assert.deepEqual([made?.display_name, made?.email, made?.group_ids], ['Zoë <&>', 'zoe@example.com', [group.group_id]])
   assert.equal(await signIn(again, 'response'), 200)
@@ -95,7 +95,7 @@ test('people of pysaml2 sign in through the routes, in every way that it signs, 
 
   const response = await mine.handOver(formOf(mine, 'assertion'))
   await assert.rejects(thief.finish(response), { status: 401 }, 'it answers the request of another device')
-  await assert.rejects(mine.finish(formOf(mine, 'nothing').SAMLResponse), { status: 401 }, 'nobody signed it')
+  await assert.rejects(mine.finish(formOf(mine, 'nothing').SAMLResponse), { status: 401 }, 'an unsigned response')
   const { user } = await mine.finish(response)
   assert.equal(user.username, 'zoe')
   await assert.rejects(mine.finish(formOf(mine, 'both').SAMLResponse), { status: 401 }, 'one request, one device')

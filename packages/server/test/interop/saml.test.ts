@@ -14,7 +14,7 @@ type Answered = {
   answers: { request_id: string; asked_by: string; target: string; responses: Record<Way, string> }[]
 }
 
-test('pysaml2 reads our metadata and request, and proves a person to us by its own metadata and responses', {
+test('pysaml2 reads our metadata and request, and we accept its metadata and responses', {
   skip,
 }, async () => {
   const saml = createSaml({ now: () => new Date() })

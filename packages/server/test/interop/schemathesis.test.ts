@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { openapi } from '@holdfast/contract/openapi'
 import { scimBase } from '@holdfast/contract/scim-shapes'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { provision } from '../support/clients/scim-client.ts'
+import { createScimDirectory } from '../support/clients/scim-client.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
 const seconds = Number(process.env.SCHEMATHESIS_SECONDS ?? 8)
@@ -24,7 +24,7 @@ const notOurs = [
   'missing_required_header',
 ]
 
-test('Schemathesis finds no 5xx, no undocumented status and no answer that breaks its schema, whoever calls', {
+test('Schemathesis finds no 5xx, no undocumented status and no answer against its schema, for any caller', {
   skip: isThere ? false : 'st is not installed (pip install schemathesis)',
 }, async (t) => {
   const kit = await startKit(t)
@@ -33,7 +33,7 @@ test('Schemathesis finds no 5xx, no undocumented status and no answer that break
   const { credential } = await kit.clientFor(token).enroll({ body: { device: { name: 'd', platform: 'linux' } } })
   const { pool_id } = await kit.admin.createGatewayPool({ body: { name: 'p', region: { code: 'eu' } } })
   const { secret } = await kit.admin.createGateway({ params: { pool_id }, body: { name: 'g' } })
-  const { key: provisioner } = await provision(kit)
+  const { key: provisioner } = await createScimDirectory(kit)
   const directory = mkdtempSync(join(tmpdir(), 'schemathesis-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const description = join(directory, 'openapi.json')

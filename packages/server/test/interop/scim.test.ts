@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { many, provision, pushed } from '../support/clients/scim-client.ts'
+import { createScimDirectory, createScimUsers, userNames } from '../support/clients/scim-client.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { askPython, without } from './tools.ts'
 
 const skip = without('scim2-tester')
 type Result = { status: string; title: string; reason: string }
 
-test('scim2-tester finds nothing that RFC 7643 and RFC 7644 would have otherwise', { skip }, async (t) => {
+test('scim2-tester finds no violation of RFC 7643 and RFC 7644', { skip }, async (t) => {
   const kit = await startKit(t)
-  const { key, scim } = await provision(kit)
+  const { key, scim } = await createScimDirectory(kit)
   // The deletions exceed the limit, so the held run is confirmed.
-  const ids = await pushed(scim, many(7))
+  const ids = await createScimUsers(scim, userNames(7))
   const off = { op: 'replace', path: 'active', value: false }
   for (const id of ids) await scim.patch(`Users/${id}`, [off])
   const { items } = await kit.admin.listDirectoryRuns()

@@ -3,9 +3,10 @@ import { test } from 'node:test'
 import { unseal } from '@holdfast/crypto'
 import { changeNotificationSettings } from '@holdfast/sdk'
 import pg from 'pg'
-import { call, operation, populate } from '../support/actors/all-callers.ts'
 import { createAuthenticator, makeUser, passwordOf, signInAs } from '../support/actors/people.ts'
-import { type Cell, readEverything } from '../support/database/all-values.ts'
+import { makeSampleObjects } from '../support/actors/sample-objects.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
+import { type Cell, readAllValues } from '../support/database/all-values.ts'
 import { adminPassword, createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
 
 async function readDatabase(kit: Kit) {
@@ -14,7 +15,7 @@ async function readDatabase(kit: Kit) {
   try {
     type Key = { kid: string; private_jwe: string; x: string }
     const keys = await client.query<Key>(`select kid, private_jwe, public_jwk->>'x' as x from signing_keys`)
-    return { cells: await readEverything(client), keys: keys.rows }
+    return { cells: await readAllValues(client), keys: keys.rows }
   } finally {
     await client.end()
   }
@@ -38,7 +39,7 @@ const holding = (cells: Cell[], secret: Buffer): string[] => {
 /** Uses everything that has a secret. Returns these secrets. */
 async function useEverySecret(kit: Kit, advance: (seconds: number) => void, now: () => Date) {
   const { admin } = kit
-  const { token, secret, device, ids } = await populate(kit, admin)
+  const { token, secret, device, ids } = await makeSampleObjects(kit, admin)
   const created = await admin.createApiKey({ body: { name: 'another', role: 'viewer' } })
   const rotated = await admin.rotateGatewaySecret({ params: { gateway_id: ids.gateway_id } })
   const notifying = await changeNotificationSettings(admin, {
@@ -74,7 +75,7 @@ async function useEverySecret(kit: Kit, advance: (seconds: number) => void, now:
   }
 }
 
-test('nothing that is secret is in any column of the database, nor in the log', async (t) => {
+test('no secret is in any column of the database, or in the log', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const secrets = await useEverySecret(kit, clock.advance, clock.now)

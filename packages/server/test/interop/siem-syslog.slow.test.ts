@@ -5,10 +5,16 @@ import { signIn } from '@holdfast/sdk'
 import { connectDatabase } from '../../src/db/database.ts'
 import type { TenantId } from '../../src/kernel/actor.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { dispatcherTo, startKit } from '../support/deployment/deployment.ts'
-import { password, startDeployment } from '../support/deployment/server-processes.ts'
+import { dispatcherTo, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { processPassword, startProcesses } from '../support/deployment/server-processes.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { arrive, eventIn, numbersIn, oneTo, opened, type Received } from '../support/providers/siem-receivers.ts'
+import {
+  addNumberedEvents,
+  eventIn,
+  numbersIn,
+  oneTo,
+  type ReceivedEvent,
+} from '../support/providers/siem-receivers.ts'
 import { receivers, startReceiver } from './syslog-receivers.ts'
 import { without } from './tools.ts'
 
@@ -20,16 +26,16 @@ const ofTenant = events / 2
 const atOnce = 400
 
 /** The events without repetitions, in order of their first arrival. */
-const firstOf = (all: readonly Received[]) => {
+const firstOf = (all: readonly ReceivedEvent[]) => {
   const seen = new Set<number>()
   return all.filter(({ seq }) => !seen.has(seq) && seen.add(seq))
 }
 
-test(`rsyslog and syslog-ng, over TLS, have every one of ${events} events in order: through their restart, an outage and a killed server`, {
+test(`rsyslog and syslog-ng get all ${events} events in order over TLS, through restart, outage and killed server`, {
   skip,
   timeout: 900_000,
 }, async (t) => {
-  const { database, start } = await startDeployment(t)
+  const { database, start } = await startProcesses(t)
   const baseUrl = 'http://holdfast.test'
   const environment = { HOLDFAST_ALLOWED_PRIVATE_CIDRS: '127.0.0.0/8', HOLDFAST_PUBLIC_URL: baseUrl }
   const first = await start(database.url, environment)
@@ -43,7 +49,7 @@ test(`rsyslog and syslog-ng, over TLS, have every one of ${events} events in ord
   const { client } = await signIn({
     baseUrl,
     username: 'admin',
-    password,
+    password: processPassword,
     dispatcher,
   })
   const { tenant } = await client.changeTenant({ body: { operation: 'create', tenant: { name: 'second' } } })
@@ -59,7 +65,8 @@ test(`rsyslog and syslog-ng, over TLS, have every one of ${events} events in ord
   let arrived = 0
   const producing = (async () => {
     for (; arrived < ofTenant; arrived += atOnce) {
-      for (const one of tenants) await arrive({ db, tenant: one }, Math.min(atOnce, ofTenant - arrived), arrived + 1)
+      for (const one of tenants)
+        await addNumberedEvents({ db, tenant: one }, Math.min(atOnce, ofTenant - arrived), arrived + 1)
       await delay(500)
     }
   })()
@@ -112,7 +119,7 @@ test(`rsyslog and syslog-ng, over TLS, have every one of ${events} events in ord
 
   function ofNth(i: number) {
     const id = [own, tenant.tenant_id][i]
-    return ({ tenant_id }: Received) => tenant_id === id
+    return ({ tenant_id }: ReceivedEvent) => tenant_id === id
   }
 })
 
@@ -143,10 +150,10 @@ const texts = [...hostile, large]
 const numbersOf = (lines: readonly string[]) =>
   lines.flatMap((line) => Array.from(line.matchAll(/"operation":"n(\d+) /g), (found) => Number(found[1])))
 
-test('one event stays one record of rsyslog and of syslog-ng, in every format, whatever its texts hold', {
+test('an event with any text is one record of rsyslog and syslog-ng, in every format', {
   skip,
 }, async (t) => {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   for (const name of receivers) {
     const sink = await startReceiver(kit, name)
     const formats = ['json', 'ocsf', 'cef'] as const
@@ -161,7 +168,7 @@ test('one event stays one record of rsyslog and of syslog-ng, in every format, w
       } as const
       const { connector } = await kit.admin.createSiemConnector({ body })
       const before = sink.messages().length
-      await arrive(kit, texts.length, 1, (n) => ` ${texts[n - 1]}`)
+      await addNumberedEvents(kit, texts.length, 1, (n) => ` ${texts[n - 1]}`)
       const messages = () => sink.messages().slice(before)
       // The receiver writes an event shortly after it has read it.
       await until(() => numbersOf(messages()).length >= texts.length, `${name} ${format}`)
@@ -185,7 +192,7 @@ test('one event stays one record of rsyslog and of syslog-ng, in every format, w
       assert.deepEqual(
         events.map((e) => e.operation),
         texts.map((text, i) => `n${i + 1} ${text}`),
-        'what was written is what is read',
+        'the received text equals the sent one',
       )
     }
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey, type PrivateJwk } from '@holdfast/crypto'
 import pg from 'pg'
-import { call, deviceCaller, operation } from '../support/actors/all-callers.ts'
+import { call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import { askPython, without } from './tools.ts'
 
@@ -91,7 +91,7 @@ async function collectSigned(kit: Kit) {
   }
 }
 
-test('jwcrypto verifies all that is signed, by the published keys and no others, and to the last bit', {
+test('jwcrypto verifies every signed document with the published keys only, and refuses any changed bit', {
   skip,
 }, async (t) => {
   const kit = await startKit(t)
@@ -158,11 +158,15 @@ test('jwcrypto verifies all that is signed, by the published keys and no others,
   assert.deepEqual(moves, [[made.delivered.digest, made.deliveredNext.digest]], 'and go on to the same')
 
   assert.ok(trust.is_canonical)
-  assert.equal(verdicts.documents[0], Buffer.from(signed.payload, 'base64url').toString(), 'what is shown is signed')
+  assert.equal(
+    verdicts.documents[0],
+    Buffer.from(signed.payload, 'base64url').toString(),
+    'the shown document equals the signed one',
+  )
   assert.deepEqual(trust.payload, document)
 })
 
-test('jwcrypto opens the sealed signing keys with the master key, and with no other', { skip }, async (t) => {
+test('jwcrypto opens the sealed signing keys with the master key only', { skip }, async (t) => {
   const kit = await startKit(t)
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()

@@ -14,7 +14,7 @@ function missingWith(folder: string): string[] {
     .split(',')
 }
 
-test('a program without the plugins that the trials need is missing, with the packages of the plugins', (t) => {
+test('a program without the plugins that the tests need counts as missing, with the packages of the plugins', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-tools-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const pki = (script: string) => {

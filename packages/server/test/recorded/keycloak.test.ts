@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { keycloakClient, startKeycloak } from '../support/providers/keycloak-directory.ts'
 import { askDirectory, readRecorded, staff, teams } from './keycloak.ts'
 
-test('the directory that pulls are tried on answers as Keycloak did', async (t) => {
+test('the simulated Keycloak directory answers like the recorded Keycloak', async (t) => {
   const keycloak = await startKeycloak(t)
   const add = (username: string) => keycloak.addUser(username, { firstName: username, lastName: 'Example' })
   const [anna, ...others] = ['anna', 'ben', ...staff].map(add)

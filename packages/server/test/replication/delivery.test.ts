@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { call, enrollRaw, operation, type RawDevice } from '../support/actors/all-callers.ts'
-import { enroll } from '../support/actors/gateways.ts'
+import { enroll, enrollRaw, type RawDevice } from '../support/actors/devices.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
 import { createClock, type Replica, runJob, startKit } from '../support/deployment/deployment.ts'
 
 const document = (mark: number, groups: string[]) => ({
@@ -10,7 +10,7 @@ const document = (mark: number, groups: string[]) => ({
   rules: [{ id: 'wiki', action: 'allow', from: { groups }, to: ['wiki'] }],
 })
 
-test('one sequence number stands for one digest of a device, on two replicas, while everything changes', async (t) => {
+test('a sequence number has one digest per device on two replicas, under constant changes', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'anna' } } })
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'engineering' } } })
@@ -49,7 +49,7 @@ test('one sequence number stands for one digest of a device, on two replicas, wh
   assert.deepEqual(twice, [])
 })
 
-test('what time ends has a number of its own, by the policy that holds now', async (t) => {
+test('an expiry gets a sequence number of its own, by the current policy', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const { client } = await enroll(kit, 'laptop', { now: clock.now })

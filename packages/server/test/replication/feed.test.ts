@@ -7,7 +7,7 @@ import { startFeeds } from './feeds.ts'
 
 const device = (subject = newUuid()) => ({ kind: 'device' as const, subject })
 
-test('a feed tells what others commit, forgets what it cannot follow and proves nothing it did not see', async (t) => {
+test('a feed reports commits of other replicas, forgets tenants that it cannot follow, and proves only known states', async (t) => {
   const { owner, tenant, replicas } = await startFeeds(t)
   const [a, b] = replicas as [(typeof replicas)[0], (typeof replicas)[0]]
   const log = (after: number, count: number) =>
@@ -18,22 +18,25 @@ test('a feed tells what others commit, forgets what it cannot follow and proves 
     )
   const seqs = () => [a.feed.seqOf(tenant), b.feed.seqOf(tenant)]
 
-  await t.test('each change once, whoever made it, and both stand at the same moment', async () => {
-    const made = Array.from({ length: 40 }, () => device())
-    await Promise.all(made.map((change, i) => (i % 2 === 0 ? a : b).record([change])))
-    await until(() => seqs().every((s) => s === 40))
-    for (const each of [a, b]) {
-      const own = new Set(each.told.map((c) => c.subject))
-      assert.deepEqual(
-        made.filter((c) => !own.has(c.subject)),
-        [],
-      )
-      assert.equal(each.forgotten.length, 0)
-    }
-    assert.deepEqual(a.feed.momentOf(tenant), b.feed.momentOf(tenant))
-  })
+  await t.test(
+    'each change is reported once, whichever replica made it, and both reach the same sequence number',
+    async () => {
+      const made = Array.from({ length: 40 }, () => device())
+      await Promise.all(made.map((change, i) => (i % 2 === 0 ? a : b).record([change])))
+      await until(() => seqs().every((s) => s === 40))
+      for (const each of [a, b]) {
+        const own = new Set(each.told.map((c) => c.subject))
+        assert.deepEqual(
+          made.filter((c) => !own.has(c.subject)),
+          [],
+        )
+        assert.equal(each.forgotten.length, 0)
+      }
+      assert.deepEqual(a.feed.momentOf(tenant), b.feed.momentOf(tenant))
+    },
+  )
 
-  await t.test('a change of many subjects and a long log are read in pages', async () => {
+  await t.test('a change of many subjects and a long change log are read in pages', async () => {
     const before = b.told.length
     await a.record(Array.from({ length: 12_000 }, () => device()))
     await log(41, 9000)
@@ -42,19 +45,16 @@ test('a feed tells what others commit, forgets what it cannot follow and proves 
     assert.equal(b.forgotten.length, 0)
   })
 
-  await t.test(
-    'a log that was pruned before it was read: the tenant is forgotten, and followed from there',
-    async () => {
-      await owner.query('update tenant_epochs set seq = seq + 5 where tenant_id = $1', [tenant])
-      await until(() => seqs().every((s) => s === 9046))
-      assert.deepEqual([a.forgotten, b.forgotten], [[tenant], [tenant]])
-      const next = device()
-      await b.record([next])
-      await until(() => a.told.some((c) => c.subject === next.subject))
-    },
-  )
+  await t.test('after a pruned change log the tenant is forgotten, and followed from there', async () => {
+    await owner.query('update tenant_epochs set seq = seq + 5 where tenant_id = $1', [tenant])
+    await until(() => seqs().every((s) => s === 9046))
+    assert.deepEqual([a.forgotten, b.forgotten], [[tenant], [tenant]])
+    const next = device()
+    await b.record([next])
+    await until(() => a.told.some((c) => c.subject === next.subject))
+  })
 
-  await t.test('a backlog over its bound is not read', async () => {
+  await t.test('a backlog above the limit is not read', async () => {
     const before = b.told.length
     await log(9047, 60_000)
     const took = await until(() => seqs().every((s) => s === 69_047))
@@ -63,7 +63,7 @@ test('a feed tells what others commit, forgets what it cannot follow and proves 
     assert.deepEqual(b.forgotten, [tenant, tenant])
   })
 
-  await t.test('a database that was set back: forgotten, and no number is given twice', async () => {
+  await t.test('after a reset database the tenant is forgotten, and no sequence number is issued twice', async () => {
     await owner.query('delete from changes where seq > 69000')
     await owner.query('update tenant_epochs set seq = 69000 where tenant_id = $1', [tenant])
     await until(() => seqs().every((s) => s > 69_047))
@@ -73,7 +73,7 @@ test('a feed tells what others commit, forgets what it cannot follow and proves 
     assert.ok(rows.some((r) => r.kind === 'device') && rows.some((r) => r.kind === 'trust'), 'a change of everything')
   })
 
-  await t.test('a tenant that is gone is forgotten', async () => {
+  await t.test('a deleted tenant is forgotten', async () => {
     const forgotten = b.forgotten.length
     await owner.query('delete from changes')
     await owner.query('delete from tenant_epochs')
@@ -83,7 +83,7 @@ test('a feed tells what others commit, forgets what it cannot follow and proves 
     await until(() => seqs().every((s) => s === 80_000))
   })
 
-  await t.test('without its scope a heartbeat is no proof, and failing leaks no connection', async () => {
+  await t.test('a heartbeat without its scope proves nothing, and failures leak no connection', async () => {
     const scope = (value: string) =>
       owner.query(
         `create or replace function across_tenants() returns boolean language sql stable parallel safe as $$ select ${value} $$`,
@@ -108,7 +108,7 @@ test('a feed tells what others commit, forgets what it cannot follow and proves 
     owner.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'holdfast feed'",
     )
-  await t.test('nobody who waits for a comparison is refused because the connection was cut under it', async () => {
+  await t.test('a waiting comparison survives a cut connection', async () => {
     for (let i = 0; i < 3; i++) {
       let isOver = false
       const cut = cutAll()
@@ -121,7 +121,7 @@ test('a feed tells what others commit, forgets what it cannot follow and proves 
     }
   })
 
-  await t.test('a feed that is cut listens again', async () => {
+  await t.test('a feed listens again after a cut', async () => {
     await cutAll()
     const next = device()
     await a.record([next])

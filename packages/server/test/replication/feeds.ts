@@ -7,11 +7,11 @@ import { type Change, createChanges } from '../../src/replication/changes.ts'
 import { createClock } from '../../src/replication/clock.ts'
 import { createFeed } from '../../src/replication/feed.ts'
 import { createTestDatabase } from '../support/database/test-database.ts'
-import { schema } from '../support/deployment/deployment.ts'
+import { schemaTemplate } from '../support/deployment/deployment.ts'
 
 /** Replicas that consist of a feed only, on a database that the test may change freely. */
 export async function startFeeds(t: TestContext, count = 2) {
-  const database = await createTestDatabase(schema)
+  const database = await createTestDatabase(schemaTemplate)
   const owner = new pg.Client({ connectionString: database.url })
   await owner.connect()
   const tenant = newUuid() as TenantId

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { enrollRaw } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
 /** Three pages. */
 const devices = 12_000
 
-test('a start reads each device and each report once, however many pages they are', async (t) => {
+test('a start reads each device and each report once, over any number of pages', async (t) => {
   const kit = await startKit(t)
   const { secret: token } = await kit.admin.generateToken({ body: {} })
   await enrollRaw(kit, token, 'first')

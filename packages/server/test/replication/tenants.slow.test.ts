@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import type { TenantId } from '../../src/kernel/actor.ts'
-import { call, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
+import { call, operation } from '../support/clients/api-calls.ts'
 import { startKit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 
@@ -30,7 +31,7 @@ function watchLoads(t: TestContext) {
   return loads
 }
 
-test('tenants are read when first asked for, once, and leave memory when nobody asks or waits', async (t) => {
+test('a tenant is loaded at its first request, once, and unloaded when no request uses or awaits it', async (t) => {
   const loads = watchLoads(t)
   const idleMs = 300
   const kit = await startKit(t, { replicas: 2, idleMs })
@@ -67,7 +68,7 @@ test('tenants are read when first asked for, once, and leave memory when nobody 
   const left = await until(() => app.fleet.held() === 1, 'tenants that nobody asks for')
   const before = loads.get(kit.tenant)
   assert.equal((await held).status, 304)
-  assert.equal(loads.get(kit.tenant), before, 'who waits keeps its tenant')
+  assert.equal(loads.get(kit.tenant), before, 'a held request keeps its tenant loaded')
   await until(() => app.fleet.held() === 0, 'the tenant that nobody waits for any more')
   t.diagnostic(
     `${tenantCount} tenants; read at the start: 0; all but the awaited one left after ${Math.round(left)} ms`,

@@ -44,7 +44,7 @@ const listOf = (fault: Fault): Readonly<Record<string, string>> => {
   return (['unbound', 'no_wall', 'tenant_moves'] as Fault[]).includes(fault) ? acrossTenants : {}
 }
 
-test('every statement is bound to one tenant at every level, or is one of the named few', (t) => {
+test('every statement is bound to one tenant at every level, or is listed as an exception', (t) => {
   const bad = new Set<string>()
   for (const statement of statements) {
     const { origin } = statement
@@ -55,7 +55,7 @@ test('every statement is bound to one tenant at every level, or is one of the na
   assert.deepEqual([...bad], [])
 })
 
-test('every statement touches the tables of its own module, and those of others that it may', () => {
+test('every statement touches only tables of its own module, and those that it may use of others', () => {
   const bad = statements.flatMap(({ origin, text }) => {
     const { reads, writes } = judged.get(text)!
     const touched = [
@@ -69,7 +69,7 @@ test('every statement touches the tables of its own module, and those of others 
   assert.deepEqual([...new Set(bad)], [])
 })
 
-test('the lists name nothing that is not there any more', { skip: !isWholeRun }, () => {
+test('the lists of exceptions have no unused entry', { skip: !isWholeRun }, () => {
   const needed = statements.flatMap((s) => faultsOf(s).map(({ fault }) => [s.origin, listOf(fault)] as const))
   const idle = [acrossTenants, fromRelations].flatMap((list) =>
     Object.keys(list).filter((origin) => !needed.some(([its, by]) => its === origin && by === list)),
@@ -77,7 +77,7 @@ test('the lists name nothing that is not there any more', { skip: !isWholeRun },
   assert.deepEqual(idle, [])
 })
 
-test('an insert of what was given that also selects from a table is refused', (t) => {
+test('an insert of given rows that also selects from a table is refused', (t) => {
   const givenRows = /\bfrom (?=unnest\(|jsonb_to_recordset\()/
   const inserts = [...judged.keys()].filter((text) => /^\s*insert into\b/.test(text) && givenRows.test(text))
   const blamed = (text: string) => judge(text).faults.some((f) => f.fault === 'insert_select')
@@ -94,7 +94,7 @@ test('an insert of what was given that also selects from a table is refused', (t
   )
 })
 
-test('a statement that loses what binds one of its relations is refused', (t) => {
+test('a statement without the tenant condition of one of its relations is refused', (t) => {
   const condition = /(?:"?(\w+)"?\.)?"?tenant_id"? = (?:\$\d+(?:::uuid)?|"?(\w+)"?\."?tenant_id"?)/g
   let mutants = 0
   const survivors: string[] = []
@@ -117,7 +117,7 @@ test('a statement that loses what binds one of its relations is refused', (t) =>
   assert.deepEqual(survivors, [])
 })
 
-test('whoever changes several rows of a table does so in the order of their keys', (t) => {
+test('a statement that changes several rows of a table locks them in key order', (t) => {
   const bad = new Set<string>()
   const needed = new Set<string>()
   for (const { origin, text } of statements)

@@ -5,7 +5,7 @@ import { locksOf, orderOf } from './locks.ts'
 
 before(loadModule)
 
-test('what a statement locks, and whether in an order', () => {
+test('the locks of a statement are found, with or without an order', () => {
   const said = (text: string) => locksOf(text).map((l) => `${l.table}${l.isOrdered ? '' : ' in no order'}`)
   const of = 'tenant_id = $1'
   assert.deepEqual(said(`select * from devices where ${of}`), [])
@@ -30,7 +30,7 @@ test('what a statement locks, and whether in an order', () => {
   assert.deepEqual([upsert(''), upsert('order by 1')].flatMap(said), ['device_activity in no order', 'device_activity'])
 })
 
-test('orders of tables that contradict each other are found, also by way of a third', () => {
+test('contradicting lock orders are found, across a third table too', () => {
   const course = (...tables: string[]) => tables.map((table) => ({ table, origin: table }))
   assert.deepEqual(orderOf([course('a', 'b', 'c'), course('a', 'c'), course('b', 'c', 'b')]).opposite, [])
   assert.equal(orderOf([course('a', 'b'), course('b', 'a')]).opposite.length, 2)

@@ -10,7 +10,7 @@ const tables = new Set(
     Array.from(readFileSync(join(src, file), 'utf8').matchAll(/^ {2}(\w+): \{/gm), ([, name = '']) => name),
   ),
 )
-test('each file of db/tables has the tables of one owner', () => {
+test('each file of db/tables holds the tables of one module', () => {
   for (const [table, owner] of Object.entries(owners)) {
     const file = readFileSync(join(src, `db/tables/${owner}.ts`), 'utf8')
     assert.match(file, new RegExp(`^ {2}${table}: \\{`, 'm'), `${table} belongs to db/tables/${owner}.ts`)
@@ -46,14 +46,14 @@ const touched = globSync('**/*.ts', { cwd: src, exclude: ['embedded/**', 'db/tab
   },
 )
 
-test('a module writes its own tables only, and reads of others what it says it reads', (t) => {
+test('a module writes only its own tables, and reads others only as declared', (t) => {
   t.diagnostic(`${touched.length} uses of ${tables.size} tables`)
   assert.deepEqual([...tables].sort(), Object.keys(owners).sort())
   const bad = touched.filter(({ origin, table, how }) => !mayTouch(origin, table, how))
   assert.deepEqual([...new Set(bad.map((b) => `${b.origin} ${b.how} ${b.table}`))], [])
 })
 
-test('what a module says it touches of others, it touches', () => {
+test("every declared use of another module's table exists", () => {
   const has = (room: string, table: string, how: string) =>
     touched.some((t) => t.origin.startsWith(`${room}/`) && t.table === table && t.how === how)
   const idle = (list: typeof alsoReads, how: string) =>
@@ -61,7 +61,7 @@ test('what a module says it touches of others, it touches', () => {
   assert.deepEqual([...idle(alsoReads, 'reads'), ...idle(alsoWrites, 'writes')], [])
 })
 
-test('a statement that touches the table of another module is found, however it is written', () => {
+test('a statement that touches a table of another module is found in any notation', () => {
   const foreign = [
     ["tx.updateTable('users').set({})", 'writes users'],
     ["tx.insertInto('audit_arrivals')", 'writes audit_arrivals'],

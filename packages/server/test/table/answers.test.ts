@@ -5,10 +5,11 @@ import { openapi } from '@holdfast/contract/openapi'
 import { type ChangedKind, changedKinds } from '@holdfast/contract/stream'
 import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
 import { listsOfAudit, onlyNamed } from '../../src/modules/stream/kinds.ts'
-import { type Raw, things } from '../support/actors/all-callers.ts'
-import { type Opened, openStream } from '../support/clients/change-streams.ts'
-import { type Kit, startKit } from '../support/deployment/deployment.ts'
-import { type AuditEvent, wrongChanges } from '../support/domain/audit-changes.ts'
+import { objectKinds } from '../support/actors/sample-objects.ts'
+import type { ApiAnswer } from '../support/clients/api-calls.ts'
+import { type OpenStream, openStream } from '../support/clients/change-streams.ts'
+import { type Kit, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
+import { type AuditEvent, faultsInChanges } from '../support/domain/audit-changes.ts'
 import { createHere } from './here.ts'
 import { createWrite } from './writes.ts'
 
@@ -17,7 +18,7 @@ const { paths } = openapi()
 const statusesOf = ({ path, method }: Endpoint): string[] =>
   Object.keys((paths[path] as Record<string, { responses: object }>)[method.toLowerCase()]!.responses)
 /** The field names of an answer; two routes to the same effect share them. */
-const shapeOf = ({ json }: Raw) => Object.keys(json).sort().join()
+const shapeOf = ({ json }: ApiAnswer) => Object.keys(json).sort().join()
 
 /** The fields that an `update` sets, and the further fields that a lifecycle operation needs besides the id. */
 const patches: Readonly<Record<string, (ids: Record<string, string>) => object>> = {
@@ -32,12 +33,12 @@ const patches: Readonly<Record<string, (ids: Record<string, string>) => object>>
   device: () => ({ name: 'renamed', tags: ['kiosk'], channel: 'canary', user_id: null }),
 }
 /** Writes that need new input each time: another password, another session, another one-time code. */
-type Write = { ids: Record<string, string>; send: (body?: unknown) => Promise<Raw> }
+type Write = { ids: Record<string, string>; send: (body?: unknown) => Promise<ApiAnswer> }
 const newEachTime: readonly Operation[] = ['changePassword', 'logout']
 
 type Said = { changes: { kind: ChangedKind; ids: string[]; many: boolean }[] }
 /** Returns the audit events for which the stream did not announce the changed list, or the changed object in it. */
-async function untold(stream: Opened, events: readonly AuditEvent[]): Promise<string[]> {
+async function missingAnnouncements(stream: OpenStream, events: readonly AuditEvent[]): Promise<string[]> {
   const last = Math.max(...events.map((event) => event.seq))
   const first = Number((await stream.event('ready')).id.split('-')[1])
   await stream.event('audit', ({ seq }) => seq >= last)
@@ -69,8 +70,8 @@ async function allEvents(kit: Kit): Promise<AuditEvent[]> {
   return found
 }
 
-test('a write answers 201 where it makes something, 200 and changed: false where that holds already, and no status that is not described; each is on record by its request id, without secrets', async (t: TestContext) => {
-  const kit = await startKit(t, { config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
+test('every write answers a described status: 201 if it creates, changed: false if nothing changes; its event has no secret', async (t: TestContext) => {
+  const kit = await startKit(t, { config: loopbackAllowed })
   const watching = await openStream(kit.url, { authorization: `Bearer ${kit.adminKey}` })
   kit.after(watching.close)
   await watching.event('ready')
@@ -92,7 +93,7 @@ test('a write answers 201 where it makes something, 200 and changed: false where
   const shapes = new Map<string, string>()
   const secrets = new Set<string>([world.own.token, world.own.secret])
   const succeeded: { name: Operation; part: string; kind: string; requestId: unknown }[] = []
-  const expect = (what: string, { status, json, text }: Raw, wanted: number, changed?: false) => {
+  const expect = (what: string, { status, json, text }: ApiAnswer, wanted: number, changed?: false) => {
     for (const name of ['secret', 'credential', 'provisioning_uri'])
       if (typeof json[name] === 'string') secrets.add(json[name])
     for (const code of (json.recovery_codes as string[] | undefined) ?? []) secrets.add(code)
@@ -100,7 +101,7 @@ test('a write answers 201 where it makes something, 200 and changed: false where
     if (status !== wanted || (changed === false && again !== false))
       wrong.push(`${what}: ${status} ${text.slice(0, 200)}`)
   }
-  const expectOnRecord = ([name, e]: (typeof writes)[number], part: string, { headers }: Raw) =>
+  const expectOnRecord = ([name, e]: (typeof writes)[number], part: string, { headers }: ApiAnswer) =>
     void succeeded.push({ name, part, kind: `${e.audit} success`, requestId: headers['x-request-id'] })
   let repeated = 0
   let twins = 0
@@ -122,7 +123,7 @@ test('a write answers 201 where it makes something, 200 and changed: false where
   for (const [name, e] of writes.filter(([, { operations }]) => operations)) {
     const isBatch = name === 'changeDevices'
     const noun = isBatch ? 'device' : name.slice('change'.length).toLowerCase()
-    const named = things.filter((thing) => thing === 'group_id' || thing === `${noun}_id`)
+    const named = objectKinds.filter((thing) => thing === 'group_id' || thing === `${noun}_id`)
     const { ids, send }: Write = await described(name, named)
     for (const operation of Object.keys(e.operations ?? {})) {
       if (operation === 'create') {
@@ -161,7 +162,7 @@ test('a write answers 201 where it makes something, 200 and changed: false where
     const kinds = (left.get(String(requestId)) ?? []).map((event) => `${event.kind} ${event.outcome}`)
     if (!kinds.includes(kind)) wrong.push(`${name}${part}: left ${kinds.join(', ')}, not ${kind}`)
   }
-  wrong.push(...new Set(events.flatMap(wrongChanges)))
+  wrong.push(...new Set(events.flatMap(faultsInChanges)))
   assert.deepEqual(wrong, [])
   assert.deepEqual(
     [...new Set(events.flatMap((event) => (event.changes ? [event.kind] : [])))].sort(),
@@ -190,9 +191,9 @@ test('a write answers 201 where it makes something, 200 and changed: false where
     'kinds that say what was changed',
   )
   assert.deepEqual(
-    await untold(watching, events),
+    await missingAnnouncements(watching, events),
     [],
-    'whoever watches is told of every write, in each list it concerns',
+    'a stream announces every write, for each list that it concerns',
   )
   const onRecord = JSON.stringify(events)
   assert.ok(secrets.size > 10)

@@ -2,20 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { entryPermissions } from '@holdfast/contract/endpoint'
-import { credentialKinds, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { credentialKinds, roleNames } from '@holdfast/contract/vocabulary'
 import { mintToken } from '@holdfast/crypto'
-import {
-  bearer,
-  type Caller,
-  call,
-  createWorld,
-  fill,
-  operation,
-  type Raw,
-  refusalIn,
-  speaking,
-} from '../support/actors/all-callers.ts'
+import { callerFor, createAllCallers } from '../support/actors/all-callers.ts'
+import { hasPermission } from '../support/actors/roles.ts'
+import { refusalIn } from '../support/clients/answers.ts'
+import { type ApiAnswer, bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
 import { adminPassword, type Kit, startKit } from '../support/deployment/deployment.ts'
+import { fillPath } from '../support/domain/example-requests.ts'
 
 type Event = Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'][number]
 /** All audit events, by the request that caused them. */
@@ -29,15 +23,14 @@ async function eventsByRequest({ admin }: Kit): Promise<Map<string, Event[]>> {
   return Map.groupBy(all, (event) => String(event.request_id))
 }
 
-const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 const reads = operations.filter(([, e]) => e.method === 'GET')
 const writes = operations.filter(([, e]) => e.method !== 'GET')
 
-test('what is on record', async (t) => {
+test('audit events of all operations', async (t) => {
   const kit = await startKit(t)
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
 
-  await t.test('no secret reaches an event or a log line', async () => {
+  await t.test('no event and no log line contains a secret', async () => {
     await call(kit, operation('login'), null, { username: 'admin', password: 'wrong password of mine' })
     await call(
       kit,
@@ -60,63 +53,57 @@ test('what is on record', async (t) => {
     }
   })
 
-  await t.test(
-    'every use of an API key is on record before its answer, with exactly the fields of the specification',
-    async () => {
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, () => call(kit, operation('listUsers'), bearer(kit.adminKey))),
+  await t.test('every use of an API key is recorded before its answer, with exactly the specified fields', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => call(kit, operation('listUsers'), bearer(kit.adminKey))),
+    )
+    const record = await eventsByRequest(kit)
+    for (const answer of answers) {
+      const items = record.get(String(answer.headers['x-request-id'])) ?? []
+      assert.equal(items.length, 1)
+      const { key_id, source_ip, endpoint, timestamp, kind } = items[0] as unknown as Record<string, string>
+      assert.deepEqual(
+        { kind, source_ip, endpoint },
+        { kind: 'api_key.used', source_ip: '127.0.0.1', endpoint: 'GET /v1/admin/users' },
       )
-      const record = await eventsByRequest(kit)
-      for (const answer of answers) {
-        const items = record.get(String(answer.headers['x-request-id'])) ?? []
-        assert.equal(items.length, 1)
-        const { key_id, source_ip, endpoint, timestamp, kind } = items[0] as unknown as Record<string, string>
-        assert.deepEqual(
-          { kind, source_ip, endpoint },
-          { kind: 'api_key.used', source_ip: '127.0.0.1', endpoint: 'GET /v1/admin/users' },
-        )
-        assert.match(String(key_id), /^key_/)
-        assert.match(String(timestamp), /^\d{4}-.*\.\d{3}Z$/)
-      }
-    },
-  )
+      assert.match(String(key_id), /^key_/)
+      assert.match(String(timestamp), /^\d{4}-.*\.\d{3}Z$/)
+    }
+  })
 
-  await t.test(
-    'every write that is refused leaves a refusal that names it, and no event of what did not happen',
-    async () => {
-      const answers: { name: string; audit: Endpoint['audit']; answer: Raw }[] = []
-      for (const [name, e] of writes) {
-        if (e.access.by === 'anyone') continue
-        const path = fill(e.path, world.own.ids)
-        const wrongKind = (['device', 'gateway', 'api_key'] as const).find(
-          (k) => e.access.by !== 'anyone' && !e.access.by.includes(k),
-        )
-        const refusals = [
-          ...(wrongKind ? [await call(kit, { method: e.method, path }, world.callers[wrongKind], {})] : []),
-          await call(kit, { method: e.method, path }, speaking(e, world.own, world.callers[e.access.by[0]]), {
-            no_such_field: 1,
-          }),
-        ]
-        answers.push(...refusals.map((answer) => ({ name, audit: e.audit, answer })))
-      }
-      const record = await eventsByRequest(kit)
-      const problems: string[] = []
-      for (const { name, audit, answer } of answers) {
-        if (answer.status < 400 || answer.status >= 500)
-          problems.push(`${name}: not refused but ${answer.status} ${answer.text}`)
-        const events = record.get(String(answer.headers['x-request-id'])) ?? []
-        const kinds = events.map(
-          (event) => `${event.kind} ${event.outcome} ${'operation' in event ? event.operation : ''}`,
-        )
-        if (!kinds.includes(`request.refused refused ${name}`) || events.some((event) => event.kind === audit))
-          problems.push(`${name} ${answer.status}: left ${JSON.stringify(kinds)}`)
-      }
-      assert.deepEqual(problems, [])
-    },
-  )
+  await t.test('every refused write leaves a refusal that names it, and no other event', async () => {
+    const answers: { name: string; audit: Endpoint['audit']; answer: ApiAnswer }[] = []
+    for (const [name, e] of writes) {
+      if (e.access.by === 'anyone') continue
+      const path = fillPath(e.path, world.own.ids)
+      const wrongKind = (['device', 'gateway', 'api_key'] as const).find(
+        (k) => e.access.by !== 'anyone' && !e.access.by.includes(k),
+      )
+      const refusals = [
+        ...(wrongKind ? [await call(kit, { method: e.method, path }, world.callers[wrongKind], {})] : []),
+        await call(kit, { method: e.method, path }, callerFor(e, world.own, world.callers[e.access.by[0]]), {
+          no_such_field: 1,
+        }),
+      ]
+      answers.push(...refusals.map((answer) => ({ name, audit: e.audit, answer })))
+    }
+    const record = await eventsByRequest(kit)
+    const problems: string[] = []
+    for (const { name, audit, answer } of answers) {
+      if (answer.status < 400 || answer.status >= 500)
+        problems.push(`${name}: not refused but ${answer.status} ${answer.text}`)
+      const events = record.get(String(answer.headers['x-request-id'])) ?? []
+      const kinds = events.map(
+        (event) => `${event.kind} ${event.outcome} ${'operation' in event ? event.operation : ''}`,
+      )
+      if (!kinds.includes(`request.refused refused ${name}`) || events.some((event) => event.kind === audit))
+        problems.push(`${name} ${answer.status}: left ${JSON.stringify(kinds)}`)
+    }
+    assert.deepEqual(problems, [])
+  })
 
-  await t.test('every read that is refused leaves a refusal that names it', async () => {
-    const answers: { name: string; what: string; answer: Raw }[] = []
+  await t.test('every refused read leaves a refusal that names it', async () => {
+    const answers: { name: string; what: string; answer: ApiAnswer }[] = []
     const refuse = async (
       name: Operation,
       what: string,
@@ -125,7 +112,11 @@ test('what is on record', async (t) => {
       ids: Record<string, string> = world.own.ids,
     ) => {
       const { method, path } = operation(name)
-      answers.push({ name, what, answer: await call(kit, { method, path: fill(path, ids) }, caller, undefined, query) })
+      answers.push({
+        name,
+        what,
+        answer: await call(kit, { method, path: fillPath(path, ids) }, caller, undefined, query),
+      })
     }
     for (const [name, e] of reads) {
       if (e.access.by === 'anyone') {
@@ -133,10 +124,10 @@ test('what is on record', async (t) => {
         continue
       }
       const { by } = e.access
-      const right = speaking(e, world.own, world.callers[by.includes('api_key') ? 'api_key' : by[0]])
+      const right = callerFor(e, world.own, world.callers[by.includes('api_key') ? 'api_key' : by[0]])
       const wrongKind = credentialKinds.find((kind) => !by.includes(kind))
       if (wrongKind) await refuse(name, 'wrong kind', world.callers[wrongKind])
-      const weak = roleNames.find((role) => entryPermissions(e)?.every((p) => !has(role, p)))
+      const weak = roleNames.find((role) => entryPermissions(e)?.every((p) => !hasPermission(role, p)))
       if (weak && by.includes('api_key')) await refuse(name, 'no permission', await world.byRole(weak))
       // SCIM reads past parameters that it does not know.
       if (e.protocol !== 'scim') await refuse(name, 'unreadable', right, '?no_such_parameter=1')
@@ -159,7 +150,7 @@ test('what is on record', async (t) => {
     assert.ok(answers.length > 2 * reads.length)
   })
 
-  await t.test('an event that can not be written fails the change it describes', async () => {
+  await t.test('a change fails if its event cannot be written', async () => {
     const { default: pg } = await import('pg')
     const owner = new pg.Client({ connectionString: kit.databaseUrl })
     await owner.connect()

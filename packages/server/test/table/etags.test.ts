@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Endpoint, operations } from '@holdfast/contract'
-import { type Caller, call, chunkOf, createWorld, fill, type World } from '../support/actors/all-callers.ts'
-import { plantGrant } from '../support/actors/device-code-enrollment.ts'
+import { type AllCallers, createAllCallers, ownPeerChunk } from '../support/actors/all-callers.ts'
+import { insertDeviceGrant } from '../support/actors/device-code-enrollment.ts'
+import { type Caller, call } from '../support/clients/api-calls.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { fillPath } from '../support/domain/example-requests.ts'
 
 const reads = operations.filter(([, e]) => e.method === 'GET')
 const tagged = reads.filter(([, e]) => e.etag)
 
-const pathOf = (e: Endpoint, { own }: World): string => fill(e.path, own.ids)
-const queryOf = (name: string, { own }: World) =>
+const pathOf = (e: Endpoint, { own }: AllCallers): string => fillPath(e.path, own.ids)
+const queryOf = (name: string, { own }: AllCallers) =>
   ({
     gatewayPolicyBundle: `?device_id=${own.ids.device_id}`,
     updateManifest: `?platform=linux&arch=x64&version=1.0.0&device_id=${own.ids.device_id}`,
@@ -17,13 +19,13 @@ const queryOf = (name: string, { own }: World) =>
   })[name] ?? ''
 /** Callers for the endpoints that need their own. */
 type Own = Readonly<Record<string, Caller>>
-const ownCallers = async (kit: Kit, { own }: World): Promise<Own> => {
+const ownCallers = async (kit: Kit, { own }: AllCallers): Promise<Own> => {
   // Several machines, since a single one would exceed its rate limit.
-  const machines = await times(10, () => plantGrant(kit, own.token, own.ids.provider_id))
+  const machines = await times(10, () => insertDeviceGrant(kit, own.token, own.ids.provider_id))
   let asked = 0
   return { deviceCodeStatus: (method, url) => machines[asked++ % machines.length]!(method, url) }
 }
-const callerOf = (name: string, e: Endpoint, { callers, own }: World, special: Own): Caller | null => {
+const callerOf = (name: string, e: Endpoint, { callers, own }: AllCallers, special: Own): Caller | null => {
   if (special[name]) return special[name]
   const { by } = e.access
   if (e.protocol === 'scim') return own.provisioner
@@ -34,24 +36,24 @@ const withHeaders =
   (caller: Caller | null, more: Record<string, string>): Caller =>
   (method, url) => ({ ...caller?.(method, url), ...more })
 
-test('what is read by its tag', async (t) => {
+test('reads with entity tags', async (t) => {
   const kit = await startKit(t)
-  const world = await createWorld(kit)
+  const world = await createAllCallers(kit)
   const own = await ownCallers(kit, world)
   await t.test('every read with an ETag × {none, exact, weak, list, *, other} × GET, HEAD', () =>
-    byTags(kit, world, own),
+    readByTags(kit, world, own),
   )
   await t.test(
-    'HEAD is answered as its GET, without the body: every read, known and refused; who is counted is told how often',
-    () => byHead(kit, world, own),
+    'every HEAD is answered like its GET without the body, for known and refused callers, with the rate of limited callers',
+    () => readByHead(kit, world, own),
   )
-  await t.test('Prefer: wait holds every read that waits, by any form of its tag, and says for how long', () =>
-    byWaiting(kit, world, own),
+  await t.test('every long poll waits for any form of its tag, and its answer gives the wait', () =>
+    readByWaiting(kit, world, own),
   )
 })
 
-async function byTags(kit: Kit, world: World, own: Own): Promise<void> {
-  Object.assign(world.own.ids, { digest: await chunkOf(kit, world), file: 'timestamp.json' })
+async function readByTags(kit: Kit, world: AllCallers, own: Own): Promise<void> {
+  Object.assign(world.own.ids, { digest: await ownPeerChunk(kit, world), file: 'timestamp.json' })
   const wrong: string[] = []
   const walk = async (name: string, e: Endpoint, nth: number): Promise<string[]> => {
     const wrong: string[] = []
@@ -119,7 +121,7 @@ const isTold = ({ ratelimit, 'ratelimit-policy': policy }: Record<string, unknow
   return true
 }
 
-async function byHead(kit: Kit, world: World, own: Own): Promise<void> {
+async function readByHead(kit: Kit, world: AllCallers, own: Own): Promise<void> {
   const wrong: string[] = []
   // An event stream does not end by itself; its own test covers HEAD.
   for (const [name, e] of reads.filter(([, e]) => !e.begins && !e.events))
@@ -137,7 +139,7 @@ async function byHead(kit: Kit, world: World, own: Own): Promise<void> {
   assert.deepEqual(wrong, [])
 }
 
-async function byWaiting(kit: Kit, world: World, own: Own): Promise<void> {
+async function readByWaiting(kit: Kit, world: AllCallers, own: Own): Promise<void> {
   const wrong: string[] = []
   const waiting = reads.filter(([, e]) => e.waits)
   // The last form goes past the fast path in front of the router.

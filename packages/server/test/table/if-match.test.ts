@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract, type Operation, operations } from '@holdfast/contract'
-import {
-  bearer,
-  call,
-  fill,
-  operation as operationOf,
-  populate,
-  type Raw,
-  speaking,
-  thingsIn,
-} from '../support/actors/all-callers.ts'
+import { callerFor } from '../support/actors/all-callers.ts'
+import { makeSampleObjects } from '../support/actors/sample-objects.ts'
+import { type ApiAnswer, bearer, call, operation as operationOf } from '../support/clients/api-calls.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { fillPath, objectKindsIn } from '../support/domain/example-requests.ts'
 
 type Ids = Record<string, string>
 /**
@@ -113,31 +107,31 @@ const rowOf = (name: Operation): Row => rows[name] ?? assert.fail(`${name} takes
 
 async function prepare(kit: Kit, name: Operation) {
   const { read, body, before } = rowOf(name)
-  const spokenOf = [name, read, ...(before ? [before] : [])].flatMap(thingsIn)
-  const own = await populate(kit, kit.admin, spokenOf)
+  const things = [name, read, ...(before ? [before] : [])].flatMap(objectKindsIn)
+  const own = await makeSampleObjects(kit, kit.admin, things)
   const { ids } = own
-  const callerOf = (operation: Operation) => speaking(contract[operation], own, bearer(kit.adminKey))
+  const callerOf = (operation: Operation) => callerFor(contract[operation], own, bearer(kit.adminKey))
   const send = async (operation: Operation, n: number, more: Record<string, string>, replica = kit.replicas[0]!) => {
     const shown = operation === name && body?.length === 3 ? (await get()).json : {}
     const { method, path } = contract[operation]
     const make = rows[operation]?.body
     return call(
       { ...kit, ...replica },
-      { method, path: fill(path, ids) },
+      { method, path: fillPath(path, ids) },
       (m, url) => ({ ...callerOf(operation)(m, url), ...more }),
       make?.(ids, n, shown),
     )
   }
-  const get = () => call(kit, { method: 'GET', path: fill(contract[read].path, ids) }, callerOf(read))
+  const get = () => call(kit, { method: 'GET', path: fillPath(contract[read].path, ids) }, callerOf(read))
   if (before) await send(before, 0, {})
   return { send, get, tag: async () => String((await get()).headers.etag) }
 }
-const isStale = (name: Operation, answer: Raw, current: string) =>
+const isStale = (name: Operation, answer: ApiAnswer, current: string) =>
   (operationOf(name).protocol === 'scim'
     ? answer.status === 412
     : answer.status === 422 && JSON.stringify(answer.json.errors).includes('"field":"If-Match"')) &&
   String(answer.json.detail).includes(current)
-const succeeds = (name: Operation, answer: Raw) => answer.status === (operationOf(name).status ?? 200)
+const succeeds = (name: Operation, answer: ApiAnswer) => answer.status === (operationOf(name).status ?? 200)
 /** Fields that follow from a change, or are measured. */
 const moving = ['updated_at', 'settles_at', 'classes']
 const malformed = ['', 'x', '7"', '"a" "b"', '*, "a"', `"${'x'.repeat(1100)}"`]
@@ -149,7 +143,7 @@ test('every write with If-Match × {none, current, current in a list, stale, wea
   for (const [i, [name]] of taking.entries()) {
     const { send, tag } = await prepare(kit, name)
     const current = await tag()
-    const check = (what: string, answer: Raw, fits: boolean) => {
+    const check = (what: string, answer: ApiAnswer, fits: boolean) => {
       if (!fits) wrong.push(`${name} ${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
     }
     // The code that compares tags does not depend on the route. Each route is tested with some malformed tags, and with
@@ -179,7 +173,7 @@ test('every write with If-Match × {none, current, current in a list, stale, wea
   assert.deepEqual(wrong, [])
 })
 
-test('of 20 who write what they saw at once, on two replicas, one does; the others are told the version', async (t) => {
+test('of 20 concurrent writes of the same version on two replicas one succeeds; the others get the current version', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const wrong: string[] = []
   for (const [name] of taking) {
@@ -200,16 +194,16 @@ test('of 20 who write what they saw at once, on two replicas, one does; the othe
   assert.deepEqual(wrong, [])
 })
 
-test('what a GET shows can be sent back with a PUT, also after a change; a field that only shows something can not be set', async (t) => {
+test('the answer of a GET can be sent back with PUT, with a change too; read-only fields cannot be changed', async (t) => {
   const kit = await startKit(t)
   const puts = operations.filter(([, e]) => e.method === 'PUT').map(([name]) => name)
   for (const name of puts) {
     const { read } = rowOf(name)
-    const own = await populate(kit, kit.admin, [name, read].flatMap(thingsIn))
+    const own = await makeSampleObjects(kit, kit.admin, [name, read].flatMap(objectKindsIn))
     const { ids } = own
-    const path = fill(contract[name].path, ids)
-    const caller = speaking(contract[name], own, bearer(kit.adminKey))
-    const shown = await call(kit, { method: 'GET', path: fill(contract[read].path, ids) }, caller)
+    const path = fillPath(contract[name].path, ids)
+    const caller = callerFor(contract[name], own, bearer(kit.adminKey))
+    const shown = await call(kit, { method: 'GET', path: fillPath(contract[read].path, ids) }, caller)
     const back = await call(kit, { method: 'PUT', path }, caller, shown.json)
     assert.equal(back.status, 200, `${name}: ${back.text}`)
     const again = await call(kit, { method: 'GET', path }, caller)
@@ -220,7 +214,7 @@ test('what a GET shows can be sent back with a PUT, also after a change; a field
     assert.equal(moved.status, 200, `${name}: ${moved.text}`)
     const older = await call(kit, { method: 'PUT', path }, caller, shown.json)
     assert.equal(older.status, 200, `${name}, as it was before: ${older.text}`)
-    const { json: restored } = await call(kit, { method: 'GET', path: fill(contract[read].path, ids) }, caller)
+    const { json: restored } = await call(kit, { method: 'GET', path: fillPath(contract[read].path, ids) }, caller)
     for (const field of Object.keys(changed).filter((f) => !moving.includes(f)))
       assert.deepEqual(restored[field], shown.json[field], `${name} ${field}`)
     for (const [field, wrongValue] of Object.entries({ tenant_id: 'tnt_x', created_at: '2020-01-01T00:00:00.000Z' })) {

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { sharedTables } from '../statements/guard.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 
-test('every key of a table of tenants begins with the tenant, and no policy asks a question of its own', async (t) => {
+test('every key of a tenant table begins with the tenant, and no row policy contains a subquery', async (t) => {
   const kit = await startKit(t)
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()
@@ -52,7 +52,7 @@ test('every key of a table of tenants begins with the tenant, and no policy asks
   await client.end()
 })
 
-test('of every table it is written down how long what is in it is kept', async (t) => {
+test('the retention of every table is documented', async (t) => {
   const kit = await startKit(t)
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()
@@ -67,7 +67,7 @@ test('of every table it is written down how long what is in it is kept', async (
   )
 })
 
-test('migrations are numbered without gaps, and no number stands twice', () => {
+test('migrations are numbered without gaps and without repetition', () => {
   const numbers = globSync('*.sql', { cwd: join(import.meta.dirname, '../../migrations') })
     .map((name) => Number(name.slice(0, 4)))
     .sort((a, b) => a - b)

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract, type Operation, operations } from '@holdfast/contract'
-import { type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { type Permission, type Role, roleNames } from '@holdfast/contract/vocabulary'
 import type { TSchema } from 'typebox'
-import { bearer, call, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { enrollRaw } from '../support/actors/devices.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { hasPermission } from '../support/actors/roles.ts'
+import { bearer, call, operation } from '../support/clients/api-calls.ts'
 import { scimGroup, scimUser, scimWith } from '../support/clients/scim-client.ts'
 import { startKit } from '../support/deployment/deployment.ts'
 import { snapshotOf } from '../support/providers/directory-snapshots.ts'
@@ -46,9 +48,8 @@ type Way = {
   needs: readonly Permission[]
   send: (role: Role) => Promise<Sent>
 }
-const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 
-test('whoever brings a user or a device into a group, or under a tag, may change groups or devices', async (t) => {
+test('adding a user or device to a group, or setting a tag, needs the permission to change groups or devices', async (t) => {
   const kit = await startKit(t)
   const keys = new Map<Role, string>()
   for (const role of roleNames) keys.set(role, await kit.keyFor(role))
@@ -153,18 +154,18 @@ test('whoever brings a user or a device into a group, or under a tag, may change
     return { method, path: path.replace('{provider_id}', provider.provider_id) }
   }
   const refusedAsItShould = (way: string, role: Role, needs: readonly Permission[], status: number, text: string) => {
-    const isAllowed = needs.every((permission) => has(role, permission))
+    const isAllowed = needs.every((permission) => hasPermission(role, permission))
     const isRight = isAllowed ? status < 300 : status === 403
     return isRight ? [] : [`${way} as ${role}: ${status} ${text.slice(0, 160)}`]
   }
 
-  await t.test('every field of the contract is a way that is walked, or brings nobody in', () => {
+  await t.test('every membership field of the contract is covered, or adds no member', () => {
     const scim = ['createScimGroup members', 'replaceScimGroup members']
     assert.deepEqual(found.toSorted(), [...Object.keys(ways), ...onlyNames, ...scim].sort())
-    assert.ok('patchScimGroup' in contract, 'whose operations name no field')
+    assert.ok('patchScimGroup' in contract, 'its operations name no field')
   })
 
-  await t.test('every role by every way', async () => {
+  await t.test('every role is tried in every way', async () => {
     const wrong: string[] = []
     for (const [way, { needs, send }] of Object.entries(ways))
       for (const role of roleNames) {
@@ -175,7 +176,7 @@ test('whoever brings a user or a device into a group, or under a tag, may change
     assert.deepEqual(wrong, [])
   })
 
-  await t.test('SCIM: every role whose key names a directory', async () => {
+  await t.test('SCIM: every role is tried with a directory key', async () => {
     const wrong: string[] = []
     for (const role of roleNames) {
       const key = await kit.app.access.createKeyFor(kit.tenant, { name: role, role, directory: `of ${role}` })
@@ -195,7 +196,7 @@ test('whoever brings a user or a device into a group, or under a tag, may change
     assert.deepEqual(wrong, [])
   })
 
-  await t.test('what brings nobody into a group goes on', async () => {
+  await t.test('changes without a new membership are still allowed', async () => {
     for (const role of ['helpdesk', 'operator'] as const) {
       const plain = { user_id, group_ids: [], tags: [] }
       const { status, text } = await call(kit, at('generateToken'), as(role), plain)

@@ -81,7 +81,7 @@ function noting(noted: string[]): OffboardingParts {
   }
 }
 
-test('modules/offboarding: each stop ends its parts in order, and every part ends by some stop', async () => {
+test('modules/offboarding: each way ends its parts in order, and every part is ended by some way', async () => {
   const parts = Object.keys(noting([]))
   const ended = new Set<string>()
   for (const [name, [stop, expected]] of Object.entries(stops)) {
@@ -101,7 +101,7 @@ test('modules/offboarding: each stop ends its parts in order, and every part end
   assert.deepEqual([credentials.counts.api_keys, credentials.counts.enrollment_tokens], [1, 2])
 })
 
-test('modules/offboarding: of nobody nothing ends', async () => {
+test('modules/offboarding: an empty list ends nothing', async () => {
   const noted: string[] = []
   const of = createOffboarding(() => noting(noted))
   await of.cutAccess(tx, source, [], 'left')
@@ -109,12 +109,12 @@ test('modules/offboarding: of nobody nothing ends', async () => {
   assert.deepEqual(noted, [])
 })
 
-/** Files that use a statement which can stop somebody, and stop nobody by it. */
+/** Files that use a statement of this kind without stopping a user or device. */
 const others: Readonly<Record<string, string>> = {
   'modules/identity/people/recovery.ts moveStatus': 'lets the emergency account in again',
 }
 
-test('a statement that stops people or devices is used only where modules/offboarding is called', () => {
+test('statements that stop users or devices are used only where modules/offboarding is called', () => {
   const stopping = files
     .filter((file) => /^modules\/.*\.queries\.ts$/.test(file))
     .flatMap((file) =>
@@ -150,7 +150,7 @@ test('a statement that stops people or devices is used only where modules/offboa
   assert.ok(seen.size >= 7, [...seen].join())
 })
 
-test('the composition root hands the parts to modules/offboarding, and to nobody else', () => {
+test('only the composition root passes the parts, and only to modules/offboarding', () => {
   /** The functions of the public APIs that end a part, and their modules. */
   const keepers: Readonly<Record<string, string>> = {
     endAccess: 'identity',
@@ -173,7 +173,7 @@ test('the composition root hands the parts to modules/offboarding, and to nobody
   ])
 })
 
-/** The functions that end sessions of somebody, or more. Each has a type that no other one fits. */
+/** The functions that end sessions, or more. Their types are incompatible. */
 type Ending = Offboarding & {
   endVpnSessions: EndVpnSessions
   endProviderSessions: Identity['people']['endProviderSessions']
@@ -193,7 +193,7 @@ const itself: { [To in keyof Ending]: [Fits[To]] extends [To] ? To : never } = {
   endAdminSessions: 'endAdminSessions',
 }
 
-test('a function that ends sessions does not fit the place of another one', () => {
+test('functions that end sessions have incompatible types', () => {
   assert.equal(new Set(Object.values(itself)).size, Object.keys(itself).length)
   const swapped = (gateways: Gateways, identity: Identity, offboarding: Offboarding) => [
     gateways.endVpnSessions satisfies EndVpnSessions,

@@ -4,17 +4,17 @@ import * as crypto from '@holdfast/crypto'
 import { brokenParsers, lenientParsers } from './parsers.ts'
 import { everyParser } from './parsers-server.ts'
 
-test('a parser reads a mutant of valid input, or refuses it with its own error', async () => {
+test('every parser reads a mutant of valid input, or refuses it with its own error', async () => {
   assert.deepEqual(await brokenParsers(await everyParser(), 200), [])
 })
 
-test('a compact JWS has one spelling, for every verifier', async () => {
+test('a compact JWS has one accepted spelling for every verifier', async () => {
   assert.deepEqual(await lenientParsers(await everyParser()), [])
 })
 
 /** Functions of `@holdfast/crypto` with such names that do not parse foreign input, or that a listed parser calls. */
 const notParsers = ['verifyDummy', 'verifyPassword', 'readToken', 'readIssuer']
-test('every reader of the crypto package is in the table', async () => {
+test('the table lists every reader of the crypto package', async () => {
   const names = (await everyParser()).map(({ name }) => name)
   const readers = Object.keys(crypto).filter((name) => /^(read|verify|parse|peek|open|decode|import)[A-Z]/.test(name))
   const missing = readers.filter(

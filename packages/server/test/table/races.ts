@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { examples } from '@holdfast/contract/examples'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { type Client, changeGatewayPool } from '@holdfast/sdk'
-import { bearer, call, deviceCaller, enrollRaw, operation, type Raw } from '../support/actors/all-callers.ts'
-import { enroll, newWireguardKey, refused, withGateway } from '../support/actors/gateways.ts'
+import { enroll, enrollRaw } from '../support/actors/devices.ts'
+import { makeGateway, newWireguardKey } from '../support/actors/gateways.ts'
 import { makeUser } from '../support/actors/people.ts'
+import { refused } from '../support/clients/answers.ts'
+import { type ApiAnswer, bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { type Kit, times } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
-import { raise } from '../support/domain/notifications.ts'
+import { raiseNotice } from '../support/domain/notifications.ts'
 
 /** Twenty concurrent callers on two replicas. Returns the number that won, and the number that should. */
 type Race = (kit: Kit) => Promise<{ won: number; of: number }>
@@ -131,7 +133,7 @@ export const races: Record<string, Race> = {
     return { won: count(answers, 200), of: 1 }
   },
   'the new secret of a gateway': async (kit) => {
-    const { gateway } = await withGateway(kit, 'rotating')
+    const { gateway } = await makeGateway(kit, 'rotating')
     const clients = clientsOf(kit)
     const params = { gateway_id: gateway.gateway_id }
     const rotated = await times(20, (i) => clients[i % 2]!.rotateGatewaySecret({ params }))
@@ -141,17 +143,17 @@ export const races: Record<string, Race> = {
     return { won: count(uses, 200), of: 1 }
   },
   'the name of a gateway': async (kit) => {
-    const { pool } = await withGateway(kit, 'other')
+    const { pool } = await makeGateway(kit, 'other')
     const params = { pool_id: pool.pool_id }
     return changes(async (c, i) => !!(await c.createGateway({ params, body: { name: i % 2 ? 'One' : 'one' } })))(kit)
   },
   'the key of a gateway': async (kit) => {
-    const params = { pool_id: (await withGateway(kit, 'third')).pool.pool_id }
+    const params = { pool_id: (await makeGateway(kit, 'third')).pool.pool_id }
     const public_key = newWireguardKey()
     return changes(async (c, i) => !!(await c.createGateway({ params, body: { name: `k${i}`, public_key } })))(kit)
   },
   'a key that gateways announce': async (kit) => {
-    const params = { pool_id: (await withGateway(kit, 'fourth')).pool.pool_id }
+    const params = { pool_id: (await makeGateway(kit, 'fourth')).pool.pool_id }
     await changeGatewayPool(kit.admin, { params }, { requires_approval: true })
     const public_key = newWireguardKey()
     const made = await times(5, (i) => kit.admin.createGateway({ params, body: { name: `p${i}` } }))
@@ -206,11 +208,11 @@ export const races: Record<string, Race> = {
   },
   'an open notification of one cause': async (kit) => {
     const notice = { dedupe_key: 'once' }
-    const raised = await times(20, (i) => raise(replicaOf(kit, i), notice))
+    const raised = await times(20, (i) => raiseNotice(replicaOf(kit, i), notice))
     return { won: raised.filter((id) => id !== undefined).length, of: 1 }
   },
   'an acknowledgement': async (kit) => {
-    await raise(kit, { dedupe_key: 'to acknowledge', title: 'to acknowledge' })
+    await raiseNotice(kit, { dedupe_key: 'to acknowledge', title: 'to acknowledge' })
     const { items } = await kit.admin.listNotifications()
     const { notification_id } = items.find((n) => n.title === 'to acknowledge')!
     return changes(async (c) => (await c.acknowledgeNotification({ params: { notification_id } })).changed)(kit)
@@ -251,5 +253,5 @@ export const races: Record<string, Race> = {
     return { won: new Set(made).size, of: 1 }
   },
 }
-const generationOf = ({ json }: Raw): number =>
+const generationOf = ({ json }: ApiAnswer): number =>
   JSON.parse(Buffer.from(String(json.credential).split('.')[1] ?? '', 'base64url').toString()).gen

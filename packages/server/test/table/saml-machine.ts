@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { examples } from '@holdfast/contract/examples'
 import { generateKey } from '@holdfast/crypto'
-import { bearer, call, challengeFrom, deviceCaller, operation } from '../support/actors/all-callers.ts'
+import { requestChallenge } from '../support/actors/devices.ts'
+import { bearer, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import type { Kit } from '../support/deployment/deployment.ts'
-import { answerTo, metadataOf } from '../support/providers/saml-idp.ts'
+import { metadataOf, samlAnswerTo } from '../support/providers/saml-idp.ts'
 import { key } from '../support/providers/saml-responses.ts'
 import type { Here } from './here.ts'
 
@@ -19,7 +20,7 @@ export async function samlMachine(kit: Kit, world: Here) {
       saml: { metadata_xml: metadataOf(idp.entityId, 'https://idp.example/sso', idp.keys) },
     },
   })
-  const challenge = await challengeFrom(kit, bearer(world.own.token))
+  const challenge = await requestChallenge(kit, bearer(world.own.token))
   return { idp, provider_id, challenge, key: generateKey('ES256').privateJwk }
 }
 
@@ -30,7 +31,7 @@ export async function answeredMachine(kit: Kit, world: Here) {
   const body = { ...examples.beginEnrollmentBySaml, provider_id }
   const begun = (await call(kit, operation('beginEnrollmentBySaml'), caller, body)).json as Record<string, string>
   const attributes = { username: randomBytes(6).toString('hex') }
-  const form = answerTo(idp, String(begun.redirect_url), { subject: attributes.username, attributes })
+  const form = samlAnswerTo(idp, String(begun.redirect_url), { subject: attributes.username, attributes })
   const device = { name: 'phone', platform: 'ios' }
   return { caller, body: { request_id: begun.request_id, saml_response: form.SAMLResponse, device } }
 }

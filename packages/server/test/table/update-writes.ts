@@ -3,7 +3,7 @@ import type { Contract, Input, Operation } from '@holdfast/contract'
 import { examples } from '@holdfast/contract/examples'
 import { generateKey, signTuf, softwareSigner, tufKeyId, tufKeyOf } from '@holdfast/crypto'
 import type { Kit } from '../support/deployment/deployment.ts'
-import { changeTo, upload } from '../support/domain/releases.ts'
+import { changeRelease, upload } from '../support/domain/releases.ts'
 import type { Here } from './here.ts'
 import type { Setup } from './writes.ts'
 
@@ -24,7 +24,7 @@ export const updateWrites: Partial<Record<Operation, Setup>> = {
   changeRelease: async (kit, world) => {
     const { release_id } = world.own.ids as { release_id: string }
     await upload(kit.admin, release_id, randomBytes(100))
-    await changeTo(kit.admin, release_id, { operation: 'publish' })
+    await changeRelease(kit.admin, release_id, { operation: 'publish' })
     return { caller: world.callers.api_key, body: examples.changeRelease }
   },
   uploadPackage: (_, world) => ({

@@ -4,23 +4,14 @@ import type { Operation } from '@holdfast/contract'
 import { examples } from '@holdfast/contract/examples'
 import { enrollmentNonce, generateKey, thumbprint } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import {
-  bearer,
-  type Caller,
-  call,
-  challengeFrom,
-  deviceCaller,
-  exampleBody,
-  fill,
-  operation,
-  populate,
-  type Thing,
-  thingsIn,
-} from '../support/actors/all-callers.ts'
+import { requestChallenge } from '../support/actors/devices.ts'
 import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../support/actors/people.ts'
+import { makeSampleObjects, type ObjectKind } from '../support/actors/sample-objects.ts'
+import { bearer, type Caller, call, deviceCaller, operation } from '../support/clients/api-calls.ts'
 import { adminPassword, type Kit } from '../support/deployment/deployment.ts'
+import { exampleBody, fillPath, objectKindsIn } from '../support/domain/example-requests.ts'
 import { startDirectoryServer } from '../support/providers/directory-server.ts'
-import { person, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { directoryUser, snapshotOf } from '../support/providers/directory-snapshots.ts'
 import { startHostileProvider } from '../support/providers/hostile-oidc-provider.ts'
 import { gatewayWrites } from './gateway-writes.ts'
 import type { Here } from './here.ts'
@@ -120,7 +111,7 @@ const special: Partial<Record<Operation, Setup>> = {
   },
   enrollByOidc: async (kit, world) => {
     const { idp, provider_id } = await enroller(kit, { client_id: 'web', mobile_client_ids: ['app'] })
-    const challenge = await challengeFrom(kit, bearer(world.own.token))
+    const challenge = await requestChallenge(kit, bearer(world.own.token))
     const { privateJwk } = generateKey('ES256')
     const nonce = enrollmentNonce(challenge, thumbprint(privateJwk))
     const id_token = await idp.idToken({ sub: randomBytes(6).toString('hex'), aud: 'app', nonce })
@@ -253,7 +244,7 @@ async function enroller(kit: Kit, oidc: { client_id: string; mobile_client_ids?:
 /** Creates a machine without a browser whose enrollment can be approved. */
 async function approvable(kit: Kit, world: Here) {
   const { idp, provider_id } = await enroller(kit, { client_id: 'holdfast', device_code: 'on' })
-  const challenge = await challengeFrom(kit, bearer(world.own.token))
+  const challenge = await requestChallenge(kit, bearer(world.own.token))
   return { idp, provider_id, caller: deviceCaller(challenge, generateKey('ES256').privateJwk) }
 }
 
@@ -273,7 +264,7 @@ async function onlyKeycloak(kit: Kit, world: Here): Promise<Example> {
 /** Creates a held run, which would suspend every user of a directory made for it. */
 async function heldRun({ admin }: Kit): Promise<string> {
   const provider = `corp-${Math.random().toString(36).slice(2)}`
-  const users = [person(provider, { userName: provider, emails: [] })]
+  const users = [directoryUser(provider, { userName: provider, emails: [] })]
   await admin.ingestDirectorySnapshot({ body: { ...snapshotOf(users), provider } })
   const { run_id, status } = await admin.ingestDirectorySnapshot({ body: { ...snapshotOf([]), provider } })
   assert.equal(status, 'held')
@@ -281,17 +272,17 @@ async function heldRun({ admin }: Kit): Promise<string> {
 }
 
 /** Objects that a write needs in addition to those that it names. */
-const needed: Partial<Record<Operation, readonly Thing[]>> = { terminateSessions: ['device_id', 'gateway_id'] }
+const needed: Partial<Record<Operation, readonly ObjectKind[]>> = { terminateSessions: ['device_id', 'gateway_id'] }
 
 /** A write that succeeds, on objects of its own. It can be repeated as it is. */
-export async function createWrite(kit: Kit, world: Here, name: Operation, more: readonly Thing[] = []) {
-  const wanted = [...thingsIn(name), ...(needed[name] ?? []), ...more]
-  const own: Here = { ...world, own: await populate(kit, kit.admin, wanted), callers: { ...world.callers } }
+export async function createWrite(kit: Kit, world: Here, name: Operation, more: readonly ObjectKind[] = []) {
+  const wanted = [...objectKindsIn(name), ...(needed[name] ?? []), ...more]
+  const own: Here = { ...world, own: await makeSampleObjects(kit, kit.admin, wanted), callers: { ...world.callers } }
   if (wanted.includes('device_id')) own.callers.device = own.own.device.caller
   if (wanted.includes('gateway_id')) own.callers.gateway = bearer(own.own.secret)
   const { caller, path, body, query } = await (special[name] ?? standard(name))(kit, own)
   const { ids } = own.own
   const { method, path: template } = operation(name)
-  const at = { method, path: fill(template, { ...ids, ...path }) }
+  const at = { method, path: fillPath(template, { ...ids, ...path }) }
   return { ids, send: (given: unknown = body) => call(kit, at, caller, given, query) }
 }

@@ -42,7 +42,7 @@ export async function startServer({
   let exited: Promise<unknown> = Promise.resolve()
 
   const pid = (): number => child?.pid ?? 0
-  const lastWords = async () => (await readFile(logFile, 'utf8').catch(() => '')).slice(-4_000)
+  const lastOutput = async () => (await readFile(logFile, 'utf8').catch(() => '')).slice(-4_000)
 
   /** Waits until `/readyz` succeeds. Returns the seconds since the start of the process. */
   async function start(): Promise<number> {
@@ -83,7 +83,7 @@ export async function startServer({
       }
       await delay(5)
     }
-    throw new Error(`the server did not become ready:\n${await lastWords()}`)
+    throw new Error(`the server did not become ready:\n${await lastOutput()}`)
   }
 
   async function stop(): Promise<void> {

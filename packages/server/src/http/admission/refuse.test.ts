@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { RefusedCredential, TenantId } from '../../kernel/actor.ts'
 import { createRefuse } from './refuse.ts'
 
-test('what has become of a device is looked at for so many a minute as a source may fail, and told to no more', async () => {
+test('the look-up of a refused device is limited to the failures that a source may cause per minute', async () => {
   const noted: string[] = []
   const refuse = createRefuse({
     audit: { note: async (_, kind) => void noted.push(kind) },

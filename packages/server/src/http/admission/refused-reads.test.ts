@@ -26,7 +26,7 @@ function start() {
   return { reads, noted }
 }
 
-test('of a minute the first refused read of a kind is on record at once, the others with count, times and addresses', async () => {
+test('the first refused read of a kind per minute is recorded at once, the others with count, times and addresses', async () => {
   const { reads, noted } = start()
   await reads.record(device('dev_1'), 'listUsers', refusal())
   assert.equal(noted.splice(0).length, 1, 'before its answer')
@@ -50,7 +50,7 @@ test('of a minute the first refused read of a kind is on record at once, the oth
   assert.equal((addresses as string[]).length, 8)
 })
 
-test('callers beyond a bound share an event that names none of them', async () => {
+test('callers beyond a bound share one event without a caller', async () => {
   const { reads, noted } = start()
   for (let i = 0; i < 3000; i++) await reads.record(device(`dev_${i}`), 'listUsers', refusal())
   assert.equal(noted.length, 1001)
@@ -64,7 +64,7 @@ test('callers beyond a bound share an event that names none of them', async () =
   assert.deepEqual(shared[0]?.details.source_ips, ['192.0.2.1'])
 })
 
-test('throttled machines that enroll by an identity provider share an event, as each can have many challenges', async () => {
+test('throttled enrollment challenges share one event', async () => {
   const { reads, noted } = start()
   const challenge = (id: string) =>
     ({ ...device(id), type: 'enrollment_challenge', principal: { kind: 'enrollment_challenge' } }) as unknown as Actor

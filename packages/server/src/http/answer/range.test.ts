@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { rangeOf } from './range.ts'
 
-test('one part, from the front, from the back, cut at the end', () => {
+test('a range is read from the front or the back, and cut at the end', () => {
   assert.deepEqual(rangeOf('bytes=0-0', 10), { first: 0, last: 0 })
   assert.deepEqual(rangeOf('bytes=2-5', 10), { first: 2, last: 5 })
   assert.deepEqual(rangeOf('Bytes=7-', 10), { first: 7, last: 9 })
@@ -12,7 +12,7 @@ test('one part, from the front, from the back, cut at the end', () => {
   assert.deepEqual(rangeOf('bytes=-99', 10), { first: 0, last: 9 })
 })
 
-test('the whole for several parts, other units and nonsense', () => {
+test('several parts, other units and malformed ranges give the whole file', () => {
   for (const range of [
     undefined,
     '',
@@ -29,12 +29,12 @@ test('the whole for several parts, other units and nonsense', () => {
   assert.equal(rangeOf(`bytes=${'9'.repeat(20)}-`, 10), undefined, 'more digits than any file has')
 })
 
-test('a part that is not there', () => {
+test('a range outside of the file is unsatisfiable', () => {
   for (const range of ['bytes=10-', 'bytes=10-11', 'bytes=-0']) assert.equal(rangeOf(range, 10), 'unsatisfiable', range)
   assert.equal(rangeOf('bytes=0-', 0), 'unsatisfiable')
 })
 
-test('whatever is asked, no byte outside of the file is named', () => {
+test('no range reaches beyond the file', () => {
   const text = fc.oneof(fc.string(), fc.stringMatching(/^bytes=\d{0,6}-\d{0,6}$/))
   fc.assert(
     fc.property(text, fc.nat({ max: 100_000 }), (range, size) => {

@@ -36,7 +36,7 @@ async function streaming(t: TestContext, open: Streamed['open'], ready = Promise
   return { app, socket, gone: gone.promise, answered: answered.promise }
 }
 
-test('who has gone before anything is opened has nothing opened', async (t) => {
+test('nothing is opened for a client that has disconnected', async (t) => {
   let opened = 0
   const open = async () => {
     opened++
@@ -52,7 +52,7 @@ test('who has gone before anything is opened has nothing opened', async (t) => {
   assert.equal(opened, 0)
 })
 
-test('who takes nothing of the end is cut, and who takes all of it is not', async (t) => {
+test('a client that does not read the end of a stream is cut, one that reads it is not', async (t) => {
   // More than the system buffers for a connection, generated at once: nothing is left to generate while the stream
   // waits.
   const end = Buffer.alloc(32 * 1024 * 1024, 'x')
@@ -79,7 +79,7 @@ test('who takes nothing of the end is cut, and who takes all of it is not', asyn
   assert.ok(taken > end.length, `${taken}`)
 })
 
-test('who is answered with an error before the first byte gets no file', async (t) => {
+test('an error before the first byte is answered as an error, not as a file', async (t) => {
   const app = Fastify()
   const log = { error: () => {} }
   app.setErrorHandler((e, request: FastifyRequest, reply: FastifyReply) => sendError(log, e, request, reply))

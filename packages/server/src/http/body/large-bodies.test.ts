@@ -27,13 +27,13 @@ async function startRequests(t: { after: (end: () => unknown) => void }) {
   }
 }
 
-test('what a sender left behind makes room: before it was counted, while it is read, or once it is done', async (t) => {
+test('a client that disconnects frees its share before, during and after reading the body', async (t) => {
   const next = await startRequests(t)
   const take = createLargeBodies()
 
   const early = await next()
   await early.leave()
-  assert.ok(early.take(take), 'who went while it was found out who they are')
+  assert.ok(early.take(take), 'a client that left during authentication')
 
   const reading = await next()
   assert.ok(reading.take(take))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readMediaType } from './media-type.ts'
 
-test('a type with whatever parameters, and its charset, quoted or not', () => {
+test('a media type is read with its parameters and its charset, quoted or not', () => {
   for (const [field, type, charset] of [
     ['application/json', 'application/json', undefined],
     ['Application/JSON;charset=UTF-8', 'application/json', 'utf-8'],
@@ -19,7 +19,7 @@ test('a type with whatever parameters, and its charset, quoted or not', () => {
     assert.deepEqual(readMediaType(field), { type, charset }, field)
 })
 
-test('what is no media type, or has two charsets, is none; a long one takes no time', () => {
+test('a malformed media type, or one with two charsets, is refused; a long one in linear time', () => {
   for (const field of [
     ...[undefined, '', 'json', '/', 'application/', 'application/json, text/plain', 'application/json charset=utf-8'],
     ...['application/json; charset', 'application/json; charset=', 'application/json; charset="utf-8', 'a/b; =c'],

@@ -21,7 +21,7 @@ const character = fc
   .oneof(fc.integer({ min: 0x20, max: 0x7e }), fc.integer({ min: 0, max: 0x10ffff }))
   .map((code) => String.fromCodePoint(code))
 
-test('what JSON.stringify writes is read back, whatever it is', () => {
+test('every output of JSON.stringify is read back', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 8, stringUnit: character }), (value) => {
       const text = JSON.stringify(value)
@@ -31,7 +31,7 @@ test('what JSON.stringify writes is read back, whatever it is', () => {
   )
 })
 
-test('anything at all is read or refused by name, never thrown as something else', () => {
+test('any bytes are read, or refused with a named error', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) =>
       assert.doesNotMatch(refusal(Buffer.from(bytes)), /^threw/),
@@ -44,7 +44,7 @@ test('anything at all is read or refused by name, never thrown as something else
   )
 })
 
-test('what the parser would hide is refused', () => {
+test('duplicate names, __proto__, NUL and inexact numbers are refused', () => {
   const cases: [body: string | Buffer, refusal: RegExp][] = [
     ['{"a":1,"a":2}', /^bad_request: the name "a" is given twice/],
     ['{"a":1,"\\u0061":2}', /^bad_request: the name "a" is given twice/],
@@ -65,7 +65,7 @@ test('what the parser would hide is refused', () => {
   for (const [body, expected] of cases) assert.match(refusal(body), expected)
 })
 
-test('it is refused wherever in a long body it stands', () => {
+test('hidden values are refused at every position of a long body', () => {
   const hidden: [text: string, refusal: RegExp][] = [
     ['{"a":1,"\\u0061":2}', /"a" is given twice/],
     ['{"__proto__":1}', /__proto__/],
@@ -99,21 +99,21 @@ const written = fc.letrec<{ value: string }>((tie) => ({
   ),
 })).value
 
-test('what shows nothing at a glance hides nothing: it is judged as what is walked over', () => {
+test('the fast check and the full walk give the same result', () => {
   fc.assert(
     fc.property(written, (text) => assert.equal(refusal(text), refusal(`[${text},"\\u0041"]`))),
     { numRuns: 2000 },
   )
 })
 
-test('equal names in different objects, escaped backslashes before u0000 and deep enough bodies are fine', () => {
+test('equal names in different objects, escaped backslashes and nesting up to the limit are accepted', () => {
   assert.deepEqual(read('[{"a":1},{"a":2},{"b":{"a":"}{\\"a"}}]'), [{ a: 1 }, { a: 2 }, { b: { a: '}{"a' } }])
   assert.deepEqual(read('{"a":"\\\\u0000"}'), { a: '\\u0000' })
   assert.equal(refusal(`${'['.repeat(maxDepth)}${']'.repeat(maxDepth)}`), 'accepted')
   assert.match(refusal(`${'['.repeat(maxDepth + 1)}${']'.repeat(maxDepth + 1)}`), /nested deeper/)
 })
 
-test('what the longest lists of a schema need passes, and much more does not', () => {
+test('the longest lists of the schemas are accepted, and much longer bodies are refused', () => {
   const members = Array.from({ length: 10_000 }, (_, i) => `usr_${i}`)
   const most = JSON.stringify({ group: { members, add_members: members, remove_members: members } })
   assert.equal(refusal(most), 'accepted')
@@ -145,7 +145,7 @@ async function same(text: string | Buffer): Promise<string> {
   return seen
 }
 
-test('a long body is read as a short one is, and refused in the same words', async () => {
+test('a long body is read and refused like a short one', async () => {
   const space = ' '.repeat(70_000)
   for (const fine of [
     '1',
@@ -195,7 +195,7 @@ test('a long body is read as a short one is, and refused in the same words', asy
     await same(before + text + after)
 })
 
-test('whatever a long body is made of, and whatever is exchanged in it, it is read as a short one is', async () => {
+test('any long body is read like a short one', async () => {
   // Texts and blanks that make some of the enclosing values longer than a step, at any position.
   const leaf = fc.oneof(
     fc.constantFrom('1', '-0.5e3', 'true', 'null', '""', '"}{][,:\\\\\\""', '[]', '{}'),
@@ -232,7 +232,7 @@ test('whatever a long body is made of, and whatever is exchanged in it, it is re
   )
 })
 
-test('while a long body is read others have their turns', async () => {
+test('reading a long body leaves turns of the event loop to others', async () => {
   let turns = 0
   const turn = () => {
     turns++

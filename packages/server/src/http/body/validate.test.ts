@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract, operations } from '@holdfast/contract'
-import { exampleBody } from '../../../test/support/actors/all-callers.ts'
+import { exampleBody } from '../../../test/support/domain/example-requests.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { createSlices } from '../../kernel/time-slice.ts'
 import { createLongValidator, createValidator } from './validate.ts'
@@ -21,7 +21,7 @@ function* changes(value: unknown): Generator<unknown> {
   }
 }
 
-test('a long body is judged as a short one is, in the same words', async () => {
+test('a long body is validated like a short one, with the same errors', async () => {
   const outcome = async (check: () => unknown) => {
     try {
       await check()
@@ -45,7 +45,7 @@ test('a long body is judged as a short one is, in the same words', async () => {
   assert.ok(refused > 100)
 })
 
-test('a time or a version that is none is refused with a value that is one', () => {
+test('a malformed time or version is refused with an example', () => {
   const check = createValidator(contract.listDevices.query)
   const refuses = (query: object, message: RegExp) => assert.throws(() => check(query), message)
   refuses({ seen_within: 'yesterday' }, /seen_within: must be a number of seconds, or an RFC 3339 time/)

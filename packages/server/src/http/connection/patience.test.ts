@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import { createPatience, exempt } from './patience.ts'
 
-test('a body that does not arrive in time is refused and its connection ends; one that keeps a pace of its own is not', async (t) => {
+test('a body that does not arrive in time is refused and its connection closed; an exempt one is not', async (t) => {
   const patience = createPatience({ patienceMs: 200, lookMs: 50 })
   const listener: RequestListener = (request, response) => {
     if (request.url === '/upload') exempt(request)

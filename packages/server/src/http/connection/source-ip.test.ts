@@ -11,7 +11,7 @@ const from = (remoteAddress: string, forwarded?: string) =>
     socket: { remoteAddress } as never,
   })
 
-test('the source is the last address that no trusted proxy has, without port and brackets', () => {
+test('the source is the last address that is no trusted proxy, without port and brackets', () => {
   for (const [remote, forwarded, source] of [
     ['203.0.113.9', undefined, '203.0.113.9'],
     ['203.0.113.9', '198.51.100.1', '203.0.113.9'],
@@ -38,7 +38,7 @@ test('the source is the last address that no trusted proxy has, without port and
   assert.deepEqual(logged, [])
 })
 
-test('what is no address makes the request one of the proxy that said it, and is logged once', () => {
+test('a malformed forwarded address makes the proxy the source, and is logged once', () => {
   for (const forwarded of [
     ...['unknown', '_hidden', '', 'x, ,', '203.0.113.9:', '203.0.113.9:x', '203.0.113.9:65536', '203.0.113.9:1:2'],
     ...[

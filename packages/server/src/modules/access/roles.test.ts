@@ -27,7 +27,7 @@ const holding = (...roles: Role[]): Actor => {
 }
 const handled = (...held: Role[]) => roleNames.filter((role) => mayHandle(holding(...held), role))
 
-test('nobody handles a role beyond what they hold', () => {
+test('a role can be handled only with all its permissions', () => {
   assert.deepEqual(handled('platform_admin'), roleNames)
   assert.deepEqual(
     handled('tenant_admin'),

@@ -6,7 +6,7 @@ import { createSequencer } from './sequencer.ts'
 
 const [one, other] = ['1', '2'] as unknown as [TenantId, TenantId]
 
-test('readers that come at once share a look, and one that comes while it runs gets the next', async () => {
+test('concurrent readers share a sequencing run, and a reader during a run gets the next one', async () => {
   const steps: { tenant: TenantId; place: PromiseWithResolvers<number> }[] = []
   const inTenant = (tenant: TenantId) => {
     const place = Promise.withResolvers<number>()

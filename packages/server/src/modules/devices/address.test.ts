@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js'
 import type { TenantId } from '../../kernel/actor.ts'
 import { addressCapacity, overlayAddressesOf } from './address.ts'
 
-test('addresses are spelled as RFC 5952 says, and no two numbers share one', () => {
+test('addresses are spelled by RFC 5952, and no two numbers share one', () => {
   const seen = new Map<string, string>()
   fc.assert(
     fc.property(fc.uuid(), fc.integer({ min: 1, max: addressCapacity }), (tenant, number) => {

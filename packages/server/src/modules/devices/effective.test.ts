@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { blockersOf, effectiveOf, effectiveStatusIn } from './effective.ts'
 
-test('the effective status that is counted is that of the first blocker, in every combination', () => {
+test('the counted effective status is that of the first blocker, in every combination', () => {
   const now = Date.parse('2026-01-31T09:30:00Z')
   let tried = 0
   for (const status of ['pending', 'active', 'suspended', 'revoked'] as const)

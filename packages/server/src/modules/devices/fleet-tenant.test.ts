@@ -42,7 +42,7 @@ const device = (more: Partial<FleetRow> = {}): FleetRow => ({
 })
 const fleet = () => new FleetTenant('t' as TenantId)
 
-test('what hangs on a user is asked of the user: no device keeps what its user was', () => {
+test('the state of a device follows changes of its user', () => {
   const t = fleet()
   t.putUser(user('anna', false, 1, ['g']))
   t.putDevice(device())
@@ -51,10 +51,10 @@ test('what hangs on a user is asked of the user: no device keeps what its user w
   held.selected = { by: {}, slot: { variant: null, used: false }, from: 0, until: 1 }
   t.putUser(user('anna', true, 7))
   assert.deepEqual([held.usable, held.isSuspended, held.groupIds, held.seq], [false, true, [], 7])
-  assert.equal(held.selected, null, 'what was selected for the user that was')
+  assert.equal(held.selected, null, 'the selection for the former user')
 })
 
-test('a device given to a user of whom nothing was read is out until that is', () => {
+test('a device whose new user is not loaded is unusable until the user is loaded', () => {
   const t = fleet()
   t.putUser(user('anna', false, 1))
   t.putDevice(device())
@@ -65,7 +65,7 @@ test('a device given to a user of whom nothing was read is out until that is', (
   assert.deepEqual([t.devicesOfUser('anna'), t.devicesOfUser('ben')], [[], ['d']])
 })
 
-test('a change that comes while its subject is being read makes it stale again', () => {
+test('a change during a reload makes its subject stale again', () => {
   const t = fleet()
   t.putUser(user('anna', false, 1))
   t.putDevice(device())
@@ -78,7 +78,7 @@ test('a change that comes while its subject is being read makes it stale again',
   assert.deepEqual([t.isTrue, t.devices.get('d')!.usable], [true, false])
 })
 
-test('a device that is not found again is none, and its user is not held for it', () => {
+test('a device that is not found again is removed, and its user is no longer held for it', () => {
   const t = fleet()
   t.putUser(user('anna', false, 1))
   t.putDevice(device())
@@ -88,7 +88,7 @@ test('a device that is not found again is none, and its user is not held for it'
   assert.equal(t.touch([{ kind: 'user', subject: 'anna' }]) && t.isTrue, true)
 })
 
-test('a change of all users has each of them read again, some at a time, and no device', () => {
+test('a change of all users reloads each user in batches, and no device', () => {
   const t = fleet()
   const ids = Array.from({ length: 5001 }, (_, n) => `user-${n}`)
   for (const id of ids) {
@@ -112,7 +112,7 @@ test('a change of all users has each of them read again, some at a time, and no 
   )
 })
 
-test('a change of all devices asks for all of it anew; a new policy may ask for more facts', () => {
+test('a change of all devices reloads the tenant; a policy change keeps it and makes it stale', () => {
   const t = fleet()
   assert.equal(t.touch([{ kind: 'device', subject: everything }]), false)
   assert.equal(t.touch([{ kind: 'policy', subject: everything }]), true)

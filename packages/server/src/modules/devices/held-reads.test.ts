@@ -55,11 +55,11 @@ async function startHerd(size: number) {
   }
 }
 
-test('a herd is answered a handful in a turn of the loop, whatever it was waiting for', async () => {
+test('long polls are answered a few per turn of the event loop, after the shared work of the first', async () => {
   const herd = await startHerd(200)
   assert.equal(herd.reads.waiting(), 200)
   herd.publish('new')
-  assert.equal(herd.answered.length, 0, 'whoever changes the policy goes first')
+  assert.equal(herd.answered.length, 0, 'the publish comes first')
   const before = herd.looks()
   for (let i = 0; i < 20; i++) await turn()
   assert.equal(herd.answered.length, 0)
@@ -77,7 +77,7 @@ test('a herd is answered a handful in a turn of the loop, whatever it was waitin
   assert.equal(herd.reads.waiting(), 0)
 })
 
-test('who is answered late is given what holds then', async () => {
+test('a long poll that is answered late gets the newest state', async () => {
   const herd = await startHerd(100)
   herd.publish('new')
   herd.sign()
@@ -88,7 +88,7 @@ test('who is answered late is given what holds then', async () => {
 })
 
 /** Returns the devices of the tenant, `0` to `2`, that read again after a change. User `jane` has device `1`. */
-async function whoLooksAfter(change: Change): Promise<string[]> {
+async function devicesReadAfter(change: Change): Promise<string[]> {
   let listener: Listener | undefined
   const reads = createHeldReads({
     changes: { listen: (_, given) => (listener = given) },
@@ -112,7 +112,7 @@ async function whoLooksAfter(change: Change): Promise<string[]> {
   return [...looked].sort()
 }
 
-test('who is concerned looks again, and nobody else', async () => {
+test('a change wakes exactly the devices that it concerns', async () => {
   const all = ['0', '1', '2']
   for (const [kind, subject, expected] of [
     ['user', 'jane', ['1']],
@@ -126,5 +126,5 @@ test('who is concerned looks again, and nobody else', async () => {
     ['group', 'g', []],
     ['trust', everything, []],
   ] as const)
-    assert.deepEqual(await whoLooksAfter({ kind, subject }), expected, `${kind} ${subject}`)
+    assert.deepEqual(await devicesReadAfter({ kind, subject }), expected, `${kind} ${subject}`)
 })

@@ -19,7 +19,7 @@ const all = () => createProvenCredentials({ isCurrent: (p) => p.keys === keys })
 const empty = (): { proven: VerifiedProof | null } => ({ proven: null })
 const header = () => ({ segment: 'a' }) as ProofHeader
 
-test('a device has one, the newest, with the key that it had', () => {
+test('a device keeps its newest proven credential, with the key of the previous one', () => {
   const credentials = all()
   const device = empty()
   const [first, second] = [proof('first'), proof('second', { generation: 2 })]
@@ -35,7 +35,7 @@ test('a device has one, the newest, with the key that it had', () => {
   assert.equal(device.proven?.header, undefined)
 })
 
-test('however many come and go, what is over does not outnumber the fleet', () => {
+test('ended credentials never outnumber the devices', () => {
   const credentials = all()
   const stay = Array.from({ length: 500 }, (_, i) => ({ device: empty(), mine: proof(`stays ${i}`) }))
   for (const { device, mine } of stay) credentials.keep(device, mine)
@@ -50,7 +50,7 @@ test('however many come and go, what is over does not outnumber the fleet', () =
   for (const { mine } of stay) assert.equal(credentials.get(mine.digest), mine)
 })
 
-test('what was proved with keys that are trusted no more is not found', () => {
+test('a credential proven under keys that are no longer trusted is not found', () => {
   const credentials = all()
   const device = empty()
   credentials.keep(device, proof('old', { keys: {}, generation: 9 }))
@@ -59,7 +59,7 @@ test('what was proved with keys that are trusted no more is not found', () => {
   assert.equal(device.proven?.digest, 'new')
 })
 
-test('of a tenant that left nothing stays, also when nobody comes any more', async () => {
+test('the credentials of an unloaded tenant are removed, even without further requests', async () => {
   const gone = {}
   const tenants = new Set([keys, gone])
   const credentials = createProvenCredentials({ isCurrent: (p) => tenants.has(p.keys) })
@@ -70,7 +70,7 @@ test('of a tenant that left nothing stays, also when nobody comes any more', asy
   assert.ok(credentials.get('1'))
 })
 
-test('keys are held for the first 10,000; nobody loses theirs to those who come later', () => {
+test('proof keys are kept for the first 10,000 devices', () => {
   const credentials = all()
   const made = Array.from({ length: 10_001 }, (_, i) => proof(String(i)))
   for (const each of made) credentials.keep(empty(), each)

@@ -22,7 +22,7 @@ const situation = (more: Partial<Situation<Asks>> = {}): Situation<Asks> => ({
   ...more,
 })
 
-test('uses of a token go to those who came first; another token is not concerned', () => {
+test('uses of a token go to the first requests, and other tokens are not affected', () => {
   const batch = [asks(), asks({ by: byToken('u') }), asks(), asks(), asks({ by: byToken('revoked') })]
   const usesLeft = new Map([
     ['t', 2],
@@ -37,7 +37,7 @@ test('uses of a token go to those who came first; another token is not concerned
   ])
 })
 
-test('whoever is refused takes no use', () => {
+test('a refused request takes no use of the token', () => {
   const replay = asks()
   const batch = [
     replay,
@@ -67,7 +67,7 @@ test('whoever is refused takes no use', () => {
   ])
 })
 
-test('by a provider: one that enrolls, a ticket that is fresh, a user who is there; no token is asked for', () => {
+test('an enrollment by a provider needs an enrolling provider, a fresh ticket and an existing user, and no token', () => {
   const used = asks({ by: byProvider() })
   const batch = [
     asks({ by: byProvider() }),
@@ -88,7 +88,7 @@ test('by a provider: one that enrolls, a ticket that is fresh, a user who is the
   ])
 })
 
-test('devices of a user count whichever token they come by, and each token has its own limit', () => {
+test('devices of a user count for all tokens, each with its own limit', () => {
   const of = (maxDevicesPerUser: number | null) => asks({ by: byToken('t', 'ada'), maxDevicesPerUser })
   const found = situation({ devicesOf: new Map([['ada', 1]]) })
   assert.deepEqual(allocate([of(2), of(2), of(null), of(3), of(4)], found), [
@@ -100,7 +100,7 @@ test('devices of a user count whichever token they come by, and each token has i
   ])
 })
 
-test('a batch is granted what its members would be granted one after the other', () => {
+test('a batch gets the same decisions as one request after the other', () => {
   const few = fc.constantFrom('a', 'b', 'c')
   const ask = fc.record({
     by: fc.oneof(
@@ -148,7 +148,7 @@ test('a batch is granted what its members would be granted one after the other',
   )
 })
 
-test('what the tenant may still have goes to those who came first; whoever is refused takes none of it', () => {
+test('the remaining devices of a tenant go to the first requests, and refused ones take none', () => {
   const batch = [asks({ jkt: 'taken' }), asks(), asks({ by: byToken('revoked') }), asks(), asks()]
   assert.deepEqual(allocate(batch, situation({ takenKeys: new Set(['taken']), room: 2 })), [
     'key_taken',

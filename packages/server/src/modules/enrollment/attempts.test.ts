@@ -39,7 +39,7 @@ function start(t: TestContext) {
   return { attempts, written, problems, database, pass }
 }
 
-test('a token that is hammered is written once a second, with every refusal counted', async (t) => {
+test('attempts with one token are written once per second, with every refusal counted', async (t) => {
   const { attempts, written, pass } = start(t)
   for (let s = 0; s < 40; s++) {
     for (let i = 0; i < 100; i++) attempts.note(used('a', 'wrong_platform'))
@@ -54,7 +54,7 @@ test('a token that is hammered is written once a second, with every refusal coun
   )
 })
 
-test('the newest use of a token wins, and all tokens of a moment share a write', async (t) => {
+test('the newest use of a token is kept, and concurrent uses of tokens share a write', async (t) => {
   const { attempts, written, pass } = start(t)
   attempts.note(used('a', 'wrong_platform'))
   await pass(50)
@@ -72,7 +72,7 @@ test('the newest use of a token wins, and all tokens of a moment share a write',
   )
 })
 
-test('uses wait while the database is unavailable, and a token that is gone is dropped alone', async (t) => {
+test('uses wait for an unavailable database, and only those of a deleted token are dropped', async (t) => {
   const { attempts, written, problems, database, pass } = start(t)
   database.refuses = () => new Error('unavailable')
   attempts.note(used('a', 'wrong_platform'))

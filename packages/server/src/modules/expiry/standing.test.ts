@@ -18,7 +18,7 @@ const ending = (days: number, more: Partial<Expiry> = {}): Expiry => ({
   ...more,
 })
 
-test('what somebody has to renew passes one threshold after the other, to the millisecond', () => {
+test('an expiry passes its thresholds one after the other, to the millisecond', () => {
   const passed = (days: number, more?: Partial<Expiry>) => thresholdOf(ending(days, more), at)
   const ms = 1 / day
   assert.deepEqual(
@@ -33,7 +33,7 @@ test('what somebody has to renew passes one threshold after the other, to the mi
   ])
 })
 
-test('what renews itself is nothing to care for until that is overdue', () => {
+test('a self-renewing thing warns only once its renewal is overdue', () => {
   const renewed = (renewal: Expiry['renewal'], days: number) => {
     const e = ending(days, { renewal, since: inDays(days - 1) })
     return [renewsItself(e, at), expiryStatusOf(e, at), thresholdOf(e, at)]
@@ -45,7 +45,7 @@ test('what renews itself is nothing to care for until that is overdue', () => {
   assert.deepEqual(renewed('by_hand', 0.5), [false, 'critical', undefined])
 })
 
-test('the status of a thing is the one in whose time it ends', () => {
+test('the status of an expiry matches its time range', () => {
   fc.assert(
     fc.property(fc.integer({ min: -40 * 24, max: 40 * 24 }), (hours) => {
       const e = ending(hours / 24)

@@ -18,7 +18,7 @@ const variant = (digest: string): Variant => ({
   },
 })
 
-test('what was not asked for lately makes room, and the budget holds', () => {
+test('variants that were not used lately are evicted, within the budget', () => {
   const budget = createVariantBudget(100_000)
   const left: string[] = []
   const slots: VariantSlot[] = []
@@ -33,7 +33,7 @@ test('what was not asked for lately makes room, and the budget holds', () => {
   assert.equal(budget.heldBytes(), 0)
 })
 
-test('one that alone is over the budget is given out all the same', () => {
+test('a single variant above the budget is still returned', () => {
   const budget = createVariantBudget(10)
   assert.ok(budget.take(variant('a'), 1000, () => {}).variant)
 })

@@ -63,7 +63,7 @@ function open(t: TestContext) {
   return { hub, state, gone, change: (...list: Change[]) => listener?.changed(tenant, list) }
 }
 
-test('who does not read gets one bounded batch of what came meanwhile, and no event of it twice', async () => {
+test('a client that does not read gets one bounded batch of missed changes, and no event twice', async () => {
   const gone = new AbortController()
   const stream = streamOf()
   const bytes = stream.bytes(gone.signal, begins)
@@ -88,7 +88,7 @@ test('who does not read gets one bounded batch of what came meanwhile, and no ev
   assert.equal((await bytes.next()).done, true)
 })
 
-test('a batch names fifty ids in all; what no longer fits is many', async () => {
+test('a batch names at most fifty ids; further ones become "many"', async () => {
   const stream = streamOf()
   const bytes = stream.bytes(new AbortController().signal, begins)
   await bytes.next()
@@ -108,7 +108,7 @@ test('a batch names fifty ids in all; what no longer fits is many', async () => 
   await bytes.return(undefined)
 })
 
-test('streams of a tenant are bounded, those of a caller too, and without one nothing is watched', async (t) => {
+test('the streams of a tenant and of a caller are limited, and without a stream nothing is watched', async (t) => {
   const { hub, state, gone, change } = open(t)
   change(device())
   assert.deepEqual([state.asked, state.watched], [0, 0])
@@ -125,7 +125,7 @@ test('streams of a tenant are bounded, those of a caller too, and without one no
   assert.deepEqual([hub.count(), state.watched], [0, 0], 'of a client that goes before it reads')
 })
 
-test('a change that names the key stops its stream until the key is judged, and tells it nothing when that fails', async (t) => {
+test('a change of the API key pauses its stream until the key is checked, and a failed check sends nothing', async (t) => {
   const { hub, gone, change } = open(t)
   const actor = actorOf()
   const judged = Promise.withResolvers<undefined>()
@@ -144,7 +144,7 @@ test('a change that names the key stops its stream until the key is judged, and 
   assert.equal((await bytes.next()).done, true)
 })
 
-test('a stream that comes while the replica stops ends at once', async (t) => {
+test('a stream opened while the replica stops ends at once', async (t) => {
   const { hub, gone } = open(t)
   hub.stop()
   const bytes = await hub.open(streamOf(), undefined, gone.signal)
@@ -152,7 +152,7 @@ test('a stream that comes while the replica stops ends at once', async (t) => {
   assert.equal((await bytes.next()).done, true)
 })
 
-test('a client that goes while the database does not answer leaves nothing behind', async (t) => {
+test('a client that disconnects while the database hangs leaves nothing behind', async (t) => {
   const { hub, state, gone, change } = open(t)
   const head = Promise.withResolvers<number>()
   state.head = head.promise
@@ -184,7 +184,7 @@ test('a client that goes while the database does not answer leaves nothing behin
   assert.deepEqual([hub.count(), state.watched], [0, 0], 'nor is the tenant watched for nobody')
 })
 
-test('streams of a caller that wait for the database are bounded too', async (t) => {
+test('streams of a caller that wait for the database are limited too', async (t) => {
   const { hub, state, gone } = open(t)
   const head = Promise.withResolvers<number>()
   state.head = head.promise
@@ -197,7 +197,7 @@ test('streams of a caller that wait for the database are bounded too', async (t)
   assert.equal(opened.filter(({ status }) => status === 'rejected').length, 50 - count)
 })
 
-test('a person with many keys or sessions leaves room for the others of the tenant', async (t) => {
+test('a person with many keys or sessions leaves room for others of the tenant', async (t) => {
   const { hub, gone } = open(t)
   const person = randomUUID()
   const asked = Array.from({ length: 60 }, () =>

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { changeIdentityProvider } from '@holdfast/sdk'
 import { type Browser, openBrowser } from '../../support/clients/browser.ts'
-import { startKit } from '../../support/deployment/deployment.ts'
-import { opened } from '../../support/domain/notifications.ts'
-import { whoIs } from '../../support/providers/oidc-sign-in.ts'
+import { loopbackAllowed, startKit } from '../../support/deployment/deployment.ts'
+import { signedInAs } from '../../support/providers/oidc-sign-in.ts'
 import { openProviderBrowser } from '../person.ts'
 import { clientSecret, laptops, makeRealm, newRealmName, passwordOf } from './realm.ts'
 import type { Keycloak } from './server.ts'
@@ -18,7 +17,7 @@ export async function startFederated(
   keycloak: Keycloak,
   settings: Parameters<typeof changeIdentityProvider>[2] = {},
 ) {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const name = newRealmName()
   const made = await kit.admin.createIdentityProvider({
     body: {
@@ -61,7 +60,7 @@ export async function startFederated(
     const { browser, at, text, path } = await away(username)
     assert.equal(at.origin, kit.publicUrl, `Keycloak keeps ${username}: ${textOf(text)}`)
     const answer = await browser.get(path)
-    return { browser, answer, who: await whoIs(kit, browser.cookies.get('holdfast_session')) }
+    return { browser, answer, who: await signedInAs(kit, browser.cookies.get('holdfast_session')) }
   }
   return {
     kit,

@@ -3,9 +3,8 @@ import type { TestContext } from 'node:test'
 import { changeIdentityProvider } from '@holdfast/sdk'
 import { openBrowser } from '../../support/clients/browser.ts'
 import { send } from '../../support/clients/raw-http.ts'
-import { startKit } from '../../support/deployment/deployment.ts'
-import { opened } from '../../support/domain/notifications.ts'
-import { whoIs } from '../../support/providers/oidc-sign-in.ts'
+import { loopbackAllowed, startKit } from '../../support/deployment/deployment.ts'
+import { signedInAs } from '../../support/providers/oidc-sign-in.ts'
 import { openProviderBrowser } from '../person.ts'
 import { textOf } from './federated.ts'
 import { makeRealm, newRealmName, passwordOf } from './realm.ts'
@@ -15,7 +14,7 @@ const pathOf = (url: string) => new URL(url).pathname
 
 /** A deployment with its own realm, whose client was made from our metadata. */
 export async function startFederatedBySaml(t: TestContext, keycloak: Keycloak) {
-  const kit = await startKit(t, { config: opened })
+  const kit = await startKit(t, { config: loopbackAllowed })
   const name = newRealmName()
   const metadata_url = `${keycloak.url}/realms/${name}/protocol/saml/descriptor`
   const made = await kit.admin.createIdentityProvider({
@@ -58,7 +57,7 @@ export async function signInBySaml(t: TestContext, keycloak: Keycloak) {
     const { browser, at, text, bring } = await away(username)
     assert.equal(at.href, acs_url, `Keycloak keeps ${username}: ${textOf(text)}`)
     const answer = await bring()
-    return { answer, bring, who: await whoIs(kit, browser.cookies.get('holdfast_session')) }
+    return { answer, bring, who: await signedInAs(kit, browser.cookies.get('holdfast_session')) }
   }
   const reason = async () => {
     const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit: 1 } })).items

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Got, send } from '../../support/clients/raw-http.ts'
+import { type RawAnswer, send } from '../../support/clients/raw-http.ts'
 import { createProgram, freePort } from '../program.ts'
 import { keycloakHome } from '../tools.ts'
 
@@ -34,7 +34,7 @@ export async function startKeycloak() {
 
   let token = { value: '', until: 0 }
   /** Sends a request to the admin API as its first administrator. Throws with the answer if it is refused. */
-  async function admin(method: string, path: string, body: { json?: unknown; xml?: string } = {}): Promise<Got> {
+  async function admin(method: string, path: string, body: { json?: unknown; xml?: string } = {}): Promise<RawAnswer> {
     if (token.until < performance.now()) {
       const form = { grant_type: 'password', client_id: 'admin-cli', ...administrator }
       const asked = performance.now()

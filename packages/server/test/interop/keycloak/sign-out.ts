@@ -4,7 +4,7 @@ import { untilStatus } from '../../support/actors/people.ts'
 import { openBrowser } from '../../support/clients/browser.ts'
 import { cookieOf, send } from '../../support/clients/raw-http.ts'
 import { eventsOf } from '../../support/domain/audit-events.ts'
-import { whoIs } from '../../support/providers/oidc-sign-in.ts'
+import { signedInAs } from '../../support/providers/oidc-sign-in.ts'
 import { openProviderBrowser } from '../person.ts'
 import { startFederated, textOf } from './federated.ts'
 import { passwordOf } from './realm.ts'
@@ -52,7 +52,7 @@ export async function endsOursToo(t: TestContext, keycloak: Keycloak) {
   assert.deepEqual([anna.who, ben.who], ['anna', 'ben'])
   await realm.admin('POST', `/users/${await realm.userId('anna')}/logout`)
   await untilStatus(() => anna.browser.get('/v1/admin/me'), 401)
-  assert.equal(await whoIs(kit, ben.browser.cookies.get('holdfast_session')), 'ben')
+  assert.equal(await signedInAs(kit, ben.browser.cookies.get('holdfast_session')), 'ben')
   const [told] = await eventsOf(kit, 'backchannel_logout.received')
   assert.deepEqual([told?.sessions_ended, typeof told?.details?.sid], [1, 'string'], JSON.stringify(told))
   assert.equal((await signIn('anna')).who, 'anna', 'and may come again')

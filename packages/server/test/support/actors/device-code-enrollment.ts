@@ -4,26 +4,26 @@ import type { DeviceCodeUse } from '@holdfast/contract/vocabulary'
 import { generateKey, type PrivateJwk, readToken, thumbprint } from '@holdfast/crypto'
 import { changeIdentityProvider, changeSecuritySettings } from '@holdfast/sdk'
 import { decodeId } from '../../../src/kernel/ids.ts'
-import { createClock, type Kit, startKit } from '../deployment/deployment.ts'
-import { startHostileProvider } from '../providers/hostile-oidc-provider.ts'
 import {
+  type ApiAnswer,
+  type ApiTarget,
   bearer,
   type Caller,
   call,
-  challengeFrom,
   deviceCaller,
   operation,
-  type Raw,
-  type Reached,
-} from './all-callers.ts'
+} from '../clients/api-calls.ts'
+import { createClock, type Kit, loopbackAllowed, startKit } from '../deployment/deployment.ts'
+import { startHostileProvider } from '../providers/hostile-oidc-provider.ts'
+import { requestChallenge } from './devices.ts'
 
-export const statusIn = ({ status, json, text }: Raw) => (status === 200 ? json.status : `${status} ${text}`)
+export const grantStatusIn = ({ status, json, text }: ApiAnswer) => (status === 200 ? json.status : `${status} ${text}`)
 
 /** An enrolling machine: its challenge, its key, and the replica that it talks to. */
-export type Machine = { challenge: string; key: PrivateJwk; on: Reached }
+export type Machine = { challenge: string; key: PrivateJwk; on: ApiTarget }
 
 /** A deployment on two replicas, with a provider through which Ada's machines enroll. The clock is set by the test. */
-export async function startGrants(
+export async function startDeviceCodeEnrollment(
   t: TestContext,
   {
     device_code = 'on',
@@ -33,8 +33,7 @@ export async function startGrants(
   const clock = createClock()
   const idp = await startHostileProvider(t)
   Object.assign(idp.changed, idp.deviceEndpoint)
-  const config = { allowedPrivateCidrs: ['127.0.0.0/8'] }
-  const kit = await startKit(t, { replicas: 2, now: clock.now, config, ...(route && { route }) })
+  const kit = await startKit(t, { replicas: 2, now: clock.now, config: loopbackAllowed, ...(route && { route }) })
   const claims = { username: 'preferred_username', email: 'email', display_name: 'name', groups: 'groups' }
   const provider = await kit.admin.createIdentityProvider({
     body: {
@@ -50,26 +49,26 @@ export async function startGrants(
   await changeSecuritySettings(kit.admin, { login: { max_failures_per_ip: 10_000, window_seconds: 10 } })
   const { secret: token } = await kit.admin.generateToken({ body: { kind: 'bootstrap', max_uses: 0 } })
 
-  const newMachine = async (on: Reached = kit): Promise<Machine> => ({
-    challenge: await challengeFrom(on, bearer(token)),
+  const newMachine = async (on: ApiTarget = kit): Promise<Machine> => ({
+    challenge: await requestChallenge(on, bearer(token)),
     key: generateKey('ES256').privateJwk,
     on,
   })
   const callerOf = ({ challenge, key }: Machine) => deviceCaller(challenge, key, clock.now)
-  const begin = (m: Machine, body: object = {}, headers: Record<string, string> = {}): Promise<Raw> =>
+  const begin = (m: Machine, body: object = {}, headers: Record<string, string> = {}): Promise<ApiAnswer> =>
     call(m.on, operation('beginDeviceCode'), (method, url) => ({ ...callerOf(m)(method, url), ...headers }), {
       ...params,
       ...body,
     })
-  const status = (m: Machine, headers: Record<string, string> = {}): Promise<Raw> =>
+  const status = (m: Machine, headers: Record<string, string> = {}): Promise<ApiAnswer> =>
     call(m.on, operation('deviceCodeStatus'), (method, url) => ({ ...callerOf(m)(method, url), ...headers }))
-  const finish = (m: Machine, body: object = {}, headers: Record<string, string> = {}): Promise<Raw> =>
+  const finish = (m: Machine, body: object = {}, headers: Record<string, string> = {}): Promise<ApiAnswer> =>
     call(m.on, operation('enrollByDeviceCode'), (method, url) => ({ ...callerOf(m)(method, url), ...headers }), {
       device: { name: 'build-server', platform: 'linux' },
       ...body,
     })
   /** A machine that waits for approval, with the device code of the provider. */
-  const begun = async (on?: Reached): Promise<Machine & { code: string }> => {
+  const begun = async (on?: ApiTarget): Promise<Machine & { code: string }> => {
     const machine = await newMachine(on)
     const answer = await begin(machine)
     assert.equal(answer.status, 201, answer.text)
@@ -116,9 +115,9 @@ export async function startGrants(
 }
 
 /** Inserts a machine that waits for approval; its provider is never asked. */
-export async function plantGrant(kit: Kit, token: string, providerId: string): Promise<Caller> {
+export async function insertDeviceGrant(kit: Kit, token: string, providerId: string): Promise<Caller> {
   const { privateJwk } = generateKey('ES256')
-  const challenge = await challengeFrom(kit, bearer(token))
+  const challenge = await requestChallenge(kit, bearer(token))
   const later = new Date(Date.now() + 600_000)
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx

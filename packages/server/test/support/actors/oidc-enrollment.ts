@@ -2,16 +2,17 @@ import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { enrollmentNonce, generateKey, type PrivateJwk, thumbprint } from '@holdfast/crypto'
 import { type Client, changeSecuritySettings } from '@holdfast/sdk'
-import { createClock, startKit } from '../deployment/deployment.ts'
-import { promptly } from '../deployment/wait-until.ts'
+import { type ApiAnswer, type ApiTarget, bearer, call, deviceCaller, operation } from '../clients/api-calls.ts'
+import { createClock, loopbackAllowed, startKit } from '../deployment/deployment.ts'
+import { deliveryLimitMs } from '../deployment/wait-until.ts'
 import { startHostileProvider } from '../providers/hostile-oidc-provider.ts'
-import { bearer, call, challengeFrom, deviceCaller, operation, type Raw, type Reached } from './all-callers.ts'
+import { requestChallenge } from './devices.ts'
 
 /** A deployment on two replicas, with a provider through which Ada enrolls. */
-export async function start(t: TestContext) {
+export async function startOidcEnrollment(t: TestContext) {
   const clock = createClock()
   const idp = await startHostileProvider(t)
-  const kit = await startKit(t, { replicas: 2, now: clock.now, config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
+  const kit = await startKit(t, { replicas: 2, now: clock.now, config: loopbackAllowed })
   const provider = await kit.admin.createIdentityProvider({
     body: {
       kind: 'oidc',
@@ -27,32 +28,32 @@ export async function start(t: TestContext) {
   const { secret: token } = await kit.admin.generateToken({ body: { kind: 'bootstrap', max_uses: 0 } })
   return { kit, clock, idp, provider, user, token }
 }
-export type World = Awaited<ReturnType<typeof start>>
+export type OidcEnrollment = Awaited<ReturnType<typeof startOidcEnrollment>>
 
-export const newKey = () => generateKey('ES256').privateJwk
+export const newDeviceKey = () => generateKey('ES256').privateJwk
 export type Attempt = {
   challenge: string
   key: PrivateJwk
   claims?: Record<string, unknown>
   body?: Record<string, unknown>
-  on?: Reached
+  on?: ApiTarget
   headers?: Record<string, string>
 }
 /** An ID token of Ada's, for her phone, issued now. */
-export function tokenFor(
-  { idp, clock }: Pick<World, 'idp' | 'clock'>,
+export function idTokenFor(
+  { idp, clock }: Pick<OidcEnrollment, 'idp' | 'clock'>,
   claims: Record<string, unknown>,
 ): Promise<string> {
   const now = Math.floor(clock.now().getTime() / 1000)
   return idp.idToken({ aud: 'phone', sub: 'sub-of-ada', iat: now, exp: now + 300, ...claims })
 }
 /** Signs in for a challenge and a key, and enrolls. Given values replace the valid ones. */
-export async function attempt(
-  w: World,
+export async function attemptEnrollment(
+  w: OidcEnrollment,
   { challenge, key, claims = {}, body = {}, on = w.kit, headers = {} }: Attempt,
-): Promise<Raw> {
+): Promise<ApiAnswer> {
   const nonce = enrollmentNonce(challenge, thumbprint(key))
-  const id_token = 'id_token' in body || 'code' in body ? undefined : await tokenFor(w, { nonce, ...claims })
+  const id_token = 'id_token' in body || 'code' in body ? undefined : await idTokenFor(w, { nonce, ...claims })
   const caller = (method: string, url: string) => ({
     ...deviceCaller(challenge, key, w.clock.now)(method, url),
     ...headers,
@@ -64,13 +65,13 @@ export async function attempt(
     ...body,
   })
 }
-export const challengeOf = ({ kit, token }: World) => challengeFrom(kit, bearer(token))
-export const fresh = async (w: World, more: Partial<Attempt> = {}) =>
-  attempt(w, { challenge: await challengeOf(w), key: newKey(), ...more })
+export const newChallenge = ({ kit, token }: OidcEnrollment) => requestChallenge(kit, bearer(token))
+export const attemptWithNewChallenge = async (w: OidcEnrollment, more: Partial<Attempt> = {}) =>
+  attemptEnrollment(w, { challenge: await newChallenge(w), key: newDeviceKey(), ...more })
 /** The reason of the last refusal from the audit log. Its event may be written after the answer. */
-export async function reasons(admin: Client, answer: Raw): Promise<unknown[]> {
+export async function refusalReasons(admin: Client, answer: ApiAnswer): Promise<unknown[]> {
   const query = { request_id: String(answer.headers['x-request-id']) }
-  for (const giveUp = performance.now() + promptly; ; await delay(20)) {
+  for (const giveUp = performance.now() + deliveryLimitMs; ; await delay(20)) {
     const { items } = await admin.listAuditEvents({ query })
     if (items.length > 0 || performance.now() > giveUp) return items.map((e) => ('reason' in e ? e.reason : e.kind))
   }

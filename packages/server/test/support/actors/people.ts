@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Role } from '@holdfast/contract/vocabulary'
 import { totpCode, totpStep } from '@holdfast/crypto'
 import { encodeId } from '../../../src/kernel/ids.ts'
-import { cookieOf, type Got, type Sent, send } from '../clients/raw-http.ts'
+import { cookieOf, type RawAnswer, type RawRequest, send } from '../clients/raw-http.ts'
 import type { Kit, Replica } from '../deployment/deployment.ts'
 import { until } from '../deployment/wait-until.ts'
 
@@ -18,8 +18,8 @@ export const trySignIn = (
   kit: Kit,
   username: string,
   more: { password?: string; totp?: string; recovery_code?: string } = {},
-  { replica = kit, ...sent }: Partial<Sent> & { replica?: Pick<Replica, 'url'> } = {},
-): Promise<Got> =>
+  { replica = kit, ...sent }: Partial<RawRequest> & { replica?: Pick<Replica, 'url'> } = {},
+): Promise<RawAnswer> =>
   send(replica.url, {
     method: 'POST',
     path: '/admin/login',
@@ -29,9 +29,9 @@ export const trySignIn = (
 
 export type Person = ReturnType<typeof createPerson>
 /** A signed-in person with a browser; it takes over every cookie that an answer sets. */
-function createPerson(kit: Kit, signedIn: Got) {
+function createPerson(kit: Kit, signedIn: RawAnswer) {
   let cookie = cookieOf(signedIn)
-  const request = async (sent: Sent, replica: Pick<Replica, 'url'> = kit): Promise<Got> => {
+  const request = async (sent: RawRequest, replica: Pick<Replica, 'url'> = kit): Promise<RawAnswer> => {
     const got = await send(replica.url, { ...sent, headers: { cookie, origin: kit.publicUrl, ...sent.headers } })
     if (got.headers['set-cookie']) cookie = cookieOf(got)
     return got

@@ -3,11 +3,11 @@ import type { TestContext } from 'node:test'
 import { type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { ApiError, type Client } from '@holdfast/sdk'
 import { startKit } from '../deployment/deployment.ts'
-import { enrollRaw } from './all-callers.ts'
+import { enrollRaw } from './devices.ts'
 import { makeUser, signInAs } from './people.ts'
 
 /** True if the role `own` has every permission of the role `other`. */
-export const covers = (own: Role, other: Role) =>
+export const coversRole = (own: Role, other: Role) =>
   own === 'platform_admin' ||
   (other !== 'platform_admin' && roles[other].every((p) => (roles[own] as readonly string[]).includes(p)))
 
@@ -15,7 +15,7 @@ export const covers = (own: Role, other: Role) =>
  * Tries every way from each role towards each role that it does not cover. With `oneIn`, each pair of roles tries only
  * one in that number of ways; the next pair tries the next ones.
  */
-export async function takeWays(t: TestContext, oneIn = 1): Promise<void> {
+export async function tryEscalations(t: TestContext, oneIn = 1): Promise<void> {
   const kit = await startKit(t)
   const { admin } = kit
   const targets = await Promise.all(
@@ -61,7 +61,7 @@ export async function takeWays(t: TestContext, oneIn = 1): Promise<void> {
   const wrong: string[] = []
   for (const own of roleNames) {
     const client = await kit.as(own)
-    for (const to of targets.filter(({ role }) => !covers(own, role))) {
+    for (const to of targets.filter(({ role }) => !coversRole(own, role))) {
       pairs++
       for (const [what, way] of Object.entries(ways).filter((_, nth) => (nth + pairs) % oneIn === 0)) {
         const status = await way(client, to).then(

@@ -3,14 +3,15 @@ import { generateKey } from '@holdfast/crypto'
 import type { Client } from '@holdfast/sdk'
 import type { TenantId } from '../../../src/kernel/actor.ts'
 import { decodeId, encodeId } from '../../../src/kernel/ids.ts'
-import { bearer, type Caller, call, enrollRaw, type RawDevice } from '../clients/api-calls.ts'
+import { bearer, type Caller, call } from '../clients/api-calls.ts'
 import type { Kit } from '../deployment/deployment.ts'
 import { contentOf, upload } from '../domain/releases.ts'
 import { snapshotOf } from '../providers/directory-snapshots.ts'
 import { newCsr } from './certificate-requests.ts'
+import { enrollRaw, type RawDevice } from './devices.ts'
 
 /** The kinds of objects of a population, by the names of their path parameters, in order of creation. */
-export const things = [
+export const objectKinds = [
   'tenant_id',
   'plan_id',
   'user_id',
@@ -40,16 +41,20 @@ export const things = [
   'legal_hold_id',
   'view_id',
 ] as const
-export type Thing = (typeof things)[number]
-export type Ids = Record<Thing, string>
-export type Population = { ids: Ids; device: RawDevice; token: string; secret: string; provisioner: Caller }
+export type ObjectKind = (typeof objectKinds)[number]
+export type ObjectIds = Record<ObjectKind, string>
+export type SampleObjects = { ids: ObjectIds; device: RawDevice; token: string; secret: string; provisioner: Caller }
 
 /** Creates one object of each kind in a tenant through the API, or the wanted ones and those that they need. */
-export async function populate(kit: Kit, client: Client, wanted: readonly Thing[] = things): Promise<Population> {
+export async function makeSampleObjects(
+  kit: Kit,
+  client: Client,
+  wanted: readonly ObjectKind[] = objectKinds,
+): Promise<SampleObjects> {
   const named = (noun: string) => `${noun}-${Math.random().toString(36).slice(2)}`
-  const made: Partial<Ids> = {}
-  const more: Partial<Omit<Population, 'ids'>> = {}
-  const idOf = async (thing: Thing): Promise<string> => {
+  const made: Partial<ObjectIds> = {}
+  const more: Partial<Omit<SampleObjects, 'ids'>> = {}
+  const idOf = async (thing: ObjectKind): Promise<string> => {
     made[thing] ??= await make[thing]()
     return made[thing]
   }
@@ -59,7 +64,7 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
     more.provisioner ??= bearer((await client.createApiKey({ body })).secret)
     return more.provisioner
   }
-  const make: Record<Thing, () => Promise<string>> = {
+  const make: Record<ObjectKind, () => Promise<string>> = {
     tenant_id: async () => (await client.me()).tenant_id,
     // Plans belong to no tenant; an administrator of the deployment creates them.
     plan_id: async () =>
@@ -195,11 +200,11 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
     },
   }
   for (const thing of wanted) await idOf(thing)
-  return onlyWhatIsThere<Population>({ ids: onlyWhatIsThere<Ids>(made), ...more })
+  return onlyWhatIsThere<SampleObjects>({ ids: onlyWhatIsThere<ObjectIds>(made), ...more })
 }
 
 const nobodysKey = JSON.stringify(generateKey('ES256').privateJwk)
-const canBeMade: readonly (string | symbol)[] = [...things, 'device', 'token', 'secret', 'provisioner']
+const canBeMade: readonly (string | symbol)[] = [...objectKinds, 'device', 'token', 'secret', 'provisioner']
 /** Throws on access to an object that was not created: the test must list it. */
 const onlyWhatIsThere = <T extends object>(made: Partial<T>): T =>
   new Proxy(made as T, {

@@ -1,13 +1,14 @@
 import { sql } from 'kysely'
 import { decodeId } from '../../../src/kernel/ids.ts'
+import { bearer, call, operation } from '../clients/api-calls.ts'
 import type { Kit } from '../deployment/deployment.ts'
-import { bearer, call, enrollRaw, operation } from './all-callers.ts'
+import { enrollRaw } from './devices.ts'
 
 let count = 0
 const fresh = () => `given-${++count}`
 
 /** Gives a user every kind of access: a group, a linked account, a role, an API key, a token and a device. */
-export async function give(
+export async function giveEveryAccess(
   kit: Kit,
   { provider_id }: { provider_id: string },
   user_id: string,
@@ -26,21 +27,21 @@ export async function give(
   const { id: device_id } = await enrollRaw(kit, token.secret)
   return { user_id, key, token_id: token.enrollment_token.token_id, device_id }
 }
-type Given = Awaited<ReturnType<typeof give>>
+type Given = Awaited<ReturnType<typeof giveEveryAccess>>
 
 /** Checks whether the user's token, device and API key still work. */
-export async function worksOf(kit: Kit, { key, token_id, device_id }: Given) {
+export async function workingAccess(kit: Kit, { key, token_id, device_id }: Given) {
   const token = (await kit.admin.getToken({ params: { token_id } })).status
   const device = (await kit.admin.getDevice({ params: { device_id } })).status
   return { token, device, key: (await call(kit, operation('me'), bearer(key))).status }
 }
 /** The access that a user has left. */
-export async function leftOf(kit: Kit, given: Given) {
+export async function remainingAccess(kit: Kit, given: Given) {
   const { user_id } = given
   const { roles, group_ids, mfa } = await kit.admin.getUser({ params: { user_id } })
   const links = (await kit.admin.listUserIdentities({ params: { user_id } })).items.length
-  return { roles, groups: group_ids.length, mfa: mfa.enabled, links, ...(await worksOf(kit, given)) }
+  return { roles, groups: group_ids.length, mfa: mfa.enabled, links, ...(await workingAccess(kit, given)) }
 }
 /** Of a user whom `modules/offboarding` has cut off. */
-export const nothingWorks = { token: 'revoked', device: 'revoked', key: 401 }
-export const nothingLeft = { roles: [], groups: 0, mfa: false, links: 0, ...nothingWorks }
+export const noWorkingAccess = { token: 'revoked', device: 'revoked', key: 401 }
+export const noRemainingAccess = { roles: [], groups: 0, mfa: false, links: 0, ...noWorkingAccess }

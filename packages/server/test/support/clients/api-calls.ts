@@ -1,9 +1,9 @@
 import { contract, type Endpoint, type Operation } from '@holdfast/contract'
-import { createProof, generateKey, type PrivateJwk } from '@holdfast/crypto'
+import { createProof, type PrivateJwk } from '@holdfast/crypto'
 import { request } from 'undici'
 import type { Kit } from '../deployment/deployment.ts'
 
-export type Raw = {
+export type ApiAnswer = {
   status: number
   headers: Record<string, string | string[] | undefined>
   text: string
@@ -17,16 +17,16 @@ export const bearer =
   () => ({ authorization: `Bearer ${token}` })
 
 /** The target of a request: the public URL, reached through one replica. */
-export type Reached = Pick<Kit, 'publicUrl' | 'dispatcher'>
+export type ApiTarget = Pick<Kit, 'publicUrl' | 'dispatcher'>
 
 /** Sends a request as given to the public URL of a kit. */
-export async function send(
-  kit: Reached,
+export async function sendToKit(
+  kit: ApiTarget,
   method: string,
   path: string,
   headers: Record<string, string>,
   body?: string | Buffer,
-): Promise<Raw> {
+): Promise<ApiAnswer> {
   const response = await request(kit.publicUrl + path, {
     method: method as 'GET',
     headers,
@@ -43,16 +43,16 @@ export async function send(
 }
 
 export const call = (
-  kit: Reached,
+  kit: ApiTarget,
   e: { method: string; path: string },
   caller: Caller | null,
   body?: unknown,
   query = '',
-): Promise<Raw> => {
+): Promise<ApiAnswer> => {
   const url = kit.publicUrl + e.path
   const type = body instanceof Uint8Array ? 'application/octet-stream' : 'application/json'
   const json = body === undefined ? {} : { 'content-type': type }
-  return send(
+  return sendToKit(
     kit,
     e.method,
     e.path + query,
@@ -62,27 +62,9 @@ export const call = (
 }
 
 export const operation = (name: Operation): Endpoint => contract[name]
-
-export type RawDevice = { id: string; credential: string; key: PrivateJwk; caller: Caller }
 export const deviceCaller =
   (credential: string, key: PrivateJwk, now = () => new Date()): Caller =>
   (method, url) => ({
     authorization: `Bearer ${credential}`,
     dpop: createProof(key, { method, url, accessToken: credential, now: now() }),
   })
-
-/** Enrolls a device with a fresh key, without the SDK. */
-export async function enrollRaw(kit: Reached, token: string, name = 'laptop'): Promise<RawDevice> {
-  const { privateJwk } = generateKey('ES256')
-  const answer = await call(kit, contract.enroll, deviceCaller(token, privateJwk), {
-    device: { name, platform: 'linux' },
-  })
-  if (answer.status !== 201) throw new Error(`enrollment refused: ${answer.status} ${answer.text}`)
-  const credential = String(answer.json.credential)
-  return {
-    id: String(answer.json.device_id),
-    credential,
-    key: privateJwk,
-    caller: deviceCaller(credential, privateJwk),
-  }
-}

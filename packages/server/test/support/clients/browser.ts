@@ -1,5 +1,5 @@
 import type { Replica } from '../deployment/deployment.ts'
-import { type Got, type Sent, send } from './raw-http.ts'
+import { type RawAnswer, type RawRequest, send } from './raw-http.ts'
 import { assertStrictPage } from './strict-pages.ts'
 
 const fromHere: Record<string, string> = { 'sec-fetch-site': 'same-origin' }
@@ -10,7 +10,7 @@ const fromHere: Record<string, string> = { 'sec-fetch-site': 'same-origin' }
  */
 export function openBrowser(replica: Pick<Replica, 'url'>) {
   const cookies = new Map<string, string>()
-  const request = async (sent: Sent, at: Pick<Replica, 'url'>): Promise<Got> => {
+  const request = async (sent: RawRequest, at: Pick<Replica, 'url'>): Promise<RawAnswer> => {
     const cookie = Array.from(cookies, (pair) => pair.join('=')).join('; ')
     const got = await send(at.url, { ...sent, headers: { ...(cookie && { cookie }), ...sent.headers } })
     for (const line of [got.headers['set-cookie'] ?? []].flat()) {
@@ -20,9 +20,14 @@ export function openBrowser(replica: Pick<Replica, 'url'>) {
     if (sent.method !== 'HEAD' && got.headers['content-type']?.startsWith('text/html')) assertStrictPage(got, sent.path)
     return got
   }
-  const get = (path: string, at = replica): Promise<Got> => request({ path }, at)
+  const get = (path: string, at = replica): Promise<RawAnswer> => request({ path }, at)
   /** Sends the first form of a page; typed values replace those in the page. */
-  const submit = (page: Got, typed: Record<string, string> = {}, headers = fromHere, at = replica): Promise<Got> => {
+  const submit = (
+    page: RawAnswer,
+    typed: Record<string, string> = {},
+    headers = fromHere,
+    at = replica,
+  ): Promise<RawAnswer> => {
     const [, action = '', inside = ''] = /<form method="post" action="([^"]+)">([\s\S]*?)<\/form>/.exec(page.text) ?? []
     const inputs = Array.from(inside.matchAll(/<input ([^>]*)>/g), ([, attributes = '']) => {
       const its = (name: string) =>
@@ -32,11 +37,11 @@ export function openBrowser(replica: Pick<Replica, 'url'>) {
     return request({ method: 'POST', path: action, form: { ...Object.fromEntries(inputs), ...typed }, headers }, at)
   }
   /** Follows redirects until a page comes. */
-  const follow = async (got: Got): Promise<Got> =>
+  const follow = async (got: RawAnswer): Promise<RawAnswer> =>
     got.status === 303 ? follow(await get(String(got.headers.location))) : got
   return {
     cookies,
-    request: (sent: Sent) => request(sent, replica),
+    request: (sent: RawRequest) => request(sent, replica),
     get,
     submit,
     follow,

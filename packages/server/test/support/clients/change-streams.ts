@@ -6,16 +6,16 @@ import type { Kit, Replica } from '../deployment/deployment.ts'
 import { until } from '../deployment/wait-until.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: an event has any content, which the test checks.
-export type Received = { event: string; id: string; data: any; atMs: number }
-export type Opened = {
+export type StreamEvent = { event: string; id: string; data: any; atMs: number }
+export type OpenStream = {
   status: number
   headers: IncomingHttpHeaders
-  received: Received[]
+  received: StreamEvent[]
   /** Everything received, including comments and `retry`. */
   text: () => string
   lastId: () => string
   /** The first matching event, already received or still to come. */
-  event: (name: string, fits?: (data: Received['data']) => boolean) => Promise<Received>
+  event: (name: string, fits?: (data: StreamEvent['data']) => boolean) => Promise<StreamEvent>
   /** Waits for a `changed` event that names the list, and returns what it says about the list. */
   changed: (kind: string, id?: string) => Promise<{ ids: string[]; many: boolean }>
   isClosed: () => boolean
@@ -24,9 +24,9 @@ export type Opened = {
 }
 
 /** Opens a stream of changes as a browser does, and waits for its response headers. */
-export function openStream(url: string, headers: Record<string, string>, query = ''): Promise<Opened> {
-  const { promise, resolve, reject } = Promise.withResolvers<Opened>()
-  const received: Received[] = []
+export function openStream(url: string, headers: Record<string, string>, query = ''): Promise<OpenStream> {
+  const { promise, resolve, reject } = Promise.withResolvers<OpenStream>()
+  const received: StreamEvent[] = []
   let text = ''
   let read = 0
   let lastId = ''
@@ -45,7 +45,7 @@ export function openStream(url: string, headers: Record<string, string>, query =
         received.push({ event: fields.get('event') ?? '', id: lastId, data: JSON.parse(data), atMs: performance.now() })
     }
   }
-  const find = async (what: string, fits: (e: Received) => boolean): Promise<Received> => {
+  const find = async (what: string, fits: (e: StreamEvent) => boolean): Promise<StreamEvent> => {
     await until(() => received.some(fits), what)
     return received.find(fits)!
   }
@@ -68,9 +68,9 @@ export function openStream(url: string, headers: Record<string, string>, query =
       event: (name, fits = () => true) => find(name, (e) => e.event === name && fits(e.data)),
       changed: async (kind, id) => {
         type Said = { kind: string; ids: string[]; many: boolean }
-        const said = (e: Received): Said | undefined =>
+        const said = (e: StreamEvent): Said | undefined =>
           e.event === 'changed' ? e.data.changes.find((c: Said) => c.kind === kind) : undefined
-        const fits = (e: Received) => {
+        const fits = (e: StreamEvent) => {
           const found = said(e)
           return found !== undefined && (id === undefined || found.ids.includes(id))
         }
@@ -88,7 +88,7 @@ export function openStream(url: string, headers: Record<string, string>, query =
 
 /** Opens streams of changes. All of them are closed after each test, so that none counts in the next. */
 export function openStreams(t: TestContext, kit: Kit) {
-  const opened: Opened[] = []
+  const opened: OpenStream[] = []
   const closeAll = async () => {
     for (const stream of opened.splice(0)) stream.close()
     await until(() => kit.replicas.every(({ app }) => app.stream.count() === 0), 'all streams are closed')

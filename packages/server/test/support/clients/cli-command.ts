@@ -5,11 +5,11 @@ import { PassThrough, Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { runCli } from '@holdfast/cli/program'
 import type { Kit } from '../deployment/deployment.ts'
-import { reachedBy } from './global-dispatcher.ts'
+import { useDispatcher } from './global-dispatcher.ts'
 
 /** The command of an administrator, which reaches the deployment under its public name; and a folder for its files. */
 export async function startCommand(t: TestContext, kit: Kit) {
-  reachedBy(t, kit.dispatcher)
+  useDispatcher(t, kit.dispatcher)
   const home = await mkdtemp(join(tmpdir(), 'holdfast-command-'))
   t.after(() => rm(home, { recursive: true, force: true }))
   const runWith = async (args: string[], answer?: () => Promise<string>) => {

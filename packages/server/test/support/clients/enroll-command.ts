@@ -7,7 +7,7 @@ import { runCli } from '@holdfast/cli/program'
 import { peekDeviceCredential } from '@holdfast/crypto'
 import { Agent, buildConnector } from 'undici'
 import type { Kit } from '../deployment/deployment.ts'
-import { reachedBy } from './global-dispatcher.ts'
+import { useDispatcher } from './global-dispatcher.ts'
 
 type Person = { shown: RegExp; does: (url: string) => Promise<unknown> }
 
@@ -19,7 +19,7 @@ export async function startEnrollCommand(t: TestContext, kit: Kit) {
   const both = new Agent({
     connect: (to, callback) => plain(to.hostname === 'holdfast.test' ? { ...to, hostname, port } : to, callback),
   })
-  reachedBy(t, both)
+  useDispatcher(t, both)
   const home = await mkdtemp(join(tmpdir(), 'holdfast-enroll-'))
   t.after(async () => {
     await both.destroy()

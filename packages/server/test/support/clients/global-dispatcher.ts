@@ -4,7 +4,7 @@ import { type Dispatcher, getGlobalDispatcher, setGlobalDispatcher } from 'undic
 const usual = getGlobalDispatcher()
 
 /** Sends all requests without a dispatcher of their own through this one until the test ends. */
-export function reachedBy(t: TestContext, dispatcher: Dispatcher): void {
+export function useDispatcher(t: TestContext, dispatcher: Dispatcher): void {
   setGlobalDispatcher(dispatcher)
   t.after(() => setGlobalDispatcher(usual))
 }

@@ -3,7 +3,7 @@ import { hash, randomBytes, X509Certificate } from 'node:crypto'
 /** An implementation of OCSP (RFC 6960), independent of the server's. */
 type Element = { tag: number; content: Buffer; der: Buffer }
 
-export function elements(content: Buffer): Element[] {
+export function derElements(content: Buffer): Element[] {
   const found: Element[] = []
   for (let at = 0; at < content.length; ) {
     const first = content[at + 1]!
@@ -20,7 +20,7 @@ export function elements(content: Buffer): Element[] {
   return found
 }
 const inside = (content: Buffer, ...path: number[]): Element =>
-  path.reduce((e, i) => elements(e.content)[i]!, { tag: 0, content, der: content })
+  path.reduce((e, i) => derElements(e.content)[i]!, { tag: 0, content, der: content })
 
 function element(tag: number, ...contents: Uint8Array[]): Buffer {
   const content = Buffer.concat(contents)
@@ -38,8 +38,8 @@ export const inventedSerial = () => `01${randomBytes(15).toString('hex')}`
 /** Builds a request for serial numbers (hex) of this issuer (PEM). */
 export function ocspRequest(issuer: string, serials: readonly string[], nonce?: Uint8Array): Buffer {
   const tbs = inside(new X509Certificate(issuer).raw, 0, 0)
-  const name = elements(tbs.content)[5]!.der
-  const key = inside(elements(tbs.content)[6]!.der, 0, 1).content.subarray(1)
+  const name = derElements(tbs.content)[5]!.der
+  const key = inside(derElements(tbs.content)[6]!.der, 0, 1).content.subarray(1)
   const digest = (bytes: Buffer) => element(0x04, hash('sha1', bytes, 'buffer'))
   const list = serials.map((serial) =>
     sequence(sequence(sha1, digest(name), digest(key), element(0x02, Buffer.from(serial, 'hex')))),
@@ -53,16 +53,16 @@ const timeOf = (text: string) => new Date(text.replace(/^(....)(..)(..)(..)(..)(
 
 /** Parses a response without verifying it; `openssl` verifies it in the interop tests. */
 export function readOcsp(der: Buffer) {
-  const [status, bytes] = elements(inside(der, 0).content)
+  const [status, bytes] = derElements(inside(der, 0).content)
   if (!bytes) return { error: status!.content[0], answers: [], nonce: undefined }
   const basic = inside(bytes.content, 0, 1).content
-  const [, , responses, extensions] = elements(inside(basic, 0, 0).content)
-  const answers = elements(responses!.content).map(({ content }) => {
-    const [certId, state, thisUpdate, nextUpdate] = elements(content)
-    const [revokedAt, reason] = state!.tag === 0xa1 ? elements(state!.content) : []
+  const [, , responses, extensions] = derElements(inside(basic, 0, 0).content)
+  const answers = derElements(responses!.content).map(({ content }) => {
+    const [certId, state, thisUpdate, nextUpdate] = derElements(content)
+    const [revokedAt, reason] = state!.tag === 0xa1 ? derElements(state!.content) : []
     const code = reason && inside(reason.content, 0).content[0]!
     return {
-      serial: elements(certId!.content)[3]!.content.toString('hex'),
+      serial: derElements(certId!.content)[3]!.content.toString('hex'),
       status: { 128: 'good', 161: 'revoked', 130: 'unknown' }[state!.tag],
       thisUpdate: timeOf(String(thisUpdate!.content)),
       nextUpdate: timeOf(String(inside(nextUpdate!.content, 0).content)),

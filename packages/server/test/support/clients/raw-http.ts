@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 
 /** A request as a browser or curl would send it, without any added headers. */
-export type Sent = {
+export type RawRequest = {
   method?: string
   path: string
   json?: unknown
@@ -13,15 +13,15 @@ export type Sent = {
   localAddress?: string
 }
 // biome-ignore lint/suspicious/noExplicitAny: an answer has any content, which the test checks.
-export type Got = { status: number; headers: IncomingHttpHeaders; text: string; json: any }
+export type RawAnswer = { status: number; headers: IncomingHttpHeaders; text: string; json: any }
 
 export function send(
   url: string,
-  { method = 'GET', path, json, form, xml, headers = {}, localAddress }: Sent,
-): Promise<Got> {
+  { method = 'GET', path, json, form, xml, headers = {}, localAddress }: RawRequest,
+): Promise<RawAnswer> {
   const body = json !== undefined ? JSON.stringify(json) : form ? new URLSearchParams(form).toString() : xml
   const type = json !== undefined ? 'application/json' : form ? 'application/x-www-form-urlencoded' : 'application/xml'
-  const { promise, resolve, reject } = Promise.withResolvers<Got>()
+  const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>()
   const request = httpRequest(
     new URL(path, url),
     {
@@ -54,17 +54,17 @@ export function send(
   return promise
 }
 
-export const cookieOf = (got: Got): string => String(got.headers['set-cookie']).split(';')[0] ?? ''
+export const cookieOf = (got: RawAnswer): string => String(got.headers['set-cookie']).split(';')[0] ?? ''
 
 /** Sends the cookie, and this site's origin, as a browser does. */
-export const createBrowser = (url: string, origin: string, cookie: string) => ({
+export const createCookieClient = (url: string, origin: string, cookie: string) => ({
   get: (path: string) => send(url, { path, headers: { cookie } }),
-  post: (path: string, more: Partial<Sent> = {}) =>
+  post: (path: string, more: Partial<RawRequest> = {}) =>
     send(url, { method: 'POST', path, ...more, headers: { cookie, origin, ...more.headers } }),
 })
 
 /** The whole answer to a GET of a path that a URL parser would normalize. */
-export async function asItStands(url: string, path: string): Promise<string> {
+export async function getExactPath(url: string, path: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   socket.end(`GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nConnection: close\r\n\r\n`)

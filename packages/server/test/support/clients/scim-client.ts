@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
-import { type Raw, type Reached, send } from '../actors/all-callers.ts'
 import type { Kit } from '../deployment/deployment.ts'
+import { type ApiAnswer, type ApiTarget, sendToKit } from './api-calls.ts'
 
 export type Scim = ReturnType<typeof scimWith>
-type Sent = { headers?: Record<string, string>; on?: Reached }
+type Sent = { headers?: Record<string, string>; on?: ApiTarget }
 
 /** SCIM as an identity provider speaks it. */
-export function scimWith(kit: Reached, key: string) {
-  const ask = (method: string, path: string, body?: unknown, { headers, on = kit }: Sent = {}): Promise<Raw> =>
-    send(
+export function scimWith(kit: ApiTarget, key: string) {
+  const ask = (method: string, path: string, body?: unknown, { headers, on = kit }: Sent = {}): Promise<ApiAnswer> =>
+    sendToKit(
       on,
       method,
       `/v1/scim/v2/${path}`,
@@ -42,7 +42,7 @@ export function scimWith(kit: Reached, key: string) {
 }
 
 /** Creates the key of a directory, with a SCIM client. */
-export async function provision(kit: Kit, directory = 'entra') {
+export async function createScimDirectory(kit: Kit, directory = 'entra') {
   const { secret, api_key } = await kit.admin.createApiKey({
     body: { name: directory, role: 'tenant_admin', directory },
   })
@@ -66,7 +66,7 @@ export const scimGroup = (name: string, members: readonly string[] = []) => ({
 })
 
 /** Creates users and returns their ids, in order. */
-export async function pushed(scim: Scim, names: readonly string[], more: object = {}): Promise<string[]> {
+export async function createScimUsers(scim: Scim, names: readonly string[], more: object = {}): Promise<string[]> {
   const ids: string[] = []
   for (const name of names) {
     const { status, json, text } = await scim.post('Users', scimUser(name, more))
@@ -75,11 +75,11 @@ export async function pushed(scim: Scim, names: readonly string[], more: object 
   }
   return ids
 }
-export const many = (n: number, name = 'person') => Array.from({ length: n }, (_, i) => `${name}${i}`)
+export const userNames = (n: number, name = 'person') => Array.from({ length: n }, (_, i) => `${name}${i}`)
 
-export const resources = ({ json }: Raw) => json.Resources as Record<string, unknown>[]
+export const resourcesIn = ({ json }: ApiAnswer) => json.Resources as Record<string, unknown>[]
 /** Asserts a SCIM error answer with this status. */
-export function says(answer: Raw, status: number, scimType?: string): void {
+export function assertScimError(answer: ApiAnswer, status: number, scimType?: string): void {
   assert.equal(answer.status, status, answer.text)
   assert.equal(answer.headers['content-type'], 'application/scim+json; charset=utf-8')
   assert.deepEqual(answer.json.schemas, [scimUrns.error], answer.text)

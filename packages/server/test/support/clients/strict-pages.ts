@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Contract, Output } from '@holdfast/contract'
-import type { Got } from './raw-http.ts'
+import type { RawAnswer } from './raw-http.ts'
 
 /** The headers of console.md and docs/security.md, written out here so that the test does not share the code. */
 const strictHeaders = {
@@ -15,7 +15,7 @@ const strictHeaders = {
 }
 
 /** Asserts the headers of a page, and of each file that it loads. */
-export function assertStrictHeaders(got: Pick<Got, 'headers'>, cacheControl: string, about = ''): void {
+export function assertStrictHeaders(got: Pick<RawAnswer, 'headers'>, cacheControl: string, about = ''): void {
   // One page posts to the user's own machine: it passes a SAML response to the agent that waits there.
   const policy = String(got.headers['content-security-policy']).replace(
     /form-action http:\/\/127\.0\.0\.1:\d+;/,
@@ -28,7 +28,7 @@ export function assertStrictHeaders(got: Pick<Got, 'headers'>, cacheControl: str
 }
 
 /** Asserts that an HTML page has the strict headers, and nothing inline that would need weaker ones. */
-export function assertStrictPage(got: Pick<Got, 'headers' | 'text'>, about = ''): void {
+export function assertStrictPage(got: Pick<RawAnswer, 'headers' | 'text'>, about = ''): void {
   assertStrictHeaders(got, 'no-store', about)
   assert.equal(got.headers['content-type'], 'text/html; charset=utf-8', about)
   assert.match(got.text, /^<!doctype html>\n<html lang="en"[^>]*>/, about)

@@ -9,7 +9,7 @@ import { bearer, type Caller } from './api-calls.ts'
 
 const base = '/v1/update/tuf'
 /** Replaces the answers of the repository to a client; returns the bytes that the client gets. */
-export type Meddle = (path: string, bytes: Buffer) => Buffer
+export type ChangeAnswer = (path: string, bytes: Buffer) => Buffer
 
 /** The client of the TUF project, which shares no code with ours. It trusts the first root or a later one. */
 export async function tufClient(
@@ -26,7 +26,7 @@ export async function tufClient(
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-tuf-'))
   kit.after(() => rm(folder, { recursive: true }))
-  let meddle: Meddle = (_, bytes) => bytes
+  let meddle: ChangeAnswer = (_, bytes) => bytes
   const seen = new Map<string, Buffer>()
   const fetch = async (path: string) => {
     const answer = await requestBytes({ ...kit, dispatcher }, path, caller)
@@ -53,7 +53,7 @@ export async function tufClient(
   return {
     /** The latest answers, by path. */
     seen,
-    meddle: (next: Meddle) => {
+    meddle: (next: ChangeAnswer) => {
       meddle = next
     },
     refresh: () => updater().refresh(),

@@ -4,7 +4,7 @@ export type Column = { relation: string; column: string }
 export type Cell = Column & { bytes: Buffer }
 
 /** Every value of every column of every table, as bytes: bytea as it is, all else as its text. */
-export async function readEverything(client: pg.Client): Promise<Cell[]> {
+export async function readAllValues(client: pg.Client): Promise<Cell[]> {
   const columns = await client.query<Column & { type: string }>(
     `select c.oid::regclass::text as relation, quote_ident(a.attname) as column, format_type(a.atttypid, null) as type
      from pg_class c join pg_attribute a on a.attrelid = c.oid join pg_namespace n on n.oid = c.relnamespace

@@ -1,10 +1,12 @@
 import { changeRetention } from '@holdfast/sdk'
 import type { Kit } from '../deployment/deployment.ts'
-import { ageRecord, connectOwner, forget, settle } from './retention.ts'
+import { endWaitingPeriods, runRetention } from '../domain/retention.ts'
+import { ageAuditLog } from './aged-rows.ts'
+import { connectOwner } from './owner-connection.ts'
 import { withClient } from './test-database.ts'
 
 /** Adds this number of events to the audit log of the kit's tenant. All have their sequence numbers on return. */
-export const fillRecord = (kit: Pick<Kit, 'databaseUrl' | 'tenant'>, count: number): Promise<void> =>
+export const fillAuditLog = (kit: Pick<Kit, 'databaseUrl' | 'tenant'>, count: number): Promise<void> =>
   withClient(kit.databaseUrl, async (client) => {
     await client.query(
       `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name,
@@ -25,16 +27,16 @@ export const fillRecord = (kit: Pick<Kit, 'databaseUrl' | 'tenant'>, count: numb
   })
 
 /** Purges the events up to this sequence number, as retention does. */
-export async function purgeRecord(kit: Kit, upTo: number): Promise<void> {
+export async function purgeAuditLog(kit: Kit, upTo: number): Promise<void> {
   const owner = await connectOwner(kit)
-  await ageRecord(owner, `tenant_id = '${kit.tenant}' and seq <= ${upTo}`)
+  await ageAuditLog(owner, `tenant_id = '${kit.tenant}' and seq <= ${upTo}`)
   await changeRetention(kit.admin, { audit: 365 })
-  await settle(owner)
-  await forget(kit)
+  await endWaitingPeriods(owner)
+  await runRetention(kit)
 }
 
 /** Changes the audit log as the owner of the database. Triggers are disabled unless requested. */
-export const changeRecord = (
+export const changeAuditLog = (
   { databaseUrl }: Pick<Kit, 'databaseUrl'>,
   ...given: (string | { triggers: true })[]
 ): Promise<void> =>

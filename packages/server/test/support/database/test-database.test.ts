@@ -27,7 +27,7 @@ function countedTemplate(prepare: (url: string) => Promise<unknown>): { template
   }
 }
 
-test('databases made at the same time share one preparation and nothing else', async () => {
+test('databases created at the same time share one template and nothing else', async () => {
   const { template, runs } = countedTemplate((url) => query(url, 'create table t (n int); insert into t values (1)'))
   const [one, two, three] = await Promise.all([1, 2, 3].map(() => createTestDatabase(template)))
   await query(one!.url, 'insert into t values (2)')
@@ -38,7 +38,7 @@ test('databases made at the same time share one preparation and nothing else', a
   await assert.rejects(query(one!.url, 'select 1'), { code: '3D000' })
 })
 
-test('a preparation that fails is told and leaves no half-made template', async () => {
+test('a failed template is reported and removed', async () => {
   let healthy = false
   const { template, runs } = countedTemplate((url) =>
     query(url, healthy ? 'create table t ()' : 'create table t (); bad'),
@@ -51,7 +51,7 @@ test('a preparation that fails is told and leaves no half-made template', async 
   await database.drop()
 })
 
-test('a database is dropped even while something is connected to it', async () => {
+test('a database is dropped despite open connections', async () => {
   const database = await createTestDatabase()
   const client = new Client({ connectionString: database.url })
   const lost = new Promise((resolve) => client.on('error', resolve))

@@ -15,14 +15,14 @@ type Made = {
 }
 
 const kinds = ['login.failed', 'login.succeeded', 'device.changed', 'user.changed']
-export const start = Date.UTC(2026, 0, 31, 12)
+export const firstEventAt = Date.UTC(2026, 0, 31, 12)
 export const minute = 60_000
 
 /**
  * Events of every kind, one a minute. Every third event has an earlier time than those with neighbouring sequence
  * numbers.
  */
-export const made = (i: number): Made & { at: Date; id: string } => ({
+export const variedEvent = (i: number): Made & { at: Date; id: string } => ({
   kind: kinds[i % 4]!,
   outcome: ['success', 'success', 'refused'][i % 3]!,
   actor: `usr_${i % 5}`,
@@ -30,12 +30,12 @@ export const made = (i: number): Made & { at: Date; id: string } => ({
   target: `dev_${i % 7}`,
   source: `192.0.2.${i % 6}`,
   origin: i % 9 ? 'api' : 'gateway',
-  at: new Date(start + (i % 3 ? i : i - 30) * minute),
+  at: new Date(firstEventAt + (i % 3 ? i : i - 30) * minute),
   id: uuidv7(),
 })
 /** Adds this number of events to the audit log of a tenant. */
-export async function fill(kit: Kit, tenant: Kit['tenant'], count: number) {
-  const events = Array.from({ length: count }, (_, i) => made(i))
+export async function insertVariedEvents(kit: Kit, tenant: Kit['tenant'], count: number) {
+  const events = Array.from({ length: count }, (_, i) => variedEvent(i))
   const rows = events.map((e, i) => ({
     event_id: e.id,
     at: e.at,

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import pg from 'pg'
 import { decodeId } from '../../../src/kernel/ids.ts'
 import { everything } from '../../../src/replication/changes.ts'
-import { withGateway } from '../actors/gateways.ts'
+import { makeGateway } from '../actors/gateways.ts'
 import type { Kit } from '../deployment/deployment.ts'
 
 const versions = ['1.2.0', '1.10.0', '1.10.0-rc.2', '1.10.0-rc.11', '2.0.0', 'build 7']
 /** Number of devices. */
-export const size = 240
+export const deviceCount = 240
 const uuid = (what: string) => `md5('${what}' || i)::uuid`
 
 /**
  * Inserts devices and users with every value, including ties and nulls. The API would take too long for this number.
  */
-export async function fillFleet(kit: Kit) {
+export async function fillVariedFleet(kit: Kit) {
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'Staff' } } })
-  const made = [await withGateway(kit, 'g1'), await withGateway(kit, 'g2')]
+  const made = [await makeGateway(kit, 'g1'), await makeGateway(kit, 'g2')]
   const { enrollment_token } = await kit.admin.generateToken({
     body: { name: 'laptops', group_ids: [group.group_id] },
   })
@@ -47,19 +47,19 @@ export async function fillFleet(kit: Kit) {
         case when i % 11 > 0 and i % 13 > 0 and i % 17 = 0 then now() end,
         case when i % 19 = 0 then 'canary' when i % 23 = 0 then 'stable' else 'auto' end, 5000 + i,
         now() + (i % 10 - 1) * interval '1 day', now(), 'token', '${token}', now() - (i % 30) * interval '1 hour'
-      from generate_series(1, ${size}) as i`,
+      from generate_series(1, ${deviceCount}) as i`,
     `insert into device_tags select tenant_id, unnest(tags), device_id from devices where tenant_id = ${t}`,
     `insert into device_groups select tenant_id, unnest(group_ids), device_id from devices where tenant_id = ${t}`,
     `update device_activity set last_seen_at = now() - (i % 12) * (i % 12) * interval '20 minutes'
-      from generate_series(1, ${size}) as i where tenant_id = ${t} and device_id = ${uuid('d')} and i % 8 > 0`,
+      from generate_series(1, ${deviceCount}) as i where tenant_id = ${t} and device_id = ${uuid('d')} and i % 8 > 0`,
     `insert into device_postures (tenant_id, device_id, facts, facts_digest, verdict, reported_at)
       select ${t}, ${uuid('d')}, '{}', '', (array['compliant', 'non_compliant', 'unknown'])[1 + i % 3], now()
-      from generate_series(1, ${size}) as i where i % 10 > 0`,
+      from generate_series(1, ${deviceCount}) as i where i % 10 > 0`,
     `insert into vpn_sessions (tenant_id, session_id, device_id, gateway_id, pool_id, state, started_at, last_seen_at,
         protocol, auth_method, posture_verdict)
       select ${t}, md5('s' || i || g.n)::uuid, ${uuid('d')}, g.gateway_id, g.pool_id, 'active',
         now() - (i % 5 + g.n) * interval '1 minute', now(), 'wireguard', 'device_key', 'unknown'
-      from generate_series(1, ${size}) as i,
+      from generate_series(1, ${deviceCount}) as i,
         (values ('${g1}'::uuid, '${p1}'::uuid, 1), ('${g2}'::uuid, '${p2}'::uuid, 2)) as g (gateway_id, pool_id, n)
       where i % 16 = 0 and g.n = 1 or i % 6 = 0 and g.n = 2`,
   ])
@@ -73,7 +73,7 @@ export async function fillFleet(kit: Kit) {
 }
 
 /** All pages of a list. Asserts that no item appears twice. */
-export async function all<T>(
+export async function readAllPages<T>(
   ask: (page: { limit: number; cursor?: string }) => Promise<{ items: readonly T[]; next_cursor: string | null }>,
   idOf: (item: T) => string,
   limit = 41,

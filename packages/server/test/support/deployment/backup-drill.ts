@@ -32,7 +32,7 @@ export async function startOperator(t: TestContext) {
 }
 
 /** A context for resources that must end before the deployment does: they end newest first. */
-export function within(kit: Kit): TestContext {
+export function createInnerContext(kit: Kit): TestContext {
   const ends: (() => unknown)[] = []
   kit.after(async () => {
     for (const end of ends.reverse()) await end()
@@ -50,7 +50,7 @@ export async function emptyDatabase(t: TestContext): Promise<string> {
 /** A deployment to back up, and helpers to restore its backup and start a server on it. */
 export async function startDrill(t: TestContext, options: Parameters<typeof startKit>[1] = {}) {
   const kit = await startKit(t, options)
-  const beside = within(kit)
+  const beside = createInnerContext(kit)
   const operator = await startOperator(t)
   return {
     kit,
@@ -71,7 +71,7 @@ export async function startDrill(t: TestContext, options: Parameters<typeof star
 }
 
 /** Leads to one deployment first and to another later, like a DNS name whose address changes. */
-export function movable(t: TestContext, first: string) {
+export function createMovableTarget(t: TestContext, first: string) {
   const connect = buildConnector({})
   let url = new URL(first)
   const dispatcher = new Agent({

@@ -18,11 +18,11 @@ import type { TenantId } from '../../../src/kernel/actor.ts'
 import type { SnapshotSize } from '../../../src/modules/gateways/index.ts'
 import { openPeppers, type Peppers } from '../../../src/modules/secrets/index.ts'
 import type { Outbound } from '../../../src/outbound/outbound.ts'
+import '../../statements/record.ts'
 import { createTestDatabase, type Template, withClient } from '../database/test-database.ts'
 import { consoleOfRun } from './console-build.ts'
-import { watchLeaks } from './resource-leaks.ts'
-import '../../statements/record.ts'
 import { tokenOfRun } from './pkcs11-token.ts'
+import { watchLeaks } from './resource-leaks.ts'
 
 export const adminPassword = 'correct horse battery staple'
 const unlimited = {
@@ -89,11 +89,11 @@ const configFor = (databaseUrl: string): Config => ({
 })
 
 /** An empty database with the current schema. */
-export const schema: Template = { name: 'holdfast_schema', prepare: async (url) => void (await migrate(url)) }
+export const schemaTemplate: Template = { name: 'holdfast_schema', prepare: async (url) => void (await migrate(url)) }
 /** A deployment after its first start; every kit has a copy of it. */
 const started: Template = {
   name: 'holdfast_started',
-  from: schema,
+  from: schemaTemplate,
   prepare: async (url) => {
     const ignore = () => {}
     const log = { info: ignore, warn: ignore, error: ignore }
@@ -295,3 +295,6 @@ const errors = (_: string, value: unknown) =>
 
 export const times = <T>(n: number, work: (i: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: n }, (_, i) => work(i)))
+
+/** Configuration that lets outbound requests reach fake providers and receivers on loopback. */
+export const loopbackAllowed = { allowedPrivateCidrs: ['127.0.0.0/8'] }

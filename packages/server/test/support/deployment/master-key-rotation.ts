@@ -5,11 +5,11 @@ import { contract } from '@holdfast/contract'
 import { generateKey, sealedKid } from '@holdfast/crypto'
 import { changeSiemConnector } from '@holdfast/sdk'
 import pg from 'pg'
-import { withGateway } from '../actors/gateways.ts'
+import { makeGateway } from '../actors/gateways.ts'
 import { enrollFactor, makeUser, untilNextStep } from '../actors/people.ts'
 import { call, deviceCaller } from '../clients/api-calls.ts'
 import { send } from '../clients/raw-http.ts'
-import { type Cell, readEverything } from '../database/all-values.ts'
+import { type Cell, readAllValues } from '../database/all-values.ts'
 import { enableWebhook } from '../domain/notifications.ts'
 import { createClock, type Kit, type Replica, secretsOf, startKit, usualMasterKey } from './deployment.ts'
 
@@ -19,11 +19,11 @@ export const onlyA = secretsOf(a)
 export const readsB = secretsOf(a, b)
 export const writesB = secretsOf(b, a)
 export const onlyB = secretsOf(b)
-export const idOf = { a: onlyA.kek.kid, b: onlyB.kek.kid }
+export const keyIds = { a: onlyA.kek.kid, b: onlyB.kek.kid }
 
-export type File = ReturnType<typeof secretsOf>
+export type MasterKeyFile = ReturnType<typeof secretsOf>
 /** Replaces the running replicas one by one by replicas with this file. */
-export async function roll(kit: Kit, running: readonly Replica[], file: File): Promise<Replica[]> {
+export async function replaceReplicas(kit: Kit, running: readonly Replica[], file: MasterKeyFile): Promise<Replica[]> {
   const started: Replica[] = []
   for (const { stop } of running) {
     await stop()
@@ -40,7 +40,7 @@ export async function startRotation(t: TestContext) {
   await makeUser(kit, 'ana', ['viewer'])
   const factor = await enrollFactor(kit, 'ana', clock.now)
   clock.advance(60)
-  const { gateway, secret } = await withGateway(kit)
+  const { gateway, secret } = await makeGateway(kit)
   const { secret: token } = await admin.generateToken({ body: { max_uses: 0 } })
   const webhook = await enableWebhook(kit, 'https://hooks.example.com/holdfast')
   const oidc = { issuer: 'https://192.0.2.1', client_id: 'holdfast', client_secret: 'a secret of the provider' }
@@ -105,11 +105,11 @@ export async function startRotation(t: TestContext) {
 
 export type Rotation = Awaited<ReturnType<typeof startRotation>>
 
-export async function cellsOf(kit: Kit): Promise<Cell[]> {
+export async function readCells(kit: Kit): Promise<Cell[]> {
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()
   try {
-    return await readEverything(client)
+    return await readAllValues(client)
   } finally {
     await client.end()
   }
@@ -118,18 +118,18 @@ export async function cellsOf(kit: Kit): Promise<Cell[]> {
 /** The sealed texts in a value, also within a longer text. A compact JWE has five parts (RFC 7516 §7.1). */
 export const sealedTexts = ({ bytes }: Cell): string[] =>
   bytes.toString('latin1').match(/eyJ[\w-]+\.[\w-]*\.[\w-]+\.[\w-]+\.[\w-]+/g) ?? []
-export const placeOf = ({ relation, column }: Cell) => `${relation}.${column}`
+export const columnOf = ({ relation, column }: Cell) => `${relation}.${column}`
 /** The columns with sealed texts, each with the ids of the keys that sealed them. */
-export async function sealedIn(kit: Kit): Promise<Map<string, Set<string>>> {
+export async function sealingKeysByColumn(kit: Kit): Promise<Map<string, Set<string>>> {
   const found = new Map<string, Set<string>>()
-  for (const cell of await cellsOf(kit))
+  for (const cell of await readCells(kit))
     for (const text of sealedTexts(cell))
-      found.set(placeOf(cell), (found.get(placeOf(cell)) ?? new Set()).add(sealedKid(text)))
+      found.set(columnOf(cell), (found.get(columnOf(cell)) ?? new Set()).add(sealedKid(text)))
   return found
 }
-export const keysIn = async (kit: Kit) =>
-  [...new Set([...(await sealedIn(kit)).values()].flatMap((kids) => [...kids]))].sort()
-export const statusOf = async (kit: Kit, replica: Replica) => {
+export const sealingKeysIn = async (kit: Kit) =>
+  [...new Set([...(await sealingKeysByColumn(kit)).values()].flatMap((kids) => [...kids]))].sort()
+export const masterKeyStatus = async (kit: Kit, replica: Replica) => {
   const { items, replicas } = await kit.clientFor(kit.adminKey, replica).listMasterKeys()
-  return { replicas, a: items.find((k) => k.key_id === idOf.a)!, b: items.find((k) => k.key_id === idOf.b) }
+  return { replicas, a: items.find((k) => k.key_id === keyIds.a)!, b: items.find((k) => k.key_id === keyIds.b) }
 }

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -51,4 +52,12 @@ export function createSoftHsm(label = 'holdfast') {
     },
     end: () => rmSync(folder, { recursive: true, force: true }),
   }
+}
+
+/** For `assert.rejects`: a refusal because the signing keys cannot be reached, to be tried again later. */
+export function areKeysUnreachable(e: unknown): true {
+  const { status, retryAfterSeconds } = e as { status?: number; retryAfterSeconds?: number }
+  assert.equal(status, 500)
+  assert.ok(retryAfterSeconds)
+  return true
 }

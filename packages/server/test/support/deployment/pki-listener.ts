@@ -1,8 +1,9 @@
 import type { TestContext } from 'node:test'
 import { request } from 'undici'
 import { newCsr } from '../actors/certificate-requests.ts'
-import { enroll, publish, rule } from '../actors/gateways.ts'
+import { enroll } from '../actors/devices.ts'
 import { ocspRequest, readOcsp } from '../clients/ocsp-client.ts'
+import { publish, rule } from '../domain/policy.ts'
 import { createClock, type Kit, type Replica, startKit } from './deployment.ts'
 
 /** The base URL in certificates; it is served at the replica's `pkiUrl`. */
@@ -53,5 +54,5 @@ export async function askOcsp(
   const got = await fetchPki(at, paths.ocsp, { method: 'POST', headers, body })
   return { ...got, ...readOcsp(got.bytes) }
 }
-export const statusOf = async (at: Pick<Kit, 'pkiUrl'>, issued: Issued) =>
+export const ocspStatusOf = async (at: Pick<Kit, 'pkiUrl'>, issued: Issued) =>
   (await askOcsp(at, issued)).answers[0]?.status

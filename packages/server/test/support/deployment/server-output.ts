@@ -2,7 +2,7 @@ import type { ChildProcessByStdio } from 'node:child_process'
 import type { Readable } from 'node:stream'
 
 /** The port on which the server's process reports to listen, and all of its output. */
-export function listening(child: ChildProcessByStdio<null, Readable, Readable>) {
+export function readServerOutput(child: ChildProcessByStdio<null, Readable, Readable>) {
   let output = ''
   const port = new Promise<number>((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr])

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createTestDatabase } from '../database/test-database.ts'
-import { schema } from './deployment.ts'
-import { listening } from './server-output.ts'
+import { schemaTemplate } from './deployment.ts'
+import { readServerOutput } from './server-output.ts'
 
 const main = join(import.meta.dirname, '../../../src/main.ts')
-export const password = 'processes that are only tried'
+export const processPassword = 'processes that are only tried'
 
 /** A database and a folder that replicas share. Each replica is a process of its own. */
-export async function startDeployment(t: TestContext) {
-  const database = await createTestDatabase(schema)
+export async function startProcesses(t: TestContext) {
+  const database = await createTestDatabase(schemaTemplate)
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-process-'))
   const ends: (() => Promise<unknown>)[] = []
   t.after(async () => {
@@ -33,12 +33,12 @@ export async function startDeployment(t: TestContext) {
         HOLDFAST_DATA_DIR: folder,
         HOLDFAST_PORT: '0',
         HOLDFAST_PUBLIC_URL: 'https://vpn.corp.example',
-        HOLDFAST_ADMIN_PASSWORD: password,
+        HOLDFAST_ADMIN_PASSWORD: processPassword,
         HOLDFAST_DRAIN_SECONDS: '0',
         ...environment,
       },
     })
-    const said = listening(child)
+    const said = readServerOutput(child)
     let how: string | undefined
     const ended = new Promise<string>((resolve) =>
       child.once('exit', (code, signal) => {

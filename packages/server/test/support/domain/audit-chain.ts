@@ -6,7 +6,7 @@ import type { Kit } from '../deployment/deployment.ts'
 export type Event = Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'][number]
 
 /** Reads the whole audit log, in order of sequence numbers. */
-export async function recordOf({ admin }: Pick<Kit, 'admin'>): Promise<Event[]> {
+export async function readAuditLog({ admin }: Pick<Kit, 'admin'>): Promise<Event[]> {
   const events: Event[] = []
   for (let cursor: string | undefined; ; ) {
     const page = await admin.listAuditEvents({ query: { limit: 200, ...(cursor && { cursor }) } })
@@ -25,7 +25,7 @@ function hashOf(before: string, { seq, hash: _, ...event }: Event): string {
     .digest('hex')
 }
 /** Asserts that sequence numbers have no gap or repetition, and that each hash fits. */
-export function requireChain(events: readonly Event[]): void {
+export function assertChain(events: readonly Event[]): void {
   let before = '00'.repeat(32)
   for (const [i, event] of events.entries()) {
     assert.equal(event.seq, i + 1, 'no place is left out, none is there twice')

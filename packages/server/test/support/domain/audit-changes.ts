@@ -67,7 +67,7 @@ const brokenIds = (text: string): string[] =>
   )
 
 /** Returns the faults in the changes that an event reports. */
-export function wrongChanges({ kind, changes, request_id: _, ...event }: AuditEvent): string[] {
+export function faultsInChanges({ kind, changes, request_id: _, ...event }: AuditEvent): string[] {
   const noun = nouns[kind.split('.')[0] ?? '']
   const known = others[kind] ?? (noun ? namesOf(noun) : [])
   return [

@@ -2,7 +2,7 @@ import type { AuditFields, AuditKind } from '@holdfast/contract/vocabulary'
 import type { Client } from '@holdfast/sdk'
 
 /** SQL: all events, with or without sequence numbers. */
-export const everyEvent = `(select kind, outcome, target_id, request_id, record from audit_log
+export const allEventsSql = `(select kind, outcome, target_id, request_id, record from audit_log
   union all select kind, outcome, target_id, request_id, record from audit_arrivals)`
 
 type Event = Awaited<ReturnType<Client['listAuditEvents']>>['items'][number]

@@ -10,14 +10,14 @@ type Event = Record<string, unknown> & { seq: number; hash: string; kind: string
 export const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
 /** The hash of an event as docs/audit.md defines it, computed independently of the server. */
-export function hashOf(before: string, { seq, hash: _, ...event }: Event): string {
+export function chainHash(before: string, { seq, hash: _, ...event }: Event): string {
   const place = Buffer.alloc(8)
   place.writeBigUInt64BE(BigInt(seq))
   return sha256(Buffer.concat([Buffer.of(0), Buffer.from(before, 'hex'), place, Buffer.from(canonicalJson(event))]))
 }
 
 /** Downloads an export, as curl would. */
-export async function exported(
+export async function downloadExport(
   kit: Pick<Kit, 'publicUrl' | 'dispatcher' | 'adminKey'>,
   query: string,
   { path = '/v1/admin/audit/export', headers = {} }: { path?: string; headers?: Record<string, string> } = {},

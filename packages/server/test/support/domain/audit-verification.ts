@@ -9,8 +9,8 @@ export const checkpointNow = async (kit: Kit): Promise<number> => {
   await runJob(kit.app, 'checkpoint_audit')
   return (await kit.admin.listAuditCheckpoints({ query: { limit: 1 } })).items[0]!.size
 }
-export type Started = Awaited<ReturnType<typeof startVerifying>>
-export async function startVerifying(t: TestContext) {
+export type Verification = Awaited<ReturnType<typeof startVerification>>
+export async function startVerification(t: TestContext) {
   const kit = await startKit(t)
   const command = await startCommand(t, kit)
   const verify = async (...args: string[]) => {
@@ -19,7 +19,7 @@ export async function startVerifying(t: TestContext) {
   }
   return { kit, verify, run: command.run, file: command.file }
 }
-export const exported = async (kit: Kit, query: object = {}): Promise<string> => {
+export const exportNdjson = async (kit: Kit, query: object = {}): Promise<string> => {
   const chunks: Uint8Array[] = []
   const bytes = (await kit.admin.exportAudit({ query: { format: 'ndjson', ...query } })) as AsyncIterable<Uint8Array>
   for await (const chunk of bytes) chunks.push(chunk)
@@ -27,7 +27,11 @@ export const exported = async (kit: Kit, query: object = {}): Promise<string> =>
 }
 
 /** SQL for the hash that fits at the sequence number `it`. */
-export const anew = (
+export const rehashSql = (
   it: number | 'it',
 ) => `sha256('\\x00'::bytea || coalesce((select p.hash from audit_log p where p.seq = ${it} - 1),
   decode(repeat('00', 32), 'hex')) || int8send(${it}) || convert_to(record, 'UTF8'))`
+
+/** The sizes of all checkpoints, in order. */
+export const checkpointSizes = async ({ admin }: Pick<Kit, 'admin'>) =>
+  (await admin.listAuditCheckpoints({ query: { limit: 200, sort: 'size' } })).items.map((c) => c.size)

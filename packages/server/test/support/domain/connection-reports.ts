@@ -1,14 +1,15 @@
 import { sql } from 'kysely'
 import { decodeId } from '../../../src/kernel/ids.ts'
-import { type enroll, newSession, report, type withGateway } from '../actors/gateways.ts'
+import type { enroll } from '../actors/devices.ts'
+import { type makeGateway, meteringReport, newVpnSessionId } from '../actors/gateways.ts'
 import { type Kit, runJob } from '../deployment/deployment.ts'
 
 export type Device = Awaited<ReturnType<typeof enroll>>
-type Client = Awaited<ReturnType<typeof withGateway>>['client']
+type Client = Awaited<ReturnType<typeof makeGateway>>['client']
 type Fields = Record<string, unknown>
 
 /** Sets the period for which the deployment has listened without a break; it ends some seconds ago. */
-export const listenedFor = (kit: Kit, seconds: number, untilSecondsAgo = 0) =>
+export const setListeningPeriod = (kit: Kit, seconds: number, untilSecondsAgo = 0) =>
   kit.db.acrossTenants((tx) =>
     sql`insert into listening as l (since, heard_at)
       select until - interval '1 second' * ${seconds}, until
@@ -17,15 +18,15 @@ export const listenedFor = (kit: Kit, seconds: number, untilSecondsAgo = 0) =>
   )
 
 /** Helpers to report connections by gateways (`client` by default) and by devices, and to read the result. */
-export function createWitnesses(kit: Kit, client: Client) {
+export function createConnectionReports(kit: Kit, client: Client) {
   const { admin } = kit
   const meter = (device: Device, session_id: string, more: Fields = {}, by = client) =>
     by.metering({
-      body: report([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1, ...more }]),
+      body: meteringReport([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1, ...more }]),
     })
   const say = (device: Device, kind: 'connected' | 'disconnected' | 'quality', more: Fields) =>
     device.client.telemetry({
-      body: { events: [{ event_id: newSession(), kind, at: new Date().toISOString(), ...more }] },
+      body: { events: [{ event_id: newVpnSessionId(), kind, at: new Date().toISOString(), ...more }] },
     })
   /** Moves everything reported about this device back in time. */
   const later = (device: Device, seconds: number) =>

@@ -1,11 +1,12 @@
 import { type PostureAssertion, pinTrust, verifyPostureAssertion } from '@holdfast/sdk'
 import { encodeId } from '../../../src/kernel/ids.ts'
-import { call, operation, type RawDevice, type Reached } from '../actors/all-callers.ts'
-import { type enroll, payloadOf } from '../actors/gateways.ts'
+import type { enroll, RawDevice } from '../actors/devices.ts'
+import { payloadOf } from '../clients/answers.ts'
+import { type ApiTarget, call, operation } from '../clients/api-calls.ts'
 import type { Kit, Replica } from '../deployment/deployment.ts'
 
 /** A policy with one rule that requires the enforced check `disk`, or the checks given. */
-export const checking = (checks: Record<string, object>, posture: string[] = ['disk']) => ({
+export const policyWithChecks = (checks: Record<string, object>, posture: string[] = ['disk']) => ({
   schema: 'holdfast.policy/1',
   resources: { wiki: { cidrs: ['10.1.0.0/16'] } },
   rules: [
@@ -14,14 +15,14 @@ export const checking = (checks: Record<string, object>, posture: string[] = ['d
   ],
   posture_checks: checks,
 })
-export const disk = { expression: 'disk.encrypted == true', remediation: 'Turn on disk encryption.' }
+export const diskCheck = { expression: 'disk.encrypted == true', remediation: 'Turn on disk encryption.' }
 
-export const publishChecks = (kit: Pick<Kit, 'admin'>, checks: Record<string, object> = { disk }) =>
+export const publishChecks = (kit: Pick<Kit, 'admin'>, checks: Record<string, object> = { disk: diskCheck }) =>
   kit.admin.publishPolicy({
-    body: { channel: 'stable', policy: checking(checks, Object.keys(checks)), supersede: true },
+    body: { channel: 'stable', policy: policyWithChecks(checks, Object.keys(checks)), supersede: true },
   })
 
-export const score = (least: number) => ({ expression: `edr.score >= ${least}` })
+export const scoreCheck = (least: number) => ({ expression: `edr.score >= ${least}` })
 
 /** The rules that each replica gives to a device. */
 export const rulesAt = (
@@ -34,20 +35,20 @@ export const rulesAt = (
     ),
   )
 
-export const report = async (kit: Reached, device: Pick<RawDevice, 'caller'>, facts: object) => {
+export const reportPosture = async (kit: ApiTarget, device: Pick<RawDevice, 'caller'>, facts: object) => {
   const answer = await call(kit, operation('reportPosture'), device.caller, { facts })
   if (answer.status !== 200) throw new Error(`report refused: ${answer.status} ${answer.text}`)
   return answer.json
 }
 
-export const assertionOf = (kit: Reached, { caller }: Pick<RawDevice, 'caller'>, query = '') =>
+export const requestAssertion = (kit: ApiTarget, { caller }: Pick<RawDevice, 'caller'>, query = '') =>
   call(kit, operation('postureAssertion'), caller, undefined, query)
 
 export const reasonsOf = (reasons: readonly { code: string; check_id: string | null }[]) =>
   reasons.map(({ code, check_id }) => (check_id ? `${code} ${check_id}` : code))
 
 /** Verifies an assertion as a relying party that trusts the tenant's keys. */
-export async function relied(
+export async function verifyAssertion(
   kit: Kit,
   assertion: string,
   nonce: string | null,

@@ -2,8 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Contract, Input } from '@holdfast/contract'
 import type { Client, RequestOptions } from '@holdfast/sdk'
 import { request } from 'undici'
-import { enroll } from '../actors/gateways.ts'
-import type { Caller, Reached } from '../clients/api-calls.ts'
+import type { ApiTarget, Caller } from '../clients/api-calls.ts'
 import type { Kit } from '../deployment/deployment.ts'
 
 type Slot = Input<Contract['uploadPackage']>['query']
@@ -30,7 +29,7 @@ export const upload = (
   )
 
 /** Creates a draft release with a package for Linux on x64. */
-export async function draft(
+export async function draftRelease(
   kit: Kit,
   version: string,
   { channel = 'stable', client = kit.admin, ...more }: Draft & { channel?: 'canary' | 'stable'; client?: Client } = {},
@@ -41,22 +40,22 @@ export async function draft(
 }
 
 type Change = Input<Contract['changeRelease']>['body']
-export const changeTo = (client: Client, release_id: string, body: Change) =>
+export const changeRelease = (client: Client, release_id: string, body: Change) =>
   client.changeRelease({ params: { release_id }, body })
 
 /** Publishes a release, to all devices unless a rollout is given. */
-export async function release(
+export async function publishRelease(
   kit: Kit,
   version: string,
-  { rollout, ...more }: Parameters<typeof draft>[2] & Pick<Change, 'rollout'> = {},
+  { rollout, ...more }: Parameters<typeof draftRelease>[2] & Pick<Change, 'rollout'> = {},
 ) {
-  const made = await draft(kit, version, more)
-  await changeTo(more.client ?? kit.admin, made.release_id, { operation: 'publish', ...(rollout && { rollout }) })
+  const made = await draftRelease(kit, version, more)
+  await changeRelease(more.client ?? kit.admin, made.release_id, { operation: 'publish', ...(rollout && { rollout }) })
   return made
 }
 
 /** The updates offered to a device, as an administrator sees them. */
-export const offered = (
+export const offeredUpdates = (
   kit: Kit,
   device_id: string,
   more: Partial<Input<Contract['updateManifest']>['query']> = {},
@@ -64,21 +63,11 @@ export const offered = (
 ) => client.updateManifest({ query: { ...linux, version: '1.0.0', device_id, ...more } })
 export const versionsIn = ({ updates }: { updates: readonly { version: string }[] }) => updates.map((u) => u.version)
 
-/** Enrolls a device on one of the channels. */
-export async function deviceOn(kit: Kit, name: string, channel: 'auto' | 'canary' | 'stable' = 'auto') {
-  const device = await enroll(kit, name)
-  if (channel !== 'auto')
-    await kit.admin.changeDevice({
-      body: { operation: 'update', device_id: device.id, device: { channel } },
-    })
-  return device
-}
-
 export const randomContent = (size: number) => randomBytes(size)
 
 /** An answer as bytes. */
 export async function requestBytes(
-  kit: Reached,
+  kit: ApiTarget,
   path: string,
   caller: Caller,
 ): Promise<{ status: number; bytes: Buffer }> {
@@ -88,3 +77,6 @@ export async function requestBytes(
   })
   return { status, bytes: Buffer.from(await body.arrayBuffer()) }
 }
+
+/** All bytes of a download. */
+export const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))

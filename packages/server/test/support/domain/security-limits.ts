@@ -1,7 +1,7 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 
 /** The settings with some fields replaced, section by section. */
-export const over = (settings: object, named: object) =>
+export const replaceFields = (settings: object, named: object) =>
   Object.fromEntries(
     Object.entries(settings).map(([section, fields]) => [
       section,
@@ -11,10 +11,12 @@ export const over = (settings: object, named: object) =>
 
 /** For each setting, a value looser than its default, and the kind of caller that the setting limits. */
 type Looser = {
-  [S in keyof SecuritySettings]: { [F in keyof SecuritySettings[S]]: [binds: Bound, looser: SecuritySettings[S][F]] }
+  [S in keyof SecuritySettings]: {
+    [F in keyof SecuritySettings[S]]: [binds: LimitedCaller, looser: SecuritySettings[S][F]]
+  }
 }
-export type Bound = 'person' | 'api_key' | 'nobody here'
-export const looser: Looser = {
+export type LimitedCaller = 'person' | 'api_key' | 'nobody here'
+export const looserLimits: Looser = {
   login: {
     max_failures_per_ip: ['person', 21],
     window_seconds: ['person', 899],
@@ -35,9 +37,9 @@ export const looser: Looser = {
 }
 
 /** All settings with their names, the kind of caller that each limits, and a looser value. */
-export const eachLimit = (): { section: string; field: string; binds: Bound; value: unknown }[] =>
-  Object.entries(looser).flatMap(([section, fields]) =>
-    Object.entries(fields as Record<string, [Bound, unknown]>).map(([field, [binds, value]]) => ({
+export const eachLimit = (): { section: string; field: string; binds: LimitedCaller; value: unknown }[] =>
+  Object.entries(looserLimits).flatMap(([section, fields]) =>
+    Object.entries(fields as Record<string, [LimitedCaller, unknown]>).map(([field, [binds, value]]) => ({
       section,
       field,
       binds,

@@ -32,7 +32,7 @@ export const isAllSent = ({ db, tenant }: Pick<Kit, 'db' | 'tenant'>) =>
   })
 
 /** Sets the state of a connector's stream. */
-export const withStream = (
+export const setStream = (
   { db, tenant }: Pick<Kit, 'db' | 'tenant'>,
   connector_id: string,
   row: Updateable<Tables['siem_streams']>,
@@ -47,7 +47,7 @@ export const withStream = (
   )
 
 /** Updates a connector; fields that are not given keep their values. */
-export async function change(
+export async function changeConnector(
   { admin }: Pick<Kit, 'admin'>,
   connector_id: string,
   given: { enabled?: boolean; url?: string },

@@ -7,20 +7,20 @@ import { eventsOf } from './audit-events.ts'
 import { inbox } from './notifications.ts'
 
 /** Sets limits of the kit's tenant. */
-export const limit = async (kit: Kit, limits: Record<string, number | null>) => {
+export const setLimits = async (kit: Kit, limits: Record<string, number | null>) => {
   const tenant_id = encodeId('tenant', kit.tenant)
   await kit.admin.changeTenant({ body: { operation: 'update', tenant_id, tenant: { limits } } })
 }
-export const statusOf = async ({ admin, tenant }: Kit) => {
+export const limitStatus = async ({ admin, tenant }: Kit) => {
   const { metrics, blocked } = await admin.getEntitlementStatus({ params: { tenant_id: encodeId('tenant', tenant) } })
   return { of: (metric: string) => metrics.find((m) => m.metric === metric)!, blocked }
 }
-export const usedOf = async (kit: Kit, metric: string) => (await statusOf(kit)).of(metric).used
+export const usedOf = async (kit: Kit, metric: string) => (await limitStatus(kit)).of(metric).used
 
-/** Limits for which `tells` has found the event and the notification. */
-export const toldLimits = new Set<CountedMetric>()
+/** Limits for which `assertLimitReported` has found the event and the notification. */
+export const reportedLimits = new Set<CountedMetric>()
 /** Asserts that a refusal by a limit has an audit event, and that administrators are notified once. */
-export async function tells(kit: Kit, metric: CountedMetric, limit: number) {
+export async function assertLimitReported(kit: Kit, metric: CountedMetric, limit: number) {
   const found = async () => (await eventsOf(kit, 'entitlement.exceeded')).filter((e) => e.metric === metric)
   await until(async () => (await found()).length > 0, `entitlement.exceeded of ${metric}`)
   const [event] = (await found()).reverse()
@@ -32,6 +32,6 @@ export async function tells(kit: Kit, metric: CountedMetric, limit: number) {
     1,
     JSON.stringify(notices),
   )
-  toldLimits.add(metric)
+  reportedLimits.add(metric)
   return event
 }

@@ -1,12 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { compactDecrypt } from 'jose'
-import { open, publish, rule, withGateway } from '../actors/gateways.ts'
+import { gatewayAgent, makeGateway } from '../actors/gateways.ts'
 import { type Kit, runJob, times } from '../deployment/deployment.ts'
 import { until } from '../deployment/wait-until.ts'
+import { publish, rule } from './policy.ts'
 
 /** Gateways of one pool that follow their policy and report at once what they enforce, until the test ends. */
 export async function followingGateways(kit: Kit, count: number) {
-  const first = await withGateway(kit, 'gw-0', 'pool')
+  const first = await makeGateway(kit, 'gw-0', 'pool')
   const others = await times(count - 1, async (i) => {
     const made = await kit.admin.createGateway({
       params: { pool_id: first.pool.pool_id },
@@ -17,7 +18,7 @@ export async function followingGateways(kit: Kit, count: number) {
   const ending = new AbortController()
   const applied = new Array<number>(count).fill(0)
   const gateways = [first, ...others].map((made, i) => {
-    const gateway = open(kit, made)
+    const gateway = gatewayAgent(kit, made)
     const { gateway_id } = made.gateway
     const pulling = gateway.runPulling({
       signal: ending.signal,
@@ -41,7 +42,7 @@ export async function followingGateways(kit: Kit, count: number) {
  * Sets a run to the state in which a replica leaves it when it ends after the commit of the first step's change, but
  * before it reports that step.
  */
-export async function leave(kit: Kit, tenant = kit.tenant): Promise<void> {
+export async function abandonRuns(kit: Kit, tenant = kit.tenant): Promise<void> {
   await kit.db.inTenant(tenant, async (tx) => {
     await tx
       .updateTable('workflow_runs')
@@ -65,17 +66,17 @@ export function newRecipient() {
 }
 
 /** Runs the job that continues unfinished runs, on the replicas in turn. */
-export const drive = (kit: Kit, n: number) =>
+export const driveWorkflows = (kit: Kit, n: number) =>
   times(n, (i) => runJob(kit.replicas[i % kit.replicas.length]!.app, 'drive_workflows'))
-export const ended = async (kit: Kit, workflow_run_id: string | null) => {
+export const untilRunEnds = async (kit: Kit, workflow_run_id: string | null) => {
   const params = { workflow_run_id: workflow_run_id! }
   await until(async () => (await kit.admin.getWorkflowRun({ params })).status !== 'running', 'the run ends')
   return kit.admin.getWorkflowRun({ params })
 }
 
 /** A gateway that has only sent a heartbeat. */
-export async function withSlowGateway(kit: Kit) {
-  const gateway = open(kit, await withGateway(kit, 'g1', 'pool'))
+export async function makeSlowGateway(kit: Kit) {
+  const gateway = gatewayAgent(kit, await makeGateway(kit, 'g1', 'pool'))
   await publish(kit, [rule('all', { any: true }, ['pool'])])
   await gateway.heartbeat({ active_sessions: 0 })
   return gateway

@@ -2,19 +2,15 @@ import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '@holdfast/sdk'
 import type { Kit } from '../deployment/deployment.ts'
-import { promptly } from '../deployment/wait-until.ts'
-import { opened } from '../domain/notifications.ts'
-import { keycloakClient, startKeycloak } from './keycloak-directory.ts'
+import { deliveryLimitMs } from '../deployment/wait-until.ts'
+import { keycloakClient, type startKeycloak } from './keycloak-directory.ts'
 
 type Body = Parameters<Client['runDirectorySource']>[0]['body']
 type NewSource = Parameters<Client['createDirectorySource']>[0]['body']
 type Keycloak = Awaited<ReturnType<typeof startKeycloak>>
 
-/** Allows reading a directory on loopback. */
-export const config = opened
-
 /** Creates a source without a schedule. */
-export const sourceOf = (client: Client, { issuer }: Pick<Keycloak, 'issuer'>, more: Partial<NewSource> = {}) =>
+export const createSource = (client: Client, { issuer }: Pick<Keycloak, 'issuer'>, more: Partial<NewSource> = {}) =>
   client.createDirectorySource({
     body: {
       provider: 'corp',
@@ -27,7 +23,7 @@ export const sourceOf = (client: Client, { issuer }: Pick<Keycloak, 'issuer'>, m
   })
 
 /** Waits until a run is over, and returns it. */
-export async function settled(client: Client, run_id: string, ms = 4 * promptly) {
+export async function untilPullEnds(client: Client, run_id: string, ms = 4 * deliveryLimitMs) {
   for (const end = performance.now() + ms; ; await delay(20)) {
     const run = await client.getDirectoryRun({ params: { run_id } })
     if (run.status !== 'fetching') return run
@@ -35,13 +31,13 @@ export async function settled(client: Client, run_id: string, ms = 4 * promptly)
   }
 }
 /** Starts a pull and waits for its result. */
-export async function pull(client: Client, source_id: string, body: Body = {}) {
+export async function runPull(client: Client, source_id: string, body: Body = {}) {
   const { run } = await client.runDirectorySource({ params: { source_id }, body })
-  return settled(client, run.run_id)
+  return untilPullEnds(client, run.run_id)
 }
 
 /** The active directory users, and all groups with their members, by name. */
-export async function heldOf({ admin }: Pick<Kit, 'admin'>) {
+export async function activeDirectory({ admin }: Pick<Kit, 'admin'>) {
   const users = (await admin.listUsers({ query: { source: 'directory', limit: 200 } })).items
   const names = new Map(users.map((u) => [u.user_id, u.username]))
   const groups: Record<string, string[]> = {}
@@ -70,4 +66,3 @@ export function populateKeycloak(keycloak: Keycloak) {
   keycloak.addGroup('/sales', [eva, dan])
   return { ada, ben, cleo, dan, eva }
 }
-export { keycloakClient, startKeycloak }

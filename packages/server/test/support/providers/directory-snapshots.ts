@@ -18,21 +18,22 @@ export const snapshotOf = (users: User[], groups: Group[] = [], more: Partial<Sn
   groups,
   ...more,
 })
-export const person = (n: number | string, more: Partial<User> = {}): User => ({
+export const directoryUser = (n: number | string, more: Partial<User> = {}): User => ({
   externalId: `u-${n}`,
   userName: `person${n}`,
   displayName: `Person ${n}`,
   emails: [`person${n}@example.com`],
   ...more,
 })
-export const people = (n: number, from = 0): User[] => Array.from({ length: n }, (_, i) => person(from + i))
-export const group = (name: string, members: readonly User[]): Group => ({
+export const directoryUsers = (n: number, from = 0): User[] =>
+  Array.from({ length: n }, (_, i) => directoryUser(from + i))
+export const directoryGroup = (name: string, members: readonly User[]): Group => ({
   externalId: `g-${name}`,
   displayName: name,
   members: members.map((u) => u.externalId),
 })
 
-export const push = (client: Client, body: Snapshot) => client.ingestDirectorySnapshot({ body })
+export const pushSnapshot = (client: Client, body: Snapshot) => client.ingestDirectorySnapshot({ body })
 /** The user that an entry has become. */
 export const userOf = async (kit: Kit, { userName }: User) =>
   (await kit.admin.listUsers({ query: { q: userName, limit: 200 } })).items.find((u) => u.username === userName)

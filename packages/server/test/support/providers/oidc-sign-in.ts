@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { changeIdentityProvider } from '@holdfast/sdk'
 import { openBrowser } from '../clients/browser.ts'
-import { type Kit, type Replica, startKit } from '../deployment/deployment.ts'
-import { opened } from '../domain/notifications.ts'
+import { type Kit, loopbackAllowed, type Replica, startKit } from '../deployment/deployment.ts'
 import { startRealProvider } from './real-oidc-provider.ts'
 
 type Given = Parameters<typeof changeIdentityProvider>[2]
@@ -18,7 +17,7 @@ export async function startFederated(
   // Ends before the deployment checks for leaks.
   const ends: (() => unknown)[] = []
   t.after(() => Promise.all(ends.map((end) => end())))
-  const kit = await startKit(t, { ...options, config: { ...opened, ...options?.config } })
+  const kit = await startKit(t, { ...options, config: { ...loopbackAllowed, ...options?.config } })
   const made = await kit.admin.createIdentityProvider({
     body: {
       name: 'Login',
@@ -85,7 +84,7 @@ export async function startFederated(
 }
 export type Federated = Awaited<ReturnType<typeof startFederated>>
 /** The username that the browser is signed in as, or the status of the refusal. */
-export const whoIs = async (kit: Kit, cookie: string | undefined, replica: Pick<Replica, 'url'> = kit) => {
+export const signedInAs = async (kit: Kit, cookie: string | undefined, replica: Pick<Replica, 'url'> = kit) => {
   const browser = openBrowser(replica)
   if (cookie !== undefined) browser.cookies.set('holdfast_session', cookie)
   const got = await browser.get('/v1/admin/me')

@@ -6,7 +6,7 @@ import { key, rsaKey } from './saml-responses.ts'
 
 type Given = Parameters<typeof changeIdentityProvider>[2]
 
-export const statusOf = (asked: Promise<unknown>): Promise<number> =>
+export const statusOfCall = (asked: Promise<unknown>): Promise<number> =>
   asked.then(
     () => 200,
     (e) => (e instanceof ApiError ? e.status : assert.fail(String(e))),
@@ -66,12 +66,12 @@ export const settingsOf = (group_id: string): Record<string, Row> => ({
 
 export type Schema = { properties?: Record<string, Schema>; anyOf?: Schema[]; readOnly?: boolean; type?: string }
 /** The paths of writable settings; `saml.idp` counts as one. */
-export function settable({ properties = {} }: Schema, under = ''): string[] {
+export function writableSettings({ properties = {} }: Schema, under = ''): string[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     if (schema.readOnly) return []
     const inner = [schema, ...(schema.anyOf ?? [])].find((s) => s.properties)
     const path = under + name
-    return inner && path !== 'saml.idp' ? settable(inner, `${path}.`) : [path]
+    return inner && path !== 'saml.idp' ? writableSettings(inner, `${path}.`) : [path]
   })
 }
 
@@ -99,5 +99,5 @@ function changeOf(path: string, value: unknown): Given {
   if (path === 'oidc.issuer') return { oidc: { issuer: value, client_secret: 'x' } } as Given
   return { [section]: { [field]: value } }
 }
-export const setOne = (client: Client, provider_id: string, path: string, value: unknown): Promise<number> =>
-  statusOf(changeIdentityProvider(client, { params: { provider_id } }, changeOf(path, value)))
+export const changeSetting = (client: Client, provider_id: string, path: string, value: unknown): Promise<number> =>
+  statusOfCall(changeIdentityProvider(client, { params: { provider_id } }, changeOf(path, value)))

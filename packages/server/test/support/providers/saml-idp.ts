@@ -5,8 +5,7 @@ import type { TestContext } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { changeIdentityProvider } from '@holdfast/sdk'
 import { type Browser, openBrowser } from '../clients/browser.ts'
-import { createClock, type Kit, type Replica, startKit } from '../deployment/deployment.ts'
-import { opened } from '../domain/notifications.ts'
+import { createClock, type Kit, loopbackAllowed, type Replica, startKit } from '../deployment/deployment.ts'
 import { key as firstKey, plainResponse, posted, signed } from './saml-responses.ts'
 
 type Key = typeof firstKey
@@ -69,7 +68,7 @@ export function requestIn(url: string): { id: string; relayState: string; acsUrl
 }
 
 /** Makes one assertion answer two requests, as a misbehaving provider might. */
-export const answeringBoth =
+export const answerBothRequests =
   (...ids: [string, string]) =>
   (xml: string) =>
     xml.replace(/<saml:SubjectConfirmation .*?<\/saml:SubjectConfirmation>/, (confirmation) =>
@@ -78,7 +77,7 @@ export const answeringBoth =
 
 let made = 0
 /** The provider's response to a request; `change` edits it before it is signed. */
-export function answerTo(
+export function samlAnswerTo(
   idp: Pick<SamlIdp, 'entityId' | 'keys'>,
   url: string,
   said: Said = {},
@@ -98,7 +97,7 @@ export async function startSaml(
 ) {
   const clock = createClock()
   const idp = await startSamlIdp(t)
-  const kit = await startKit(t, { now: clock.now, ...options, config: { ...opened, ...options.config } })
+  const kit = await startKit(t, { now: clock.now, ...options, config: { ...loopbackAllowed, ...options.config } })
   const provider = await kit.admin.createIdentityProvider({
     body: { name: 'Login', kind: 'saml', provisioning: 'create', saml: { metadata_url: idp.url } },
   })
@@ -115,7 +114,7 @@ export async function startSaml(
     return String(sent.headers.location)
   }
   const answer = (url: string, said: Said = {}, ...more: [Edit?, Edit?]) =>
-    answerTo(idp, url, { now: clock.now(), attributes: anna, ...said }, ...more)
+    samlAnswerTo(idp, url, { now: clock.now(), attributes: anna, ...said }, ...more)
   return {
     kit,
     clock,
@@ -135,7 +134,7 @@ export async function startSaml(
     reasons: (limit?: number) => reasonsOf(kit, limit),
   }
 }
-export type SamlWorld = Awaited<ReturnType<typeof startSaml>>
+export type SamlDeployment = Awaited<ReturnType<typeof startSaml>>
 
 /** The reasons of the newest refused sign-ins, newest first. */
 const reasonsOf = async (kit: Kit, limit = 1) =>

@@ -8,10 +8,7 @@ import { encodeId } from '../../../src/kernel/ids.ts'
 import type { Kit } from '../deployment/deployment.ts'
 import { until } from '../deployment/wait-until.ts'
 
-/** Loopback is inside. */
-export const opened = { allowedPrivateCidrs: ['127.0.0.0/8'] }
-
-export type Received = { seq: number; kind: string; event_id: string } & Record<string, unknown>
+export type ReceivedEvent = { seq: number; kind: string; event_id: string } & Record<string, unknown>
 type Ends = { after: (end: () => unknown) => unknown }
 
 const listen = async (server: Server, port = 0): Promise<number> => {
@@ -32,10 +29,11 @@ export function framesIn(bytes: Buffer): string[] {
   return frames
 }
 /** The event in a message of RFC 5424 whose text is JSON, with a BOM or without. */
-export const eventIn = (frame: string): Received => JSON.parse(frame.replace(/^.*?\] \ufeff?(?=\{)/s, '')) as Received
+export const eventIn = (frame: string): ReceivedEvent =>
+  JSON.parse(frame.replace(/^.*?\] \ufeff?(?=\{)/s, '')) as ReceivedEvent
 
 /** A syslog receiver. Messages count once their connection ends properly; `meddle` may disturb a connection. */
-export async function startSyslog(
+export async function startSyslogReceiver(
   t: Ends,
   options: { tls?: TlsOptions; meddle?: (socket: Socket, nth: number) => boolean } = {},
 ) {
@@ -69,10 +67,10 @@ export async function startSyslog(
   return { port, frames, events: () => frames.map(eventIn), connections: () => connections }
 }
 
-export type Request = { url: string; headers: IncomingHttpHeaders; body: string }
+export type ReceivedRequest = { url: string; headers: IncomingHttpHeaders; body: string }
 /** A receiver over HTTP. */
-export async function startHttp(t: Ends, answer: (request: Request, response: ServerResponse) => void) {
-  const requests: Request[] = []
+export async function startHttpReceiver(t: Ends, answer: (request: ReceivedRequest, response: ServerResponse) => void) {
+  const requests: ReceivedRequest[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
@@ -87,8 +85,8 @@ export async function startHttp(t: Ends, answer: (request: Request, response: Se
   })
   return { url: `http://127.0.0.1:${port}`, requests }
 }
-export const eventsIn = ({ body }: Pick<Request, 'body'>): Received[] =>
-  (JSON.parse(body) as { data: { events: Received[] } }).data.events
+export const eventsIn = ({ body }: Pick<ReceivedRequest, 'body'>): ReceivedEvent[] =>
+  (JSON.parse(body) as { data: { events: ReceivedEvent[] } }).data.events
 
 type Body = Input<Contract['createSiemConnector']>['body']
 export const toSyslog = (port: number, more: Partial<Body> = {}): Body => ({
@@ -108,7 +106,7 @@ export const toWebhook = (url: string, more: Partial<Body> = {}): Body => ({
 })
 
 /** Adds this number of events, each identified by a number, for the sequencer. */
-export const arrive = (
+export const addNumberedEvents = (
   kit: Pick<Kit, 'db' | 'tenant'>,
   count: number,
   from = 1,
@@ -141,10 +139,10 @@ export const arrive = (
     await tx.insertInto('audit_arrivals').values(rows).execute()
   })
 
-/** The numbers of events from `arrive`, in order of their first arrival. */
-export const numbersIn = (events: readonly Received[]): number[] => [
+/** The numbers of events from `addNumberedEvents`, in order of their first arrival. */
+export const numbersIn = (events: readonly ReceivedEvent[]): number[] => [
   ...new Set(events.flatMap(({ operation }) => /^n(\d+)/.exec(String(operation))?.[1] ?? []).map(Number)),
 ]
 export const oneTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1)
-export const untilCame = (events: () => readonly Received[], n: number) =>
+export const untilReceived = (events: () => readonly ReceivedEvent[], n: number) =>
   until(() => numbersIn(events()).length >= n, `${n} events`)

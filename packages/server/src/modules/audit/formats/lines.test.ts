@@ -12,7 +12,7 @@ import { json } from './json.ts'
 const hidden =
   /[\p{Cc}\u00ad\u115f\u1160\u180e\u202e\u2800\u3164\ufeff\uffa0]|\u034f|[\ufe00-\ufe0f]|[\u{e0000}-\u{e007f}]/u
 
-test('JSON: one event is one line, and without seq and hash the record that was hashed', () => {
+test('JSON: an event is one line, and equals the hashed record without seq and hash', () => {
   fc.assert(
     fc.property(texts, (given) => {
       const stored = hostileEvent(given)
@@ -34,7 +34,7 @@ const rows = (text: string) =>
  */
 const isFormula = (cell: string) => /^[\s"\p{Cc}\p{Cf}\ufffd]*[=+\-@＝＋－＠]/u.test(cell)
 
-test('CSV: one event is one row of as many cells, and its last one the record that was hashed', () => {
+test('CSV: an event is one row with all columns, the last of which is the hashed record', () => {
   fc.assert(
     fc.property(texts, (given) => {
       const stored = hostileEvent(given)
@@ -49,7 +49,7 @@ test('CSV: one event is one row of as many cells, and its last one the record th
   )
 })
 
-test('CSV: no cell is a formula, whatever separates cells where it is read', () => {
+test('CSV: no cell is a formula, with any separator', () => {
   fc.assert(
     fc.property(texts, (given) => {
       const text = csvHeader + csv(hostileEvent(given))
@@ -61,7 +61,7 @@ test('CSV: no cell is a formula, whatever separates cells where it is read', () 
   )
 })
 
-test('CSV: what filters name has a column', () => {
+test('CSV: every filter field has a column', () => {
   const cells = (...given: Parameters<typeof eventOf>) => {
     const [row] = rows(csvHeader + csv(eventOf(...given)))
     const { operation, username, reason, endpoint, key_id } = row!
@@ -81,7 +81,7 @@ test('CSV: what filters name has a column', () => {
   assert.deepEqual([header[0], header.at(-1)], ['"seq', 'record"\r\n'], 'the record is the last column, as before')
 })
 
-test('CSV: what is no formula is shown as it is', () => {
+test('CSV: cells that are no formula are unchanged', () => {
   const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) "Gecko", 日本語 👩‍💻'
   const stored = eventOf('user.mfa_enabled', { user_id: 'usr_1' }, { userAgent: agent, name: "O'Brien-Smith" })
   const [row] = rows(csvHeader + csv(stored))
@@ -90,7 +90,7 @@ test('CSV: what is no formula is shown as it is', () => {
   assert.equal(row!.timestamp, readEvent(stored).timestamp)
 })
 
-test('what can not be seen is escaped in JSON, and shown as what it is in the columns', () => {
+test('invisible characters are escaped in JSON, and named in CSV columns', () => {
   const unseen = [
     '\u00ad',
     '\u034f',
@@ -109,11 +109,11 @@ test('what can not be seen is escaped in JSON, and shown as what it is in the co
   assert.deepEqual((JSON.parse(json(stored)) as { user_agent: string }).user_agent, name)
   const [row] = rows(csvHeader + csv(stored))
   assert.equal(row!.user_agent, unseen.map(() => '\ufffd').join('a'))
-  assert.ok(row!.actor_name!.endsWith('\u{1f469}\ufe0f'), 'what an emoji is made of is shown')
+  assert.ok(row!.actor_name!.endsWith('\u{1f469}\ufe0f'), 'the parts of an emoji are shown')
   assert.equal(canonicalJson(JSON.parse(row!.record!)), stored.record)
 })
 
-test('CSV: what a cell of Excel can not hold begins no formula in the next one', () => {
+test('CSV: a cell above the limit of Excel starts no formula when it is split', () => {
   const long = Object.fromEntries(
     ['=1+1', '+x', '-x', '@x', '＝1', '\\"=1', '"-1'].map((text) => [text, text.repeat(2000)]),
   )

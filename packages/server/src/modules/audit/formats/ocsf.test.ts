@@ -20,7 +20,7 @@ const job = { type: 'job', id: 'prune', name: null, sourceIp: null } as const
 const sources = [{}, people, job, { type: 'api_key', id: 'key_1', name: 'ci' } as const]
 const operations = 'create update delete suspend reactivate unlock approve revoke link'.split(' ')
 
-test('every kind is an event of OCSF 1.9.0: no attribute that its class does not have, none missing, all of their type', () => {
+test('every kind of event is valid OCSF 1.9.0', () => {
   for (const kind of auditKinds) {
     const fields = example(kind)
     for (const [i, source] of sources.entries())
@@ -39,7 +39,7 @@ test('every kind is an event of OCSF 1.9.0: no attribute that its class does not
       requireOcsf(told(eventOf(kind, { ...example(kind), operation } as AuditFields[typeof kind])))
 })
 
-test('what is not of the schema is found', () => {
+test('the schema check of this test finds invalid OCSF events', () => {
   const event = () => told(eventOf('user.changed', { operation: 'suspend', user_id: 'u' }, people))
   const { user: _, ...without } = event()
   const wrong: Record<string, unknown>[] = [
@@ -63,7 +63,7 @@ test('what is not of the schema is found', () => {
   for (const one of wrong) assert.throws(() => requireOcsf(one as Ocsf), assert.AssertionError, JSON.stringify(one))
 })
 
-test('a key is a credential of whose rights bound it, not of who made or ended it', () => {
+test('an API key is a credential of its owner, not of the person who created or ended it', () => {
   const by = { type: 'session', id: 'usr_admin', name: 'admin' } as const
   const more = { target: { type: 'api_key', id: 'key_1', name: 'ci' } }
   const programmatic_credentials = [{ uid: 'key_1', type: 'API Key' }]
@@ -81,7 +81,7 @@ test('a key is a credential of whose rights bound it, not of who made or ended i
   })
 })
 
-test('sign-ins, users, groups, devices and requests are told by the words of the schema', () => {
+test('sign-ins, users, groups, devices and requests have their OCSF classes', () => {
   const types = (...all: Parameters<typeof told>[0][]) => all.map((stored) => told(stored).type_uid)
   assert.deepEqual(
     types(
@@ -103,7 +103,7 @@ test('sign-ins, users, groups, devices and requests are told by the words of the
   )
 })
 
-test('what an administrator manages is told as an entity, what changes nothing as a call', () => {
+test('administrative changes are entity management, and other actions API activity', () => {
   const types = (...kinds: AuditKind[]) => kinds.map((kind) => told(eventOf(kind, example(kind))).type_uid)
   assert.deepEqual(
     types('siem_connector.created', 'siem_connector.updated', 'siem_connector.deleted', 'siem_connector.replayed'),
@@ -118,7 +118,7 @@ test('what an administrator manages is told as an entity, what changes nothing a
   ])
 })
 
-test('one event is one line of JSON, and brings the record that was hashed', () => {
+test('an event is one line of JSON with the hashed record', () => {
   fc.assert(
     fc.property(texts, (given) => {
       const stored = hostileEvent(given)
@@ -134,7 +134,7 @@ test('one event is one line of JSON, and brings the record that was hashed', () 
   )
 })
 
-test('a long event leaves its record out where it would be longer than a receiver takes, and nothing else', () => {
+test('an event above the size limit omits the record and nothing else', () => {
   const details = { groups: Array.from({ length: 1500 }, (_, i) => `a "quoted" group ${i}`) }
   const stored = eventOf('user.changed', { operation: 'update', user_id: 'u' }, {}, { details })
   const { raw_data, ...whole } = told(stored)

@@ -31,7 +31,7 @@ function parseSyslog(message: string) {
 }
 const next = (rest: string) => /^ ([!-<>-\\^-~]{1,32})="((?:[^"\\\]]|\\["\\\]])*)"/.exec(rest)
 
-test('one event is one message of RFC 5424, whose text is the event', () => {
+test('an event is one RFC 5424 message that contains the event', () => {
   fc.assert(
     fc.property(texts, (given) => {
       const stored = hostileEvent(given)
@@ -66,7 +66,7 @@ test('a frame counts bytes, not characters', () => {
   assert.equal(Buffer.from(framed).length, 14)
 })
 
-test('the kind is whole in each message, also where MSGID has no room for it', () => {
+test('each message names its full kind, even above the length of MSGID', () => {
   for (const kind of auditKinds) {
     const { id, parameters } = parseSyslog(syslog(eventOf(kind, {} as AuditFields[typeof kind]), origin))
     assert.equal(parameters.get('kind'), kind)
@@ -74,7 +74,7 @@ test('the kind is whole in each message, also where MSGID has no room for it', (
   }
 })
 
-test('a host that is no host name is the nil value', () => {
+test('a malformed host name becomes the nil value', () => {
   const message = syslog(eventOf('login.challenged', { user_id: 'u' }), { ...origin, hostname: ' \n' })
   assert.equal(parseSyslog(message).host, '-')
 })
@@ -104,7 +104,7 @@ function parseCef(line: string) {
   return { header: fields, pairs }
 }
 
-test('CEF: one event is one line, and each value stays under its own key', () => {
+test('CEF: an event is one line, and each value keeps its own key', () => {
   fc.assert(
     fc.property(texts, (given) => {
       const stored = hostileEvent(given)
@@ -125,7 +125,7 @@ test('CEF: one event is one line, and each value stays under its own key', () =>
   )
 })
 
-test('CEF: an IPv6 address has its own key', () => {
+test('CEF: an IPv6 address has a key of its own', () => {
   const { pairs } = parseCef(cef(eventOf('login.challenged', { user_id: 'u' }, { sourceIp: '2001:db8::1' })))
   assert.deepEqual([pairs.get('src'), pairs.get('c6a2')], [undefined, '2001:db8::1'])
 })

@@ -37,7 +37,7 @@ const anyCheck = fc.record({
 })
 const anyAge = fc.option(fc.integer({ min: 0, max: 3 * hour }))
 
-test('affirming is what a report of the last hour says when every check that is heard passes, and at least one is', () =>
+test('a status is affirming if the report is less than an hour old and all enforced checks, at least one, pass', () =>
   fc.assert(
     fc.property(fc.array(anyCheck, { maxLength: 5 }), anyAge, (checks, age) => {
       const { status, reasons, until } = attestationStateOf(age === null ? null : aged(age), result(...checks), now)
@@ -54,7 +54,7 @@ test('affirming is what a report of the last hour says when every check that is 
     { numRuns: 1000 },
   ))
 
-test('what is only audited is not heard, nor what speaks of other platforms', () => {
+test('audit-only checks and checks for other platforms do not count', () => {
   const audited = { id: 'a', outcome: 'failed', enforcement: 'audit' } as const
   const others = { id: 'b', outcome: 'passed', applies: false } as const
   assert.equal(attestationStateOf(aged(0), result({ id: 'c' }, audited, others), now).status, 'affirming')
@@ -62,7 +62,7 @@ test('what is only audited is not heard, nor what speaks of other platforms', ()
   assert.deepEqual([status, reasons], ['none', [{ code: 'nothing_checked', check_id: null }]])
 })
 
-test('whoever is not active, or whose user is not, is shut out for every reason that there is', () => {
+test('a device that is not active, or whose user is not, is shut out with all reasons', () => {
   const device = { device_id: 'd', user_id: 'u', name: '', jkt: null, platform: 'linux', facts: null }
   const of = (status: 'pending' | 'active' | 'suspended' | 'revoked', user_suspended: boolean) =>
     shutOut({ ...device, facts_digest: null, reported_at: null, status, user_suspended })

@@ -27,7 +27,7 @@ const standing: DecisionNow = { allowed: true, reason: 'allowed', digest: 'd1' }
 const agreed: WitnessReports = { session, device, standing, lostCertificate: false }
 const verdictOf = (words: Partial<WitnessReports>) => assessConnections({ ...agreed, ...words }, now).verdict
 
-test('witnesses that agree, or that have not spoken, are consistent', () => {
+test('reports that agree, or that are missing, are consistent', () => {
   assert.deepEqual(assessConnections(agreed, now), { verdict: 'consistent', outcome: 'settled', disagreements: [] })
   assert.equal(verdictOf({ device: undefined }), 'consistent')
   assert.equal(
@@ -38,7 +38,7 @@ test('witnesses that agree, or that have not spoken, are consistent', () => {
   assert.equal(verdictOf({ session: over, device: { ...device, state: 'disconnected' } }), 'consistent')
 })
 
-test('who carries what may not be is unauthorized, once it could have heard so', () => {
+test('a connection that must not exist is unauthorized once its gateway could have learnt that', () => {
   const cut = { ...session, state: 'ended', endedAt: ago(300), defiedSince: ago(200) } as const
   const refused = { ...standing, allowed: false, reason: 'suspended' }
   for (const endReason of ['admin', 'revoked', 'suspended', 'blocked', 'entitlement_exceeded'])
@@ -60,7 +60,7 @@ test('who carries what may not be is unauthorized, once it could have heard so',
   )
 })
 
-test('what one witness says alone is a conflict after the time in which another would have spoken', () => {
+test('a report by one side alone becomes a conflict after the time in which the other would have reported', () => {
   const at = (since: number, more: Partial<DeviceReports> = {}): DeviceReports => ({
     ...device,
     since: ago(since),
@@ -79,7 +79,11 @@ test('what one witness says alone is a conflict after the time in which another 
   assert.equal(outcome({ device: at(109, left) }), 'stale pending')
   assert.equal(outcome({ device: at(110, left) }), 'conflict found')
   assert.equal(outcome({ device: at(200, { ...left, sessionId: 's0' }) }), 'consistent settled', 'it left another one')
-  assert.equal(outcome({ device: at(900, { ...left, at: ago(900) }) }), 'conflict found', 'who has left says no more')
+  assert.equal(
+    outcome({ device: at(900, { ...left, at: ago(900) }) }),
+    'conflict found',
+    'a device that left reports no more',
+  )
   const gone = { ...session, state: 'ended', endReason: 'user', gatewayState: 'ended', endedAt: ago(100) } as const
   assert.equal(outcome({ session: gone, device: at(900) }), 'conflict found')
   assert.equal(outcome({ session: gone, device: at(900, { at: ago(99) }) }), 'stale pending', 'said as it ended')
@@ -88,7 +92,7 @@ test('what one witness says alone is a conflict after the time in which another 
   assert.equal(outcome({ session: gone, device: { ...unnamed, at: ago(30) } }), 'conflict found')
 })
 
-test('silence and an older policy are stale, and only silence is in question', () => {
+test('silence and an older policy are stale, and only silence is found as a problem', () => {
   assert.equal(verdictOf({ session: { ...session, gatewayAt: ago(149.999) } }), 'consistent')
   const silent = assessConnections({ ...agreed, session: { ...session, gatewayAt: ago(150) } }, now)
   assert.deepEqual([silent.verdict, silent.outcome], ['stale', 'found'])
@@ -98,17 +102,17 @@ test('silence and an older policy are stale, and only silence is in question', (
   }
 })
 
-test('a device whose certificates are all over is stale while it is carried', () => {
+test('a device whose certificates have all ended is stale while it is connected', () => {
   const lostCertificate = true
   const { verdict, outcome, disagreements } = assessConnections({ ...agreed, lostCertificate }, now)
   assert.deepEqual([verdict, outcome, disagreements[0]?.field], ['stale', 'settled', 'certificate'])
   const over = { ...session, state: 'ended', gatewayState: 'ended', endedAt: ago(300), endReason: 'user' } as const
   assert.equal(verdictOf({ session: over, device: undefined, lostCertificate }), 'consistent')
   const refused = assessConnections({ ...agreed, lostCertificate, standing: { ...standing, allowed: false } }, now)
-  assert.equal(refused.verdict, 'consistent', 'what its gateway carries against the policy is another finding')
+  assert.equal(refused.verdict, 'consistent', 'a session against the policy is another finding')
 })
 
-test('of any words: a verdict has what it rests on, and nobody is accused who was not heard', () => {
+test('every verdict has its disagreements, and no missing reporter is accused', () => {
   const time = fc.integer({ min: 0, max: 1000 }).map(ago)
   const id = fc.constantFrom('s1', 's2')
   const anySession = fc

@@ -23,7 +23,7 @@ const sample = fc.record({
   tx_bytes: fc.nat(1_000_000),
 })
 
-test('every sample is either rejected or counted, once, and no byte is lost or made', () => {
+test('every sample is counted or rejected once, and no byte is lost or added', () => {
   fc.assert(
     fc.property(fc.array(sample, { maxLength: 30 }), (given) => {
       const read = readSamples(given, key, { at, aheadMs: 0 })
@@ -44,7 +44,7 @@ test('every sample is either rejected or counted, once, and no byte is lost or m
   )
 })
 
-test('one ended sample ends the session, wherever it stands in the report', () => {
+test('one ended sample ends the session, in any order', () => {
   const one = (state: 'active' | 'ended', end_reason?: string) => ({
     session_id: sessions[0]!,
     device_id: devices[0]!,
@@ -62,7 +62,7 @@ test('one ended sample ends the session, wherever it stands in the report', () =
   }
 })
 
-test('a start after the interval is its end; one that no calendar has is rejected', () => {
+test('a start after the interval is set to its end; an impossible date is rejected', () => {
   const starting = (started_at: string) =>
     readSamples(
       [{ session_id: sessions[0]!, device_id: devices[0]!, state: 'active', rx_bytes: 0, tx_bytes: 0, started_at }],

@@ -5,7 +5,7 @@ import { gatewayStatusOf } from './status.ts'
 const serving = { draining: false, drain_reason: null, public_key: 'a', proposed_key: null }
 const at = Date.UTC(2030, 0, 1)
 
-test('a gateway is never seen, healthy, degraded after 30 s of silence and down after 60 s', () => {
+test('a gateway is never seen, healthy, degraded after 30 s of silence, and down after 60 s', () => {
   const seen = (secondsAgo: number) => gatewayStatusOf(serving, at - secondsAgo * 1000, at).status
   assert.equal(gatewayStatusOf(serving, null, at).status, 'never_seen')
   assert.deepEqual([0, 29.999, 30, 59.999, 60, 86_400].map(seen), [
@@ -18,14 +18,14 @@ test('a gateway is never seen, healthy, degraded after 30 s of silence and down 
   ])
 })
 
-test('a clock that is behind the report does not make a gateway silent', () => {
+test('a clock behind the report does not make a gateway silent', () => {
   assert.deepEqual(gatewayStatusOf(serving, at + 5000, at), {
     status: 'healthy',
     status_reason: 'Last report 0 seconds ago.',
   })
 })
 
-test('draining comes before silence, and says who, why and when it was last heard of', () => {
+test('draining outranks silence, and names who drains, why and the last report', () => {
   const { status, status_reason } = gatewayStatusOf(
     { ...serving, draining: true, drain_reason: 'kernel update' },
     at - 90_000,
@@ -35,7 +35,7 @@ test('draining comes before silence, and says who, why and when it was last hear
   assert.match(status_reason, /administrator: kernel update\. Last report 90 seconds ago\./)
 })
 
-test('a gateway is pending while its only key waits for approval, not while a new one does', () => {
+test('a gateway is pending only while its first key waits for approval', () => {
   const status = (keys: object) => gatewayStatusOf({ ...serving, ...keys }, at, at).status
   assert.equal(status({ public_key: null, proposed_key: 'b' }), 'pending')
   assert.equal(status({ proposed_key: 'b' }), 'healthy')

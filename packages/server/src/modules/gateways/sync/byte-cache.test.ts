@@ -4,7 +4,7 @@ import { createByteCache } from './byte-cache.ts'
 
 const value = (length: number) => ({ bytes: Buffer.alloc(length) })
 
-test('the oldest go when the budget is spent, and what exceeds it alone is not held', () => {
+test('the oldest entries are evicted at the limit, and an entry above the limit is not cached', () => {
   const cache = createByteCache({ maxBytes: 100, maxAgeMs: 60_000, nowMs: () => 0 })
   cache.set('a', value(40))
   cache.set('b', value(40))
@@ -17,14 +17,14 @@ test('the oldest go when the budget is spent, and what exceeds it alone is not h
   assert.equal(cache.heldBytes(), 80)
 })
 
-test('a key that is set again counts once', () => {
+test('a replaced entry counts once', () => {
   const cache = createByteCache({ maxBytes: 100, maxAgeMs: 60_000, nowMs: () => 0 })
   cache.set('a', value(90))
   cache.set('a', value(30))
   assert.equal(cache.heldBytes(), 30)
 })
 
-test('what is too old is gone', () => {
+test('an entry beyond its maximum age is dropped', () => {
   let now = 0
   const cache = createByteCache({ maxBytes: 100, maxAgeMs: 5, nowMs: () => now })
   cache.set('a', value(10))

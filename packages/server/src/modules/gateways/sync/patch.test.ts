@@ -12,12 +12,12 @@ const content = (port: string) => ({
   settings: {},
 })
 
-test('what changed in a rule is said in a line, and is the same line wherever the rule stands', () => {
+test('a change in a rule is one step with its path', () => {
   const steps = patchOf(content('tcp/443'), content('tcp/8443'))
   assert.deepEqual(steps, [{ op: 'replace', path: '/rules/1/ports', value: ['tcp/8443'] }])
 })
 
-test('members that come and go, and lists of another length', () => {
+test('added and removed members are steps, and a list of another length is replaced', () => {
   assert.deepEqual(patchOf({ a: 1, 'b/~': 2, n: undefined }, { a: 1, c: { d: 3 } }), [
     { op: 'remove', path: '/b~1~0' },
     { op: 'add', path: '/c', value: { d: 3 } },
@@ -26,7 +26,7 @@ test('members that come and go, and lists of another length', () => {
   assert.deepEqual(patchOf([1], [1]), [])
 })
 
-test('a gateway makes of one value the other, whatever they are', () => {
+test('a gateway that applies a patch gets the new value, for any two values', () => {
   const value = fc.object({
     maxDepth: 3,
     // The name `__proto__` is refused, so such a value is sent in a snapshot.
@@ -46,7 +46,7 @@ test('a gateway makes of one value the other, whatever they are', () => {
   )
 })
 
-test('steps that have no place are refused', () => {
+test('steps with an invalid path are refused', () => {
   const from = { a: [1], b: {} }
   const wrong = [
     [{ op: 'replace', path: '/c', value: 1 }],

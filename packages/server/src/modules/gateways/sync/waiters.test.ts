@@ -22,7 +22,7 @@ const kit = ({ max = 10, gatherMs = 1 } = {}) => {
 }
 
 for (const kind of ['device', 'user', 'group', 'policy', 'pool', 'vpn_session', 'trust'] as const)
-  test(`a change of kind ${kind} wakes`, async () => {
+  test(`a change of kind ${kind} wakes a held pull`, async () => {
     const { change, enter } = kit()
     const next = enter().next(5000)
     change(kind)
@@ -30,14 +30,14 @@ for (const kind of ['device', 'user', 'group', 'policy', 'pool', 'vpn_session', 
   })
 
 for (const kind of ['api_key', 'admin_session', 'enrollment_token', 'settings'] as const)
-  test(`a change of kind ${kind} does not`, async () => {
+  test(`a change of kind ${kind} does not wake a held pull`, async () => {
     const { change, enter } = kit()
     const next = enter().next(30)
     change(kind)
     assert.equal(await next, 'timeout')
   })
 
-test('another tenant, and another gateway, wake nobody; the gateway itself is woken', async () => {
+test('changes of another tenant or gateway wake no pull; a change of the own gateway does', async () => {
   const { change, enter } = kit()
   const next = enter('g').next(30)
   change('device', 'x', 'b' as TenantId)
@@ -48,7 +48,7 @@ test('another tenant, and another gateway, wake nobody; the gateway itself is wo
   assert.equal(await again, 'woken')
 })
 
-test('a change that comes between two waits is not missed', async () => {
+test('a change between two waits is not missed', async () => {
   const { change, enter } = kit()
   const ticket = enter()
   change('device')
@@ -57,7 +57,7 @@ test('a change that comes between two waits is not missed', async () => {
   assert.equal(await ticket.next(10), 'timeout')
 })
 
-test('no more than the bound are held, and who leaves makes room', () => {
+test('the number of held pulls is limited, and one that leaves makes room', () => {
   const { waiters, enter } = kit({ max: 2 })
   const first = enter()
   enter()
@@ -68,7 +68,7 @@ test('no more than the bound are held, and who leaves makes room', () => {
   enter()
 })
 
-test('a client that goes, and a shutdown, end the wait', async () => {
+test('a disconnect and a shutdown end the wait', async () => {
   const { waiters, enter } = kit()
   const client = enter()
   const gone = client.next(5000)
@@ -82,7 +82,7 @@ test('a client that goes, and a shutdown, end the wait', async () => {
   assert.equal(waiters.enter(tenant, 'g'), undefined)
 })
 
-test('who comes while others have just been woken is woken with them next time', async () => {
+test('a pull that arrives during a round of wake-ups is woken with the next round', async () => {
   const { waiters, change, enter } = kit({ gatherMs: 200 })
   const [first, second] = [enter('g'), enter('h')]
   const both = Promise.all([first.next(5000), second.next(5000)])
@@ -103,7 +103,7 @@ test('who comes while others have just been woken is woken with them next time',
   assert.equal(waiters.joinRound(tenant), false, 'nothing came meanwhile')
 })
 
-test('a change of the gateway itself does not wait for a round', async () => {
+test('a change of the own gateway wakes without waiting for a round', async () => {
   const { waiters, change, enter } = kit({ gatherMs: 200 })
   const ticket = enter('g')
   const woken = ticket.next(5000)

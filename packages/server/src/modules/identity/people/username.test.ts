@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { canonicalEmail } from './email.ts'
 import { canonicalUsername } from './username.ts'
 
-test('the examples of RFC 8265, tables 1 and 2', () => {
+test('the examples of RFC 8265, tables 1 and 2, are accepted and refused', () => {
   const valid: [given: string, canonical: string][] = [
     ['juliet@example.com', 'juliet@example.com'],
     ['fussball', 'fussball'],
@@ -19,7 +19,7 @@ test('the examples of RFC 8265, tables 1 and 2', () => {
   for (const given of ['foo bar', '', 'henry\u2163', '\u265a']) assert.ok(canonicalUsername(given).problem, given)
 })
 
-test('width, case and composition are spellings of one name', () => {
+test('width, case and composition make no different name', () => {
   const same: string[][] = [
     ['zo\u00eb', 'zoe\u0308', 'ZO\u00cb', '\uff3a\uff2f\u00cb'],
     ['ana', 'ANA', '\uff21\uff4e\uff41'],
@@ -30,7 +30,7 @@ test('width, case and composition are spellings of one name', () => {
     assert.equal(new Set(spellings.map((s) => canonicalUsername(s).name)).size, 1, spellings.join())
 })
 
-test('what is not seen, or looks like something else, is refused', () => {
+test('invisible and confusable characters are refused', () => {
   const refused: Record<string, string> = {
     'zero width space': 'ad\u200bmin',
     'zero width joiner': 'ad\u200dmin',
@@ -63,7 +63,7 @@ test('what is not seen, or looks like something else, is refused', () => {
   for (const [what, name] of Object.entries(refused)) assert.ok(canonicalUsername(name).problem, what)
 })
 
-test('people write their names in their own script', () => {
+test('names can be written in their own script', () => {
   const names = [
     'м\u0438\u0445\u0430\u0438\u043b',
     '\u5c71\u7530',
@@ -77,7 +77,7 @@ test('people write their names in their own script', () => {
   for (const name of names) assert.ok(canonicalUsername(name).name, name)
 })
 
-test('a canonical name is its own canonical name', () => {
+test('the canonical form of a canonical name is itself', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }), (text) => {
       const { name } = canonicalUsername(text)
@@ -87,7 +87,7 @@ test('a canonical name is its own canonical name', () => {
   )
 })
 
-test('a mail address has one spelling, and nothing in it that is not shown', () => {
+test('a mail address has one canonical form and no invisible characters', () => {
   assert.equal(canonicalEmail('Ana@Example.ORG'), 'Ana@example.org')
   assert.equal(canonicalEmail('zoe\u0308@example.org'), 'zo\u00eb@example.org')
   for (const text of ['a\u200bna@example.org', 'ana@exam\u00adple.org', '\u202eana@example.org'])

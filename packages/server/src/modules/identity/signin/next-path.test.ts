@@ -9,7 +9,7 @@ test('a path of this site is kept', () => {
   assert.equal(safeNext('/admin/ü'), '/admin/%C3%BC')
 })
 
-test('what could lead to another site is not', () => {
+test('a path that could lead to another site is refused', () => {
   const hostile = [
     '',
     'admin',
@@ -30,7 +30,7 @@ test('what could lead to another site is not', () => {
   for (const next of [undefined, ...hostile, ...more]) assert.equal(safeNext(next), undefined, JSON.stringify(next))
 })
 
-test('whatever is given, the answer stays on this site', () => {
+test('no input leads to another site', () => {
   const piece = fc.constantFrom('/', '\\', '.', '..', '@', ':', 'evil.example', '?', '#', '\t', '%2f', 'https')
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
@@ -40,14 +40,14 @@ test('whatever is given, the answer stays on this site', () => {
   )
 })
 
-test('a browser that opens what is no page is led back there after the sign-in, and to no other host', () => {
+test('a browser at an unknown page returns there after the sign-in, and to no other host', () => {
   const leadsTo = (url: string) => unknownPage({ url, requestId: 'x', isSignedIn: false }).headers.location
   assert.equal(leadsTo('/admin/devices?q=a'), '/admin/login?next=%2Fadmin%2Fdevices%3Fq%3Da')
   for (const url of ['//evil.test/', '/\\evil.test', '/admin/../..//evil.test', `/admin/${'x'.repeat(2000)}`])
     assert.equal(leadsTo(url), '/admin/login', url)
 })
 
-test('slashes at the end of a path below /admin are taken off, whatever its length', () => {
+test('trailing slashes of a path below /admin are removed, in linear time', () => {
   for (const [url, tidy] of [
     ['/admin/', '/admin'],
     ['/admin///', '/admin'],

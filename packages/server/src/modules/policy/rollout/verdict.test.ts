@@ -29,7 +29,7 @@ function byCounting(n: number, troubled: number, tried: number, atLeast: number)
   return hits / all
 }
 
-test("Fisher's exact test", () => {
+test("Fisher's exact test agrees with counting", () => {
   fc.assert(
     fc.property(fc.nat(3), fc.nat(3), fc.nat(3), fc.nat(3), (a, b, c, d) => {
       const [tried, baseline] = [
@@ -62,7 +62,7 @@ test('a canary that is no worse than stable never fails', () => {
   )
 })
 
-test('of too few devices on either channel nothing is made', () => {
+test('a canary with too few devices on either channel is still watched', () => {
   fc.assert(
     fc.property(share, share, look, minutes, (canary, stable, n, m) => {
       fc.pre(canary[0] < terms.min_devices || stable[0] < terms.min_devices)
@@ -71,7 +71,7 @@ test('of too few devices on either channel nothing is made', () => {
   )
 })
 
-test('a failure stays one with more devices in trouble, with earlier looks, and at any time', () => {
+test('a failure remains with more affected devices, at an earlier look and at any time', () => {
   fc.assert(
     fc.property(share, share, look, minutes, (canary, stable, n, m) => {
       fc.pre(judgeRollout(terms, health(canary, stable), { look: n, minutes: m }).state === 'failed')
@@ -82,7 +82,7 @@ test('a failure stays one with more devices in trouble, with earlier looks, and 
   )
 })
 
-test('it passes in time, not before, and only where no share rose by more than it may', () => {
+test('a canary passes only after its time, and only if no share rose above the limit', () => {
   fc.assert(
     fc.property(share, share, look, minutes, (canary, stable, n, m) => {
       const { state } = judgeRollout(terms, health(canary, stable), { look: n, minutes: m })
@@ -96,7 +96,7 @@ test('it passes in time, not before, and only where no share rose by more than i
   assert.equal(judgeRollout(terms, health([20, 3], [900, 20]), { look: 9, minutes: 600 }).state, 'watching')
 })
 
-test('a canary that breaks everything fails at once, and one that breaks half of a small group soon', () => {
+test('a canary that breaks everything fails at once; one that breaks half of a small group fails soon', () => {
   assert.deepEqual(judgeRollout(terms, health([10, 10], [10, 0]), { look: 1, minutes: 1 }), {
     state: 'failed',
     tested: true,
@@ -105,13 +105,13 @@ test('a canary that breaks everything fails at once, and one that breaks half of
   assert.equal(judgeRollout(terms, health([20, 10], [200, 4]), { look: 20, minutes: 30 }).state, 'failed')
 })
 
-test('a rise that is proven but small is let be', () => {
+test('a proven but small rise passes', () => {
   assert.equal(judgeRollout(terms, health([10_000, 400], [100_000, 1000]), { look: 1, minutes: 60 }).state, 'passed')
   const strict = termsOf({ max_rise_percent: { denials: 1 } })
   assert.equal(judgeRollout(strict, health([10_000, 400], [100_000, 1000]), { look: 1, minutes: 60 }).state, 'failed')
 })
 
-test('chance alone fails fewer canaries than it may, however often they are looked at', () => {
+test('fewer canaries fail by chance than the limit, however often they are judged', () => {
   // A deterministic sequence (mulberry32): the test is the same every time.
   let seed = 1
   const random = () => {

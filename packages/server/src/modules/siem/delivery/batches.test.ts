@@ -9,7 +9,7 @@ const idOf = (...texts: string[]) =>
     texts.map((text, i) => eventAt(i + 1, text)),
   ).id
 
-test('the same events have the same id, and what stands in their places with other texts has another', () => {
+test('equal events have the same batch id, and other texts under the same numbers another one', () => {
   const id = idOf('{"a":1}', '{"b":2}')
   assert.match(id, /^sie_1\.1-2\.[0-9a-f]{16}$/)
   assert.equal(idOf('{"a":1}', '{"b":2}'), id)

@@ -4,7 +4,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { newUuid } from '../../../kernel/ids.ts'
 import { createPollScheduler } from './deliveries.ts'
 
-test('a replica looks at all tenants first, and then where it knows of something', async (t) => {
+test('a replica polls all tenants first, then those with known work', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const [one, two] = [newUuid() as TenantId, newUuid() as TenantId]
   const looks = createPollScheduler()

@@ -37,7 +37,7 @@ const event = { seq: 1, eventId: 'evt_1', kind: 'login.failed', at: new Date(0),
 const batch: EventBatch = { id: 'sic_1.1-1.0123456789abcdef', events: [event] }
 const ok = { text: 'Success', code: 0 }
 
-test('what is taken is what the collector says it has taken, and not what anybody answered with 200', async () => {
+test('a batch is delivered only if the collector confirms it, not by any answer of 200', async () => {
   const notSaid = 'The receiver did not answer as an HTTP Event Collector answers.'
   for (const body of ['', '<html>welcome</html>', '{}', '"OK"', { text: 'Success', code: '0' }, { code: 5 }])
     assert.deepEqual(await collector({ body }).send('https://splunk.example'), { outcome: 'later', answer: notSaid })
@@ -47,7 +47,7 @@ test('what is taken is what the collector says it has taken, and not what anybod
   assert.deepEqual(busy, { outcome: 'later', answer: 'The receiver answered 200: Server is busy.' })
 })
 
-test('the collector is below the path of the URL, whatever of its own path was given with it', async () => {
+test('the collector path is added once to the path of the URL', async () => {
   for (const [given, at] of [
     ['https://splunk.example', 'https://splunk.example'],
     ['https://splunk.example:8088/', 'https://splunk.example:8088'],
@@ -66,7 +66,7 @@ test('the collector is below the path of the URL, whatever of its own path was g
   }
 })
 
-test('a collector that is busy says when to come again', async () => {
+test('a busy collector sets the time of the retry', async () => {
   const busy = { status: 503, body: { text: 'Server is busy', code: 9 }, retryAfter: '7' }
   const later = { outcome: 'later', answer: 'The receiver answered 503: Server is busy.', waitMs: 7000 }
   assert.deepEqual(await collector(busy).send('https://splunk.example'), later)

@@ -12,7 +12,7 @@ const license = (more: Partial<License> = {}): License => ({
   ...more,
 })
 
-test('of license, plan and own limit the least counts, and says where it comes from', () => {
+test('the smallest of license, plan and tenant limit counts, with its source', () => {
   const found = resolve({
     license: license({ limits: { users: 100, devices: 50 } }),
     plan: { name: 'team', limits: { users: 20, devices: 80 }, features: [] },
@@ -28,7 +28,7 @@ test('of license, plan and own limit the least counts, and says where it comes f
   )
 })
 
-test('whatever is given, the limit is the least that is not null', () => {
+test('the limit is the smallest value that is not null', () => {
   const limit = fc.option(fc.nat(1000), { nil: null })
   fc.assert(
     fc.property(limit, limit, limit, (a, b, c) => {
@@ -44,7 +44,7 @@ test('whatever is given, the limit is the least that is not null', () => {
   )
 })
 
-test('without a license nothing is limited; a plan gives no more features than the license', () => {
+test('without a license nothing is limited; a plan adds no feature beyond the license', () => {
   const none = resolve({ license: null, plan: null, tenant: {} })
   assert.deepEqual([none.edition, none.licenseState, none.isClosed], ['community', 'active', false])
   assert.deepEqual(Object.values(none.limits), [null, null, null, null, null, null])
@@ -53,7 +53,7 @@ test('without a license nothing is limited; a plan gives no more features than t
   assert.deepEqual(resolve({ license: license({ features: ['saml'] }), plan, tenant: {} }).features, ['saml'])
 })
 
-test('a license that has ended, or is required, closes what is counted; grace does not', () => {
+test('an expired or missing required license blocks additions; a grace period does not', () => {
   const closed = (state: License['state']) => resolve({ license: license({ state }), plan: null, tenant: {} })
   assert.deepEqual(
     (['active', 'grace', 'expired', 'required'] as const).map((s) => isAtLimit(closed(s), 'users', 0)),
@@ -61,7 +61,7 @@ test('a license that has ended, or is required, closes what is counted; grace do
   )
 })
 
-test('80 % is approaching, all of it is the limit, more is over', () => {
+test('the state is approaching from 80 %, at the limit at 100 %, and over above', () => {
   const states = [79, 80, 99, 100, 101].map((used) => stateOf(used, 100))
   assert.deepEqual(states, ['ok', 'approaching', 'approaching', 'at_limit', 'over'])
   assert.deepEqual([stateOf(0, 0), stateOf(1, 0), stateOf(5, null)], ['at_limit', 'over', 'ok'])

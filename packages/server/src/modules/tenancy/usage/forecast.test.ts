@@ -6,7 +6,7 @@ import { daysUntilLimit, slopeOf } from './forecast.ts'
 const line = (slope: number, start: number, days: number) =>
   Array.from({ length: days }, (_, at) => ({ at, value: start + slope * at }))
 
-test('of points on a line the slope is that of the line, wherever it begins', () => {
+test('the slope of points on a line is the slope of the line', () => {
   fc.assert(
     fc.property(fc.integer({ min: -1000, max: 1000 }), fc.nat(100_000), fc.integer({ min: 2, max: 60 }), (s, b, n) => {
       assert.ok(Math.abs((slopeOf(line(s, b, n)) ?? Number.NaN) - s) < 1e-6)
@@ -14,7 +14,7 @@ test('of points on a line the slope is that of the line, wherever it begins', ()
   )
 })
 
-test('one moment says nothing of growth', () => {
+test('a single time has no slope', () => {
   assert.equal(slopeOf([]), undefined)
   assert.equal(slopeOf([{ at: 1, value: 5 }]), undefined)
   assert.equal(
@@ -26,7 +26,7 @@ test('one moment says nothing of growth', () => {
   )
 })
 
-test('what grows by 2 a day from 10 reaches 20 in five days; what shrinks or stands never does', () => {
+test('the days until a limit follow from growth; without growth the limit is never reached', () => {
   assert.equal(daysUntilLimit(10, 20, 2), 5)
   assert.equal(daysUntilLimit(20, 20, -1), 0)
   assert.equal(daysUntilLimit(25, 20, 0), 0)

@@ -5,7 +5,7 @@ import { leading } from './steps.ts'
 
 const set = (version: number, ...trust_kids: string[]) => ({ version, trust_kids })
 
-test('the fewest sets lead from one to another, each signed by a key of the one before', () => {
+test('the fewest sets are chosen, each signed by a key of the one before', () => {
   const to = set(9, 'd')
   const history = [set(1, 'a'), set(2, 'a', 'b'), set(3, 'b'), set(4, 'b', 'c'), set(5, 'c'), set(6, 'c', 'd')]
   assert.deepEqual(leading(history, to), [2, 4, 6])
@@ -15,7 +15,7 @@ test('the fewest sets lead from one to another, each signed by a key of the one 
   assert.equal(leading([set(1, 'a'), set(2, 'b')], to), undefined, 'where nothing leads on')
 })
 
-test('whatever the history, a way that is found can be walked', () => {
+test('any path that is found can be followed, for any history', () => {
   const kids = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1, maxLength: 3 })
   fc.assert(
     fc.property(fc.array(kids, { maxLength: 12 }), kids, (history, last) => {

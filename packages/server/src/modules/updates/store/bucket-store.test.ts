@@ -30,7 +30,7 @@ async function contentIn(t: TestContext) {
 }
 const onLinux = { skip: process.platform !== 'linux' && 'open files are counted in /proc' }
 
-test('a bucket that refuses connections holds no file open', onLinux, async (t) => {
+test('a bucket that refuses connections leaves no file open', onLinux, async (t) => {
   const { file, isClosed } = await contentIn(t)
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -41,7 +41,7 @@ test('a bucket that refuses connections holds no file open', onLinux, async (t) 
   await until(isClosed, 'the file to be closed')
 })
 
-test('a bucket that takes a connection and says nothing is given up in time', onLinux, async (t) => {
+test('a bucket that accepts a connection without answering times out', onLinux, async (t) => {
   const { file, isClosed } = await contentIn(t)
   const sockets: Socket[] = []
   const server = createServer((socket) => sockets.push(socket.pause())).listen(0, '127.0.0.1')
@@ -66,7 +66,7 @@ test('a bucket that takes a connection and says nothing is given up in time', on
   while (sockets.length < 3) await once(server, 'connection')
   t.mock.timers.tick(30 * second)
   await Promise.all([asked, removed])
-  assert.equal(isOver, false, 'what is larger may take longer')
+  assert.equal(isOver, false, 'a larger file may take longer')
   t.mock.timers.tick(4 * minute)
   await put
   t.mock.timers.reset()

@@ -29,7 +29,7 @@ async function start(t: TestContext) {
   return { idp, provider, oidc, begin }
 }
 
-test('the browser is sent with PKCE, nonce and state that nobody can guess', async (t) => {
+test('the authorization request has PKCE, and an unguessable nonce and state', async (t) => {
   const { provider, oidc } = await start(t)
   const first = await oidc.begin(provider, { redirectUri, maxAgeSeconds: 0 })
   const second = await oidc.begin(provider, { redirectUri })
@@ -53,7 +53,7 @@ test('the browser is sent with PKCE, nonce and state that nobody can guess', asy
   assert.ok(!first.url.includes(first.verifier) && !first.url.includes('secret'))
 })
 
-test('an answer that belongs to no sign-in of ours sends no code', async (t) => {
+test('an answer that matches no sign-in sends no code', async (t) => {
   const { idp, provider, oidc, begin } = await start(t)
   const changes: [string, FederationError['reason'], (answer: URLSearchParams) => void][] = [
     ['no state', 'state', (a) => a.delete('state')],
@@ -81,7 +81,7 @@ test('an answer that belongs to no sign-in of ours sends no code', async (t) => 
   assert.equal(idp.hitsOf('/token'), 0)
 })
 
-test('what the answer brings besides is never believed', async (t) => {
+test('other parameters of an answer are not trusted', async (t) => {
   const { idp, provider, oidc, begin } = await start(t)
   const { answer, known } = await begin()
   answer.set('id_token', await idp.idToken({ nonce: known.nonce, sub: 'somebody else' }))
@@ -91,7 +91,7 @@ test('what the answer brings besides is never believed', async (t) => {
   await assert.rejects(oidc.finish(provider, jarm.answer, jarm.known), withReason('token'))
 })
 
-test('state, nonce and verifier of another sign-in do not fit', async (t) => {
+test('state, nonce and verifier of another sign-in are refused', async (t) => {
   const { provider, oidc, begin } = await start(t)
   const [mine, other] = [await begin(), await begin()]
   const finish = (known: typeof mine.known, { answer } = mine) => oidc.finish(provider, answer, known)
@@ -105,7 +105,7 @@ test('state, nonce and verifier of another sign-in do not fit', async (t) => {
   await assert.rejects(finish({ ...third.known, nonce: mine.known.nonce }, third), withReason('nonce'))
 })
 
-test('a redirect URI reaches the provider as it was given, and no other fits', async (t) => {
+test('a redirect URI is sent unchanged, and any other is refused', async (t) => {
   const { idp, provider, oidc } = await start(t)
   for (const [redirectUri, other] of [
     ['http://127.0.0.1:51234', 'http://127.0.0.1:51234/'],
@@ -119,7 +119,7 @@ test('a redirect URI reaches the provider as it was given, and no other fits', a
   }
 })
 
-test('the answer of one provider is nothing to another', async (t) => {
+test('the answer of one provider is refused for another', async (t) => {
   const [honest, evil] = [await start(t), await start(t)]
   const { answer, known } = await honest.begin()
   await assert.rejects(evil.oidc.finish(evil.provider, answer, known), withReason('issuer'))
@@ -132,7 +132,7 @@ test('the answer of one provider is nothing to another', async (t) => {
   await assert.rejects(late.finish(evil.provider, mixed, { redirectUri, ...begun }), withReason('keys'))
 })
 
-test('nothing is asked of a provider but its token endpoint, whatever the token lacks', async (t) => {
+test('only the token endpoint of a provider is called, even if the answer lacks a token', async (t) => {
   const { idp, provider, oidc, begin } = await start(t)
   idp.changed.userinfo_endpoint = `${idp.issuer}/userinfo`
   for (const [body, status, reason] of [
@@ -159,7 +159,7 @@ test('nothing is asked of a provider but its token endpoint, whatever the token 
   assert.equal(idp.hitsOf('/userinfo'), 0)
 })
 
-test('a token endpoint answers a right ID token in a wrong document: it is refused all the same', async (t) => {
+test('a valid ID token in a malformed token response is refused', async (t) => {
   const { idp, provider, oidc, begin } = await start(t)
   const { answer, known } = await begin()
   const id_token = await idp.idToken({ nonce: known.nonce })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { hasReason } from '../../../../../test/support/providers/federation-errors.ts'
 import { makeKey, sign, startHostileProvider } from '../../../../../test/support/providers/hostile-oidc-provider.ts'
 import { hour, minute, second } from '../../../../kernel/time.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
-import { FederationError } from '../../enrollment/proven.ts'
+import type { FederationError } from '../../enrollment/proven.ts'
 import { createOidc } from './oidc.ts'
 
 const guard = createOutbound({ allowedPrivateCidrs: ['127.0.0.0/8'] })
@@ -12,8 +13,6 @@ const guard = createOutbound({ allowedPrivateCidrs: ['127.0.0.0/8'] })
 const [patient, impatient] = [5 * second, 400]
 const discovery = '/.well-known/openid-configuration'
 const expected = { audiences: ['holdfast'], nonce: 'n', maxAgeSeconds: 600 }
-const withReason = (reason: FederationError['reason']) => (e: unknown) =>
-  e instanceof FederationError && e.reason === reason
 
 async function start(t: TestContext) {
   const idp = await startHostileProvider(t)
@@ -65,7 +64,7 @@ const faults: Record<
   'an empty object': { answer: (_, r) => r.writeHead(200).end('{}'), discovery: 'discovery', keys: 'keys' },
   'a cut connection': { answer: (q) => q.socket.destroy(), discovery: 'unreachable', keys: 'unreachable' },
 }
-test('what stands instead of metadata or keys is refused, and does not concern other providers', async (t) => {
+test('malformed metadata or keys are refused and do not affect other providers', async (t) => {
   const [sick, healthy] = [await start(t), await start(t)]
   for (const [name, fault] of Object.entries(faults))
     await t.test(name, async () => {
@@ -75,21 +74,21 @@ test('what stands instead of metadata or keys is refused, and does not concern o
       ] as const) {
         sick.idp.answers.set(path, fault.answer)
         sick.waits(name === 'silence' ? impatient : patient)
-        await assert.rejects(sick.inspect(), withReason(reason), path)
+        await assert.rejects(sick.inspect(), hasReason(reason), path)
         sick.pass(hour)
-        const failing = assert.rejects(sick.verify(), withReason(reason), path)
+        const failing = assert.rejects(sick.verify(), hasReason(reason), path)
         assert.equal(await healthy.verify(), 'someone')
         await failing
         sick.idp.answers.delete(path)
         sick.waits(patient)
-        await assert.rejects(sick.verify(), withReason(reason), 'for a few seconds the failure is shared')
+        await assert.rejects(sick.verify(), hasReason(reason), 'for a few seconds the failure is shared')
         sick.pass(5 * second)
         assert.equal(await sick.verify(), 'someone')
       }
     })
 })
 
-test('all who ask at once share one request, and its failure', async (t) => {
+test('concurrent requests share one fetch and its failure', async (t) => {
   const { idp, verify, pass, waits } = await start(t)
   await Promise.all(Array.from({ length: 40 }, () => verify()))
   assert.deepEqual([idp.hitsOf(discovery), idp.hitsOf('/keys')], [1, 1])
@@ -97,29 +96,29 @@ test('all who ask at once share one request, and its failure', async (t) => {
   idp.answers.set(discovery, () => {})
   waits(impatient)
   for (let round = 0; round < 3; round++)
-    await Promise.all(Array.from({ length: 40 }, () => assert.rejects(verify(), withReason('unreachable'))))
+    await Promise.all(Array.from({ length: 40 }, () => assert.rejects(verify(), hasReason('unreachable'))))
   assert.equal(idp.hitsOf(discovery), 2)
 })
 
-test('what is held is used for an hour and not a moment longer', async (t) => {
+test('fetched metadata and keys are used for exactly an hour', async (t) => {
   const { idp, verify, pass } = await start(t)
   await verify()
   for (const path of [discovery, '/keys']) idp.answers.set(path, (_, r) => r.writeHead(503).end())
   pass(hour - 1)
   assert.equal(await verify(), 'someone')
   pass(1)
-  await assert.rejects(verify(), withReason('discovery'))
+  await assert.rejects(verify(), hasReason('discovery'))
   idp.answers.delete(discovery)
   pass(5 * second)
-  await assert.rejects(verify(), withReason('keys'), 'the keys of an hour ago are not used')
+  await assert.rejects(verify(), hasReason('keys'), 'the keys of an hour ago are not used')
   pass(24 * hour)
-  await assert.rejects(verify(), withReason('keys'))
+  await assert.rejects(verify(), hasReason('keys'))
   idp.answers.clear()
   pass(5 * second)
   assert.equal(await verify(), 'someone')
 })
 
-test('a hundred unknown names of keys cost one request', async (t) => {
+test('a hundred unknown key ids cause one fetch', async (t) => {
   const { idp, verify, pass } = await start(t)
   await verify()
   const stranger = await makeKey('EdDSA')
@@ -127,10 +126,10 @@ test('a hundred unknown names of keys cost one request', async (t) => {
     for (let i = 0; i < 50; i++)
       await assert.rejects(
         verify(await sign(stranger, idp.claims({ nonce: 'n' }), { kid: `k${i}` })),
-        withReason('keys'),
+        hasReason('keys'),
       )
     const nameless = await sign(stranger, idp.claims({ nonce: 'n' }), { kid: undefined })
-    await Promise.all(Array.from({ length: 50 }, () => assert.rejects(verify(nameless), withReason('keys'))))
+    await Promise.all(Array.from({ length: 50 }, () => assert.rejects(verify(nameless), hasReason('keys'))))
   }
   await flood()
   assert.equal(idp.hitsOf('/keys'), 2)
@@ -140,7 +139,7 @@ test('a hundred unknown names of keys cost one request', async (t) => {
   assert.equal(idp.hitsOf('/keys'), 3)
 })
 
-test('keys that change in the middle are followed: with a new name, under the same one, without any', async (t) => {
+test('changed keys are followed, with a new key id, the same or none', async (t) => {
   const { idp, verify, pass } = await start(t)
   await verify()
   for (const kid of ['next', 'next', undefined]) {
@@ -149,11 +148,11 @@ test('keys that change in the middle are followed: with a new name, under the sa
     const token = await sign({ jwk, ...key }, idp.claims({ nonce: 'n' }), { kid })
     pass(minute)
     assert.equal(await verify(token), 'someone', String(kid))
-    await assert.rejects(verify(), withReason('keys'), 'the first key is gone')
+    await assert.rejects(verify(), hasReason('keys'), 'the first key is gone')
   }
 })
 
-test('a key set that is full of other things gives what can be used of it', async (t) => {
+test('usable keys are found among unusable ones', async (t) => {
   const { idp, inspect, verify } = await start(t)
   const right = idp.published[0]!
   idp.published.unshift(
@@ -170,18 +169,18 @@ test('a key set that is full of other things gives what can be used of it', asyn
   assert.equal(await verify(), 'someone')
   idp.published.push({ ...right })
   await inspect()
-  await assert.rejects(verify(), withReason('keys'), 'two keys of one name')
+  await assert.rejects(verify(), hasReason('keys'), 'two keys of one name')
   idp.published.push(...Array.from({ length: 50 }, (_, i) => ({ ...right, kid: `k${i}` })))
-  await assert.rejects(inspect(), withReason('keys'), 'too many')
+  await assert.rejects(inspect(), hasReason('keys'), 'too many')
   idp.published.length = 1
   idp.answers.set('/keys', (_, r) => r.writeHead(404).end(JSON.stringify({ keys: [right] })))
-  await assert.rejects(inspect(), withReason('keys'), 'keys on a page that is not there')
+  await assert.rejects(inspect(), hasReason('keys'), 'keys on a page that is not there')
   idp.answers.clear()
   idp.published.length = 0
-  await assert.rejects(inspect(), withReason('keys'), 'none')
+  await assert.rejects(inspect(), hasReason('keys'), 'none')
 })
 
-test('an inspection reads anew, and what it found holds for those who sign in', async (t) => {
+test('an inspection fetches anew, and later sign-ins use its result', async (t) => {
   const { idp, verify, inspect } = await start(t)
   await verify()
   const key = await makeKey('ES256')
@@ -190,7 +189,7 @@ test('an inspection reads anew, and what it found holds for those who sign in', 
   assert.equal(await verify(await sign(key, idp.claims({ nonce: 'n' }))), 'someone')
   assert.equal(idp.hitsOf('/keys'), 2)
   idp.answers.set(discovery, (_, r) => r.writeHead(500).end())
-  await assert.rejects(inspect(), withReason('discovery'))
+  await assert.rejects(inspect(), hasReason('discovery'))
   idp.answers.clear()
   assert.equal((await inspect()).keys, 1)
 })

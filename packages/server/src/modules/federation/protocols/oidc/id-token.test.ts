@@ -79,12 +79,12 @@ const attacks: Record<string, [Reason, (idp: Idp, nonce: string | undefined) => 
   'HS256 with the client secret': ['algorithm', (idp, nonce) => hmac(idp, idp.claims({ nonce }), clientSecret)],
   'HS256 with the public key': ['algorithm', (idp, nonce) => hmac(idp, idp.claims({ nonce }), pem(idp))],
   'no algorithm': ['token', (idp, nonce) => `${base64url({})}.${base64url(idp.claims({ nonce }))}.AAAA`],
-  'a key that nobody published': ['keys', async (idp, nonce) => sign(await strangersKey(), idp.claims({ nonce }))],
-  'another key under a known name': [
+  'an unpublished key': ['keys', async (idp, nonce) => sign(await strangersKey(), idp.claims({ nonce }))],
+  'another key under a known key id': [
     'signature',
     async (idp, nonce) => sign(await strangersKey('RS256', idp.key.kid), idp.claims({ nonce })),
   ],
-  'another key without a name': [
+  'another key without a key id': [
     'signature',
     async (idp, nonce) => sign(await strangersKey(), idp.claims({ nonce }), { kid: undefined }),
   ],
@@ -116,17 +116,17 @@ const attacks: Record<string, [Reason, (idp: Idp, nonce: string | undefined) => 
   'claims that are a list': ['token', (idp) => sign(idp.key, [])],
   'too long': ['token', (idp, nonce) => idp.idToken({ nonce, groups: ['x'.repeat(256 * 1024)] })],
   'another issuer': ['issuer', (idp, nonce) => idp.idToken({ nonce, iss: 'https://evil.example' })],
-  'an issuer with a slash more': ['issuer', (idp, nonce) => idp.idToken({ nonce, iss: `${idp.issuer}/` })],
+  'an issuer with an additional slash': ['issuer', (idp, nonce) => idp.idToken({ nonce, iss: `${idp.issuer}/` })],
   'no issuer': ['issuer', (idp, nonce) => idp.idToken({ nonce, iss: undefined })],
   'another audience': ['audience', (idp, nonce) => idp.idToken({ nonce, aud: 'another' })],
   'no audience': ['audience', (idp, nonce) => idp.idToken({ nonce, aud: undefined })],
   'an empty list of audiences': ['audience', (idp, nonce) => idp.idToken({ nonce, aud: [] })],
   'two audiences without azp': ['audience', (idp, nonce) => idp.idToken({ nonce, aud: ['holdfast', 'another'] })],
-  'two audiences with azp of another': [
+  'two audiences with the azp of another client': [
     'audience',
     (idp, nonce) => idp.idToken({ nonce, aud: ['holdfast', 'another'], azp: 'another' }),
   ],
-  'one audience with azp of another': ['audience', (idp, nonce) => idp.idToken({ nonce, azp: 'another' })],
+  'one audience with the azp of another client': ['audience', (idp, nonce) => idp.idToken({ nonce, azp: 'another' })],
   'azp that is no text': ['audience', (idp, nonce) => idp.idToken({ nonce, azp: ['holdfast'] })],
   ended: ['time', (idp, nonce) => idp.idToken({ nonce, exp: now() - 70 })],
   'no end': ['time', (idp, nonce) => idp.idToken({ nonce, exp: undefined })],
@@ -134,8 +134,8 @@ const attacks: Record<string, [Reason, (idp: Idp, nonce: string | undefined) => 
     'time',
     (idp, nonce) => sign(idp.key, JSON.stringify(idp.claims({ nonce, exp: 0 })).replace('"exp":0', '"exp":1e999')),
   ],
-  'an end that is a text': ['time', (idp, nonce) => idp.idToken({ nonce, exp: String(now() + 60) })],
-  'an end in years': ['time', (idp, nonce) => idp.idToken({ nonce, exp: now() + 31 * 86_400 })],
+  'an end given as text': ['time', (idp, nonce) => idp.idToken({ nonce, exp: String(now() + 60) })],
+  'an end after years': ['time', (idp, nonce) => idp.idToken({ nonce, exp: now() + 31 * 86_400 })],
   'an end before its issue': ['time', (idp, nonce) => idp.idToken({ nonce, iat: now() + 20, exp: now() + 10 })],
   'a signature with padding': ['token', async (idp, nonce) => `${await idp.idToken({ nonce })}==`],
   'a signature with a line break': [
@@ -152,11 +152,11 @@ const attacks: Record<string, [Reason, (idp: Idp, nonce: string | undefined) => 
   'no subject': ['subject', (idp, nonce) => idp.idToken({ nonce, sub: undefined })],
   'an empty subject': ['subject', (idp, nonce) => idp.idToken({ nonce, sub: '' })],
   'a subject that is no text': ['subject', (idp, nonce) => idp.idToken({ nonce, sub: { a: 1 } })],
-  'a subject that can only be kept altered': ['subject', (idp, nonce) => idp.idToken({ nonce, sub: 'a\0' })],
+  'a subject that cannot be stored': ['subject', (idp, nonce) => idp.idToken({ nonce, sub: 'a\0' })],
   'a subject that is too long': ['subject', (idp, nonce) => idp.idToken({ nonce, sub: 'a'.repeat(256) })],
 }
 
-test('an ID token is refused for its reason, for a code and brought by a device alike', async (t) => {
+test('a wrong ID token is refused for its reason, from the code exchange and from a device', async (t) => {
   const { idp, finish, verify, redeem } = await start(t)
   // All ways share one verification, so each attack is tried by itself, in one of the ways.
   for (const [nth, [name, [reason, make]]] of Object.entries(attacks).entries())
@@ -176,7 +176,7 @@ test('an ID token is refused for its reason, for a code and brought by a device 
   )
 })
 
-test('algorithms are ours and the provider’s, never the header’s', async (t) => {
+test('an algorithm must be allowed by us and the provider, regardless of the header', async (t) => {
   const { idp, finish, verify, oidc, provider } = await start(t)
   const names = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
   const others = ['RS384', 'RS512', 'PS384', 'PS512', 'ES384', 'ES512']
@@ -208,15 +208,17 @@ test('algorithms are ours and the provider’s, never the header’s', async (t)
   await assert.rejects(verify(await sign(keys[2]!, idp.claims({ nonce: 'n-1' }))), withReason('algorithm'), 'ES256')
 })
 
-test('an ID token with what was asked for', async (t) => {
+test('an ID token is checked against the request', async (t) => {
   const started = await start(t)
-  await t.test('a nonce that nobody asked for fits no token', () => noNonce(started))
-  await t.test('what an honest provider sends is taken', () => honest(started))
-  await t.test('where a maximum age was asked for, the token must say when the person signed in', () => ofAge(started))
-  await t.test('time is the caller’s, whatever the clock of the machine says', () => inTime(started))
+  await t.test('an ID token is refused if no nonce was requested', () => refuseUnexpectedNonce(started))
+  await t.test('an ID token of a correct provider is accepted', () => acceptCorrectTokens(started))
+  await t.test('a requested maximum age needs an auth_time in the token', () => requireAuthTime(started))
+  await t.test('the validity is checked at the given time, not by the clock of the machine', () =>
+    useGivenTime(started),
+  )
 })
 
-async function noNonce(started: Started): Promise<void> {
+async function refuseUnexpectedNonce(started: Started): Promise<void> {
   const { idp, oidc, provider, expected } = started
   for (const nonce of ['', undefined])
     await assert.rejects(
@@ -227,7 +229,7 @@ async function noNonce(started: Started): Promise<void> {
   await assert.rejects(oidc.verify(provider, token, { ...expected, audiences: [] }), withReason('audience'))
 }
 
-async function honest(started: Started): Promise<void> {
+async function acceptCorrectTokens(started: Started): Promise<void> {
   const { idp, finish, verify } = started
   const right: Claims[] = [
     { aud: ['holdfast'] },
@@ -243,7 +245,7 @@ async function honest(started: Started): Promise<void> {
   assert.equal((await verify(await idp.idToken({ nonce: 'n-1' }, { typ: 'application/JWT' }))).subject, 'someone')
 }
 
-async function ofAge(started: Started): Promise<void> {
+async function requireAuthTime(started: Started): Promise<void> {
   const { idp, finish } = started
   for (const auth_time of [undefined, now() - 400, String(now()), now() + 90])
     await assert.rejects(
@@ -253,7 +255,7 @@ async function ofAge(started: Started): Promise<void> {
   assert.equal((await finish((nonce) => idp.idToken({ nonce, auth_time: now() - 330 }), 300)).subject, 'someone')
 }
 
-async function inTime(started: Started): Promise<void> {
+async function useGivenTime(started: Started): Promise<void> {
   const { idp, provider } = started
   for (const ahead of [10 * 3600, -10 * 3600]) {
     const oidc = createOidc({ outbound, now: () => new Date(Date.now() + ahead * 1000) })
@@ -267,7 +269,7 @@ async function inTime(started: Started): Promise<void> {
   }
 }
 
-test('a key that is too short, or too long to verify with, is none', async (t) => {
+test('keys that are too short or too long are ignored', async (t) => {
   const { idp, verify } = await start(t)
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
   idp.published.push({ ...publicKey.export({ format: 'jwk' }), kid: 'short', alg: 'RS256' })
@@ -278,7 +280,7 @@ test('a key that is too short, or too long to verify with, is none', async (t) =
   await assert.rejects(verify(await idp.idToken({ nonce: 'n-1' }, { kid: 'long' })), withReason('keys'))
 })
 
-test('no shape of a header or claims throws anything else', async (t) => {
+test('any header or claims cause no other error than a FederationError', async (t) => {
   const { idp, verify } = await start(t)
   const key = await makeKey('EdDSA')
   idp.published.push(key.jwk)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRecorded } from '../../../../../test/recorded/keycloak.ts'
+import { hasReason } from '../../../../../test/support/providers/federation-errors.ts'
 import { minute } from '../../../../kernel/time.ts'
 import { FederationError } from '../../enrollment/proven.ts'
 import { createOidc } from './oidc.ts'
@@ -28,10 +29,8 @@ const startedAfter = (ms: number) =>
     now: () => new Date(Date.parse(at) + ms),
   })
 const expected = { audiences: [recorded.client_id], nonce: recorded.nonce, maxAgeSeconds: 600 }
-const refusedFor = (reason: FederationError['reason']) => (e: unknown) =>
-  e instanceof FederationError && e.reason === reason
 
-test('an ID token that Keycloak signed says who signed in, there and then', async () => {
+test('an ID token of Keycloak names the person, and is valid for its time and client only', async () => {
   const proven = await startedAfter(0).verify(provider, recorded.id_token, expected)
   const { preferred_username, email, groups } = proven.claims
   assert.deepEqual(
@@ -44,16 +43,16 @@ test('an ID token that Keycloak signed says who signed in, there and then', asyn
   )
   const judge = (token: string, change: Partial<typeof expected> = {}, ms = 0) =>
     startedAfter(ms).verify(provider, token, { ...expected, ...change })
-  await assert.rejects(judge(recorded.id_token, {}, 7 * minute), refusedFor('time'))
-  await assert.rejects(judge(recorded.id_token, { nonce: 'another' }), refusedFor('nonce'))
-  await assert.rejects(judge(recorded.id_token, { audiences: ['another'] }), refusedFor('audience'))
+  await assert.rejects(judge(recorded.id_token, {}, 7 * minute), hasReason('time'))
+  await assert.rejects(judge(recorded.id_token, { nonce: 'another' }), hasReason('nonce'))
+  await assert.rejects(judge(recorded.id_token, { audiences: ['another'] }), hasReason('audience'))
   await assert.rejects(judge(recorded.logout_token), FederationError)
   const [head, , signature] = recorded.id_token.split('.')
   const claims = Buffer.from(JSON.stringify({ ...proven.claims, sub: 'somebody else' })).toString('base64url')
-  await assert.rejects(judge(`${head}.${claims}.${signature}`), refusedFor('signature'))
+  await assert.rejects(judge(`${head}.${claims}.${signature}`), hasReason('signature'))
 })
 
-test('a logout token that Keycloak signed says who signed out, and of which session', async () => {
+test('a logout token of Keycloak names the person and the session', async () => {
   const proven = await startedAfter(0).verify(provider, recorded.id_token, expected)
   const { subject, sid } = await startedAfter(0).verifyLogout(provider, recorded.logout_token, recorded.client_id)
   assert.deepEqual([subject, sid], [proven.subject, proven.claims.sid])

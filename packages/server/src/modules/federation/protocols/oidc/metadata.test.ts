@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { hasReason } from '../../../../../test/support/providers/federation-errors.ts'
 import { makeKey, sign } from '../../../../../test/support/providers/hostile-oidc-provider.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
 import { OutboundError } from '../../../../outbound/outbound-error.ts'
-import { FederationError } from '../../enrollment/proven.ts'
 import { createOidc } from './oidc.ts'
 import type { OidcProvider } from './presets.ts'
 
 type Kind = OidcProvider['kind']
-const withReason = (reason: FederationError['reason']) => (e: unknown) =>
-  e instanceof FederationError && e.reason === reason
 const key = await makeKey()
 
 /** A set of documents by URL, for tests that need https and addresses other than loopback. */
@@ -47,7 +45,7 @@ const products: [Kind, string, string][] = [
   ['okta', 'https://acme.okta.com/oauth2/default', 'https://acme.okta.com'],
 ]
 
-test('the providers that are known are read as they describe themselves', async () => {
+test('the metadata of known products are accepted', async () => {
   for (const [kind, issuer, host] of products) {
     const { oidc } = webOf(documentsOf(issuer, host))
     assert.equal((await oidc.inspect({ kind, issuer })).keys, 1, issuer)
@@ -64,7 +62,7 @@ test('the providers that are known are read as they describe themselves', async 
   }
 })
 
-test('a product keeps its endpoints on its own host', async () => {
+test('the endpoints of a product must be on its own host', async () => {
   const elsewhere = 'https://evil.example'
   for (const [kind, issuer, host] of products)
     for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri', 'device_authorization_endpoint']) {
@@ -74,7 +72,7 @@ test('a product keeps its endpoints on its own host', async () => {
       }
       const inspecting = webOf(documents).oidc.inspect({ kind, issuer })
       if (kind === 'oidc') await inspecting
-      else await assert.rejects(inspecting, withReason('discovery'), `${kind} ${name}`)
+      else await assert.rejects(inspecting, hasReason('discovery'), `${kind} ${name}`)
       const provider = {
         kind,
         issuer,
@@ -85,11 +83,11 @@ test('a product keeps its endpoints on its own host', async () => {
       }
       const beginning = webOf(documents).oidc.begin(provider, { redirectUri: 'https://holdfast.example/' })
       if (kind === 'oidc') await beginning
-      else await assert.rejects(beginning, withReason('discovery'), `${kind} ${name}`)
+      else await assert.rejects(beginning, hasReason('discovery'), `${kind} ${name}`)
     }
 })
 
-test('metadata of another issuer is refused, whatever the library lets pass', async () => {
+test('metadata of another issuer are refused', async () => {
   for (const [kind, issuer, host] of products)
     for (const other of [
       'https://evil.example',
@@ -99,11 +97,11 @@ test('metadata of another issuer is refused, whatever the library lets pass', as
       'https://login.microsoftonline.com/{tenantid}/v2.0',
     ]) {
       const { oidc } = webOf(documentsOf(issuer, host, { issuer: other }))
-      await assert.rejects(oidc.inspect({ kind, issuer }), withReason('issuer'), `${issuer} ${other}`)
+      await assert.rejects(oidc.inspect({ kind, issuer }), hasReason('issuer'), `${issuer} ${other}`)
     }
 })
 
-test('endpoints are https, on a host that may be called', async () => {
+test('endpoints must be https, on an allowed host', async () => {
   const issuer = 'https://idp.example'
   const wrong = [
     'http://idp.example/keys',
@@ -123,7 +121,7 @@ test('endpoints are https, on a host that may be called', async () => {
     for (const value of wrong) {
       if (value === null && name === 'device_authorization_endpoint') continue
       const { oidc, asked } = webOf(documentsOf(issuer, issuer, { [name]: value }))
-      await assert.rejects(oidc.inspect({ kind: 'oidc', issuer }), withReason('discovery'), `${name} ${value}`)
+      await assert.rejects(oidc.inspect({ kind: 'oidc', issuer }), hasReason('discovery'), `${name} ${value}`)
       assert.equal(asked.length, 1)
     }
   for (const inner of [
@@ -135,13 +133,13 @@ test('endpoints are https, on a host that may be called', async () => {
     for (const name of names.slice(1)) {
       const { oidc } = webOf(documentsOf(issuer, issuer, { [name]: inner }))
       const reason = name === 'jwks_uri' ? 'unreachable' : 'discovery'
-      await assert.rejects(oidc.inspect({ kind: 'oidc', issuer }), withReason(reason), `${name} ${inner}`)
+      await assert.rejects(oidc.inspect({ kind: 'oidc', issuer }), hasReason(reason), `${name} ${inner}`)
     }
   for (const inner of ['http://169.254.169.254', 'https://127.0.0.1:8443', 'http://idp.example'])
-    await assert.rejects(webOf({}).oidc.inspect({ kind: 'oidc', issuer: inner }), withReason('unreachable'), inner)
+    await assert.rejects(webOf({}).oidc.inspect({ kind: 'oidc', issuer: inner }), hasReason('unreachable'), inner)
 })
 
-test('an issuer that its kind does not have asks nobody anything', async () => {
+test('an issuer that its product does not have causes no request', async () => {
   const { oidc, asked } = webOf({})
   const issuer = 'https://login.microsoftonline.com/common/v2.0'
   const provider = {
@@ -159,11 +157,11 @@ test('an issuer that its kind does not have asks nobody anything', async () => {
     oidc.finish(provider, new URLSearchParams(), known),
     oidc.verify(provider, 'x', { audiences: ['a'], nonce: 'n', maxAgeSeconds: 600 }),
   ])
-    await assert.rejects(attempt, withReason('issuer'))
+    await assert.rejects(attempt, hasReason('issuer'))
   assert.deepEqual(asked, [])
 })
 
-test('Entra ID: a token of another tenant, or without its object, is refused', async () => {
+test('Entra ID: a token of another tenant, or without an object id, is refused', async () => {
   const issuer = `https://login.microsoftonline.com/${tenant}/v2.0`
   const { oidc } = webOf(documentsOf(issuer, 'https://login.microsoftonline.com'))
   const now = Math.floor(Date.now() / 1000)
@@ -185,10 +183,10 @@ test('Entra ID: a token of another tenant, or without its object, is refused', a
     })
   assert.equal((await verify(right)).subject, 'object')
   for (const wrong of [{ tid: tenant.replace('7', '8') }, { tid: undefined }, { oid: undefined }, { oid: '' }])
-    await assert.rejects(verify({ ...right, ...wrong }), withReason('subject'))
+    await assert.rejects(verify({ ...right, ...wrong }), hasReason('subject'))
 })
 
-test('a client says its secret only in a way that the provider takes', async () => {
+test('a client secret is sent only by a method that the provider supports', async () => {
   const issuer = 'https://idp.example'
   const provider = { kind: 'oidc' as const, issuer, clientId: 'a', scopes: [], mappedClaims: async () => [] }
   for (const [methods, clientSecret, isTaken] of [
@@ -201,6 +199,6 @@ test('a client says its secret only in a way that the provider takes', async () 
     const { oidc } = webOf(documentsOf(issuer, issuer, { token_endpoint_auth_methods_supported: methods }))
     const beginning = oidc.begin({ ...provider, clientSecret }, { redirectUri: 'https://holdfast.example/' })
     if (isTaken) assert.ok((await beginning).url)
-    else await assert.rejects(beginning, withReason('client'))
+    else await assert.rejects(beginning, hasReason('client'))
   }
 })

@@ -37,7 +37,7 @@ async function start(t: TestContext, method: 'client_secret_basic' | 'client_sec
   return { ...real, provider, oidc: createOidc({ outbound, now: () => new Date() }) }
 }
 
-test('a person signs in at oidc-provider, and the ID token says who it was', async (t) => {
+test('a person signs in at oidc-provider, and the ID token names the person', async (t) => {
   const { oidc, provider, signIn } = await start(t)
   const { url, ...begun } = await oidc.begin(provider, { redirectUri, maxAgeSeconds: 300 })
   const known = { redirectUri, maxAgeSeconds: 300, ...begun }
@@ -51,7 +51,7 @@ test('a person signs in at oidc-provider, and the ID token says who it was', asy
   await assert.rejects(oidc.finish(provider, searchParams, known), withReason('code'), 'the code a second time')
 })
 
-test('with the defaults of oidc-provider the ID token is thin, and UserInfo says the rest', async (t) => {
+test('claims missing in the ID token of oidc-provider are read from UserInfo', async (t) => {
   const people = { jo: { email: 'jo@example.com', name: 'Jo Doe', groups: ['/eng'] } }
   const clients = [{ client_id: 'holdfast', client_secret: secret, redirect_uris: [redirectUri] }]
   const real = await startRealProvider(t, { clients, people, configuration: { conformIdTokenClaims: true } })
@@ -71,7 +71,7 @@ test('with the defaults of oidc-provider the ID token is thin, and UserInfo says
   assert.deepEqual({ name, email, groups, nickname }, { ...people.jo, nickname: undefined })
 })
 
-test('a public client and one that sends its secret in the form sign in too', async (t) => {
+test('a public client and a client with the secret in the form can sign in', async (t) => {
   const { oidc, provider, signIn } = await start(t, 'client_secret_post')
   for (const client of [provider, { ...provider, clientId: 'native', clientSecret: undefined }]) {
     const { url, ...begun } = await oidc.begin(client, { redirectUri })
@@ -80,7 +80,7 @@ test('a public client and one that sends its secret in the form sign in too', as
   }
 })
 
-test('what oidc-provider refuses has its reason', async (t) => {
+test('each refusal of oidc-provider has its reason', async (t) => {
   const { oidc, provider, signIn } = await start(t)
   const attempt = async (login: string, change: { verifier?: string } = {}, of: Partial<OidcProvider> = {}) => {
     const { url, ...begun } = await oidc.begin(provider, { redirectUri })
@@ -94,7 +94,7 @@ test('what oidc-provider refuses has its reason', async (t) => {
   assert.equal((await attempt('anna')).subject, 'anna')
 })
 
-test('an inspection says what a provider shows of itself', async (t) => {
+test('an inspection shows the endpoints, keys and algorithms of a provider', async (t) => {
   const { oidc, provider } = await start(t)
   const { issuer } = provider
   assert.deepEqual(await oidc.inspect(provider), {

@@ -48,7 +48,7 @@ async function start(t: TestContext, kind: OidcProvider['kind'] = 'oidc') {
   return { idp, provider, oidc, asked, answer, ways }
 }
 
-test('mapped claims that an ID token lacks come from UserInfo, by either grant', async (t) => {
+test('mapped claims missing in an ID token are read from UserInfo, after either grant', async (t) => {
   const { idp, asked, answer, ways } = await start(t)
   const found = {
     sub: 'someone',
@@ -83,10 +83,10 @@ test('mapped claims that an ID token lacks come from UserInfo, by either grant',
   const before = asked.length
   assert.deepEqual(new Set(asked), new Set(['Bearer a']))
   for (const way of Object.values(ways)) await way({ preferred_username: 'jo', groups: [] })
-  assert.equal(asked.length, before, 'what the ID token has is not asked for')
+  assert.equal(asked.length, before, 'claims of the ID token are not requested')
 })
 
-test('a UserInfo that fails, or is about somebody else, refuses the person', async (t) => {
+test('a failing UserInfo, or one about another person, refuses the sign-in', async (t) => {
   const { idp, asked, answer, ways } = await start(t)
   const right = { sub: 'someone', preferred_username: 'jo', groups: [] }
   const other = await makeKey()
@@ -128,7 +128,7 @@ test('a UserInfo that fails, or is about somebody else, refuses the person', asy
   assert.equal(asked.length, before, 'nothing is asked about an ID token that is refused')
 })
 
-test('an endpoint that is not usable refuses only those of whom something is missing', async (t) => {
+test('an unusable UserInfo endpoint refuses only sign-ins with missing claims', async (t) => {
   for (const endpoint of [
     'http://user:pw@127.0.0.1/',
     'ftp://idp.example/userinfo',
@@ -145,7 +145,7 @@ test('an endpoint that is not usable refuses only those of whom something is mis
   assert.deepEqual((await ways.code()).unknown, undefined, 'a provider without one has said all that it says')
 })
 
-test('an ID token that a device brought leaves open what the provider could not be asked', async (t) => {
+test('claims missing in an ID token from a device remain unknown', async (t) => {
   const { idp, oidc, provider } = await start(t)
   const verify = async (claims: Record<string, unknown>) =>
     oidc.verify(provider, await idp.idToken({ nonce: 'n', ...claims }), {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRecorded } from '../../../../../test/recorded/keycloak.ts'
+import { hasReason } from '../../../../../test/support/providers/federation-errors.ts'
 import { minute } from '../../../../kernel/time.ts'
 import { FederationError } from '../../enrollment/proven.ts'
 import { createSaml } from './saml.ts'
@@ -17,22 +18,20 @@ const provider = {
   acsUrl: recorded.acs_url,
   signedResponse: true,
 }
-const refusedFor = (reason: FederationError['reason']) => (e: unknown) =>
-  e instanceof FederationError && e.reason === reason
 
-test('a response that Keycloak signed proves whom its metadata let it prove, in answer to one request', async () => {
+test('a response of Keycloak proves its person in answer to one request', async () => {
   const judge = (change: Partial<typeof provider> = {}, samlResponse = recorded.response, ms = 0) =>
     startedAfter(ms).finish({ ...provider, ...change }, { samlResponse, requestId: recorded.request_id })
   const proven = await judge()
   assert.equal(proven.issuer, issuer)
   assert.deepEqual(proven.claims, { username: 'anna', email: 'anna@example.com', groups: '/staff/admins' })
 
-  await assert.rejects(judge({}, recorded.response, 7 * minute), refusedFor('time'))
-  await assert.rejects(judge({ entityId: 'https://another.example/saml' }), refusedFor('audience'))
-  await assert.rejects(judge({ issuer: 'https://another.example' }), refusedFor('issuer'))
+  await assert.rejects(judge({}, recorded.response, 7 * minute), hasReason('time'))
+  await assert.rejects(judge({ entityId: 'https://another.example/saml' }), hasReason('audience'))
+  await assert.rejects(judge({ issuer: 'https://another.example' }), hasReason('issuer'))
   const other = { samlResponse: recorded.response, requestId: `_${'0'.repeat(40)}` }
   await assert.rejects(startedAfter(0).finish(provider, other), FederationError)
   const xml = Buffer.from(recorded.response, 'base64').toString()
   const changed = Buffer.from(xml.replace('>anna<', '>ben<')).toString('base64')
-  await assert.rejects(judge({}, changed), refusedFor('signature'))
+  await assert.rejects(judge({}, changed), hasReason('signature'))
 })

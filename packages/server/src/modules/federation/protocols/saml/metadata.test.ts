@@ -28,7 +28,7 @@ const reasonOf = (xml: string) => {
   return 'taken'
 }
 
-test('the metadata of an identity provider say who it is, where to sign in, and with which keys it signs', () => {
+test('metadata of an identity provider give its entity id, sign-in URL and signing keys', () => {
   const keys = [key.pem, other.pem, key.pem].map((pem) => signingKey(pem))
   const ignored = [
     signingKey(rsaKey().pem, ' use="encryption"'),
@@ -47,7 +47,7 @@ test('the metadata of an identity provider say who it is, where to sign in, and 
   assert.equal(reasonOf(metadata(signingKey(key.pem, '') + redirect)), 'taken')
 })
 
-test('of a list with one identity provider that one is taken; of several their entity ids are named', () => {
+test('a list with one identity provider is accepted; several are refused by their entity ids', () => {
   const one = metadata(signingKey(key.pem) + redirect)
   const service = one.replaceAll('IDPSSODescriptor', 'SPSSODescriptor').replace('idp.example', 'sp.example')
   for (const list of [listOf(one), listOf(service, one), listOf(listOf(service), listOf(listOf(one)))])
@@ -61,7 +61,7 @@ test('of a list with one identity provider that one is taken; of several their e
   )
 })
 
-test('metadata that do not say it, or say it for several, are refused', () => {
+test('incomplete or ambiguous metadata are refused', () => {
   const keys = signingKey(key.pem)
   const one = metadata(keys + redirect)
   const cases: readonly (readonly [xml: string, reason: string])[] = [
@@ -92,7 +92,7 @@ test('metadata that do not say it, or say it for several, are refused', () => {
   for (const [xml, reason] of cases) assert.equal(reasonOf(xml), reason, xml.slice(0, 500))
 })
 
-test('our metadata say where to answer and how to name people', () => {
+test('our metadata give the ACS URL and the name format', () => {
   const odd = { ...provider, entityId: 'https://fleet.example/?a&"<b>', acsUrl: "https://fleet.example/'&acs" }
   const entity = readXml(saml.metadata(odd))
   assert.equal(entity.attributes.get('entityID'), odd.entityId)

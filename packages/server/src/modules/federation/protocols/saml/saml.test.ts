@@ -28,7 +28,7 @@ const isRefused = (reason: FederationError['reason']) => (e: unknown) => {
   return e.reason === reason || assert.equal(`${e.reason}: ${e.message}`, reason)
 }
 
-test('a person is proved by a signed assertion, a signed response, and both', async () => {
+test('a signed assertion, a signed response and both prove a person', async () => {
   const assertionOnly = signed(plainResponse(), 'Assertion')
   const proven = {
     issuer: provider.issuer,
@@ -44,7 +44,7 @@ test('a person is proved by a signed assertion, a signed response, and both', as
   assert.deepEqual(await finish(`\ufeff<?xml version="1.0" encoding="UTF-8"?>\n${assertionOnly}`), proven)
 })
 
-test('it is the same with prefixes, white space and declarations as other providers write them', async () => {
+test('prefixes, white space and declarations of other providers are accepted', async () => {
   const bare = plainResponse().replaceAll('saml:', '').replace(' xmlns:saml=', ' xmlns:unused=')
   const ofEntra = bare.replace('<Assertion', `<Assertion xmlns="${ns.assertion}"`)
   const withIssuer = ofEntra.replace('<Issuer', `<Issuer xmlns="${ns.assertion}"`)
@@ -63,7 +63,7 @@ test('it is the same with prefixes, white space and declarations as other provid
   assert.equal((await finish(signed(spread, 'Response').replaceAll('\r\n', '\n'))).subject, 'anna')
 })
 
-test('RSA with SHA-512 and RSA-PSS are taken, and every key of a provider that changes it', async () => {
+test('RSA with SHA-512, RSA-PSS, and old and new keys of a provider are accepted', async () => {
   const old = rsaKey()
   const certificates = [old.pem, key.pem.replace(/-----[A-Z ]+-----|\n/g, '')]
   const algorithms = [
@@ -78,7 +78,7 @@ test('RSA with SHA-512 and RSA-PSS are taken, and every key of a provider that c
     }
 })
 
-test('the request goes out by redirect, says who asks, and is recognised by its id', async () => {
+test('the request goes by redirect, names its sender, and is matched by its id', async () => {
   const { url, requestId: id } = await saml.begin(provider, { relayState: 'a&b=c' })
   const sent = new URL(url)
   assert.equal(`${sent.origin}${sent.pathname}`, 'https://idp.example/sso')
@@ -106,7 +106,7 @@ test('the request goes out by redirect, says who asks, and is recognised by its 
   )
 })
 
-test('a fresh sign-in is asked for, and an old one then refused', async () => {
+test('a fresh sign-in is requested, and an old one refused', async () => {
   const { url } = await saml.begin(provider, { relayState: 'x', maxAgeSeconds: 60 })
   const request = Buffer.from(new URL(url).searchParams.get('SAMLRequest') ?? '', 'base64')
   assert.equal(readXml(inflateRawSync(request).toString()).attributes.get('ForceAuthn'), 'true')
@@ -120,11 +120,11 @@ test('a fresh sign-in is asked for, and an old one then refused', async () => {
   await assert.rejects(saml.finish(provider, { ...signedIn(-121), maxAgeSeconds: 60 }), isRefused('time'))
 })
 
-test('nothing but signing in is offered: no logout, by redirect or else', () => {
+test('the SAML protocol offers sign-in and metadata, and no logout', () => {
   assert.deepEqual(Object.keys(saml).sort(), ['begin', 'finish', 'metadata', 'readMetadata'])
 })
 
-test('the same response brought twice at once is known by the id of its assertion', async () => {
+test('a repeated response is recognised by its assertion id', async () => {
   const xml = signed(plainResponse(), 'Assertion')
   const [one, other] = await Promise.all([finish(xml), finish(xml)])
   assert.equal(one.assertionId, other.assertionId)
@@ -133,13 +133,13 @@ test('the same response brought twice at once is known by the id of its assertio
   await assert.rejects(later.finish(provider, { samlResponse: posted(xml), requestId }), isRefused('time'))
 })
 
-test('keys that cannot verify are named as such', async () => {
+test('unusable keys are refused as keys', async () => {
   const xml = signed(plainResponse(), 'Assertion')
   for (const certificates of [[], ['nonsense'], [ecKey().pem], [key.pem, rsaKey(1024).pem], Array(11).fill(key.pem)])
     await assert.rejects(finish(xml, { certificates }), isRefused('keys'))
 })
 
-test('the libraries that read signatures are those with their faults mended', () => {
+test('the installed signature libraries have their security fixes', () => {
   const lock = JSON.parse(readFileSync(new URL('../../../../../../../package-lock.json', import.meta.url), 'utf8')) as {
     packages: Record<string, { version: string }>
   }

@@ -15,7 +15,7 @@ const judge = (xml: string, signedResponse = false) => {
 }
 
 // The library refuses most of these too. Here each is refused earlier, with its own message.
-test('where a signature stands, what it is over and what it holds is judged before anything is verified', () => {
+test('the place, reference and content of a signature are checked before it is verified', () => {
   assert.equal(judge(good).length, 1)
   assert.equal(judge(signed(good, 'Response'), true).length, 2)
   const cases: readonly (readonly [xml: string, sentence: RegExp, signedResponse?: boolean])[] = [

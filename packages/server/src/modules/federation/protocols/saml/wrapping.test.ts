@@ -14,7 +14,7 @@ import { verifyResponse } from './library.ts'
 import { createSaml } from './saml.ts'
 
 // XML signature wrapping (Somorovsky et al., "On Breaking SAML", 2012): the signed element is moved to a place that
-// nobody reads, and a forged one takes its place. XSW1 and 2 wrap a signed response, XSW3 to 8 a signed assertion.
+// no code reads, and a forged one takes its place. XSW1 and 2 wrap a signed response, XSW3 to 8 a signed assertion.
 
 const saml = createSaml({ now: () => now })
 const finish = (xml: string) => saml.finish(provider, { samlResponse: posted(xml), requestId })
@@ -58,7 +58,7 @@ const attacks: Readonly<Record<string, (id: string) => string>> = {
     response(within(evil(original, id), '</ds:Signature>', `<ds:Object>${unsigned}</ds:Object>`)),
 }
 
-test('what the attacks are made of is taken as it is', async () => {
+test('the unmodified base of each attack is accepted', async () => {
   assert.equal((await finish(response(original))).subject, 'anna')
   assert.equal((await finish(byResponse)).subject, 'anna')
 })
@@ -78,7 +78,7 @@ for (const [name, attack] of Object.entries(attacks))
     }
   })
 
-test('refused: a forged assertion of one name beside none, under a signature that covers something else', async () => {
+test('refused: a forged assertion without a name beside a signature over something else', async () => {
   const elsewhere = itsSignature.replace('URI="#_assertion1"', 'URI="#_other"')
   const parts = [evil(unsigned, '_evil').replace('</saml:Issuer>', `</saml:Issuer>${elsewhere}`)]
   await assert.rejects(finish(response(...parts)), (e) => e instanceof FederationError && e.reason === 'signature')

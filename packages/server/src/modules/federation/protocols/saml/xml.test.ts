@@ -6,7 +6,7 @@ import { readXml, type XmlElement } from './xml.ts'
 
 const isRefused = (e: unknown) => e instanceof FederationError && e.reason === 'token'
 
-test('names, attributes, text and comments are read as XML has them', () => {
+test('names, attributes, text and comments are read by the XML standard', () => {
   const root = readXml(
     '<?xml version="1.0" encoding="UTF-8"?>\n<!-- a --><a:r xmlns:a="urn:a" xmlns="urn:b" x=\'1 &lt;"\' a:x="2\n3">t&amp;<!-- c -->&#x41;&#66;\r\n<c xmlns=""/><d></d ></a:r> ',
   )
@@ -28,7 +28,7 @@ test('names, attributes, text and comments are read as XML has them', () => {
   )
 })
 
-test('what is not well formed, or can be read in two ways, is refused', () => {
+test('malformed or ambiguous XML is refused', () => {
   const bad = [
     ...[
       '',
@@ -91,7 +91,7 @@ test('what is not well formed, or can be read in two ways, is refused', () => {
   for (const xml of bad) assert.throws(() => readXml(xml), isRefused, JSON.stringify(xml))
 })
 
-test('depth, number of elements and of attributes have an end', () => {
+test('depth and numbers of elements and attributes are limited', () => {
   const nested = (depth: number) => '<a>'.repeat(depth) + '</a>'.repeat(depth)
   const many = (count: number) => `<a>${'<b/>'.repeat(count - 1)}</a>`
   const wide = (count: number) => `<a${Array.from({ length: count }, (_, i) => ` a${i}=""`).join('')}/>`
@@ -105,7 +105,7 @@ test('depth, number of elements and of attributes have an end', () => {
   }
 })
 
-test('any text is refused or read, in time that grows with its length alone', () => {
+test('any text is read or refused in linear time', () => {
   const bits = fc.constantFrom(
     ...[
       '<',
@@ -168,7 +168,7 @@ test('any text is refused or read, in time that grows with its length alone', ()
   }
 })
 
-test('what is written out is read back as it was', () => {
+test('written XML is read back unchanged', () => {
   const escaped = (text: string) => text.replace(/[&<>"\t\n\r]/g, (c) => `&#${c.charCodeAt(0)};`)
   const written = ({ prefix, namespace, name, attributes, content }: XmlElement): string => {
     const pairs = [...attributes].map(([key, value]) => ` ${key}="${escaped(value)}"`).join('')

@@ -25,7 +25,7 @@ function factsAt(reports: readonly number[], nowMs: number, listenedSinceMs = 0)
   return { gateway: steady, lastSeenMs: heard.at(-1) ?? null, silence, listenedSinceMs }
 }
 
-test('whatever a gateway reports and whenever somebody looks, the record says what its status was', () => {
+test('the recorded history equals the status at every time, however often it is evaluated', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 1, max: 150 }), { minLength: 1, maxLength: 30 }),
@@ -60,7 +60,7 @@ test('whatever a gateway reports and whenever somebody looks, the record says wh
   )
 })
 
-test('what follows from other than silence', () => {
+test('draining is recorded at its time, and silence only once the deployment has listened long enough', () => {
   const now = created + 3_600_000
   const facts = { ...factsAt([now - 5000], now), gateway: { ...steady, draining: true, drainedAtMs: now - 20_000 } }
   const healthy: RecordedState = { state: 'healthy', sinceMs: created }

@@ -32,7 +32,7 @@ const away = (reason: RegExp) => (e: unknown) => {
   return true
 }
 
-test('a library that is not there is told once, to the operator alone, without the PIN', async (t) => {
+test('a missing library is logged once, without the PIN', async (t) => {
   const { sign, logs } = clientOf(t)
   await assert.rejects(sign(), away(/Failed to load|cannot open/))
   await assert.rejects(sign(), away(/Failed to load|cannot open/))
@@ -41,7 +41,7 @@ test('a library that is not there is told once, to the operator alone, without t
   assert.ok(!logs.join().includes('hunter2'))
 })
 
-test('a library that is no PKCS#11 library, and a PIN that can not be read', async (t) => {
+test('a wrong library and an unreadable PIN file make the key unavailable', async (t) => {
   const other = clientOf(t, { library: process.execPath })
   await assert.rejects(other.sign(), KeyAwayError)
   const none = clientOf(t)
@@ -50,7 +50,7 @@ test('a library that is no PKCS#11 library, and a PIN that can not be read', asy
   assert.equal(none.logs.length, 1, 'which is told once for all who ask soon after')
 })
 
-test('of twenty who ask at once each is told, and a stop waits for nobody', async (t) => {
+test('twenty concurrent calls each fail, and a stop does not wait', async (t) => {
   const { sign, client, logs } = clientOf(t)
   const outcomes = Promise.allSettled(Array.from({ length: 20 }, sign))
   await client.stop()

@@ -1,4 +1,0 @@
-import { test } from 'node:test'
-import { refuseWrongCallers } from './refuses.ts'
-
-test('every route against every wrong caller', (t) => refuseWrongCallers(t, { everyCaller: true }))
