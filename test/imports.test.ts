@@ -40,7 +40,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [
     /^server\/src\/modules\/(\w+)\//,
     new RegExp(
-      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${moduleIndex}|server/src/outbound/|server/src/http/(handlers|answer/(answer|html-page|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
+      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${moduleIndex}|server/src/(outbound/|jobs/leased-worker)|server/src/http/(handlers|answer/(answer|html-page|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
     ),
   ],
   [

@@ -19,7 +19,7 @@ test('each file of db/tables holds the tables of one module', () => {
 
 const patterns = {
   writes: [
-    /\b(?:insertInto|updateTable|deleteFrom|deleting)\('(\w+)/g,
+    /\b(?:insertInto|updateTable|deleteFrom|deleting|leaseOf)\('(\w+)/g,
     /\bpurging\('\w+', '(\w+)/g,
     /\b(?:insert into|delete from|update) (\w+)/g,
   ],

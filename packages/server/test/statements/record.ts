@@ -104,7 +104,7 @@ function originOf(sites: NodeJS.CallSite[]): string | undefined {
     if (/src\/db\/migrate\.ts$/.test(file)) return undefined
     if (
       !file.startsWith(server) ||
-      /test\/statements\/record\.ts|src\/db\/(?:page|database|connection|affected-row)\.ts/.test(file)
+      /test\/statements\/record\.ts|src\/db\/(?:page|database|connection|affected-row|lease)\.ts/.test(file)
     )
       continue
     const place = file.slice(server.length)

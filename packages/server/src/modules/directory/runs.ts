@@ -2,7 +2,7 @@ import type { DirectorySnapshot } from '@holdfast/contract/directory'
 import { background, RunAgain } from '../../db/database.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { AppError, fail, failField } from '../../kernel/app-error.ts'
-import { missing, newUuid } from '../../kernel/ids.ts'
+import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { minute } from '../../kernel/time.ts'
 import { behalfOf } from './acting-principal.ts'
 import { type ApplyRun, newRun, type Origin, type SnapshotContent } from './apply-run.ts'
@@ -11,6 +11,7 @@ import type { RunDeps } from './deps.ts'
 import { judgementColumns } from './judge.ts'
 import type { DirectoryRunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
+import { freeWindow } from './scim/windows.queries.ts'
 import { readSnapshot } from './snapshot.ts'
 import { unlessTaken } from './unless-taken.ts'
 
@@ -113,3 +114,29 @@ export type DirectoryRuns = ReturnType<typeof createDirectoryRuns>
 
 const notHeld = ({ status }: DirectoryRunRow): never =>
   fail('validation_error', `this run is ${status}: only one that is held can be confirmed`)
+
+/**
+ * Discards a held run as a mistake: none of it is ever applied. Provisioned changes keep counting within their hour, so
+ * that more of the same is held again. Undefined for a run that is not held.
+ */
+export const createDismiss =
+  ({ db, audit, now }: Pick<RunDeps, 'db' | 'audit' | 'now'>) =>
+  (actor: Actor, id: string, reason: string | undefined): Promise<DirectoryRunRow | undefined> => {
+    const tenant = actor.tenantId
+    return db.inTenant(tenant, async (tx) => {
+      const found = await queries.findDirectoryRun(tx, tenant, id)
+      if (found?.status !== 'held' || found.directory_id === null) return undefined
+      const { directory_id: directory, provider } = found
+      await queries.lockDirectory(tx, tenant, directory)
+      // Windows are locked before runs, as in a push.
+      await freeWindow(tx, tenant, directory, id, null)
+      if (!(await queries.cancelHeld(tx, tenant, id, { failure: reason ?? 'It was cancelled.', at: now() })))
+        return undefined
+      await queries.deleteContent(tx, tenant, id)
+      const run_id = encodeId('directory_run', id)
+      const target = { type: 'directory_run', id: run_id, name: provider }
+      const details = { ...(reason !== undefined && { reason }) }
+      await audit.record(tx, actor, 'directory.synced', { run_id, provider, status: 'cancelled' }, { target, details })
+      return queries.findDirectoryRun(tx, tenant, id)
+    })
+  }

@@ -1,11 +1,16 @@
+import { encodeId } from '../../kernel/ids.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
 import { rejectOnAbort } from '../../outbound/reject-on-abort.ts'
+import type { LeasedDelivery } from './deliveries.queries.ts'
 import type { Mailer } from './mail.ts'
-import { type Message, mailSubject, mailText, webhookBody } from './message.ts'
 import { sendNotificationWebhook } from './webhook.ts'
 
 /** `error`: one sentence for an administrator. `gone`: the receiver says that the URL is gone for good. */
 export type DeliveryOutcome = { ok: boolean; error: string | null; gone?: boolean }
+type Message = Pick<
+  LeasedDelivery,
+  'tenant_id' | 'kind' | 'severity' | 'title' | 'detail' | 'subject_type' | 'subject_id' | 'subject_name' | 'created_at'
+>
 export type Sendable = Omit<Message, 'kind'> & { kind: string }
 
 const mailWithinMs = 45_000
@@ -52,3 +57,38 @@ export function createChannels(deps: {
   }
 }
 export type Channels = ReturnType<typeof createChannels>
+
+/** Returns the body of a webhook in the shape that Standard Webhooks proposes: type, timestamp, data. */
+const webhookBody = (id: string, m: Sendable): string =>
+  JSON.stringify({
+    type: m.kind,
+    timestamp: m.created_at.toISOString(),
+    data: {
+      notification_id: id,
+      tenant_id: encodeId('tenant', m.tenant_id),
+      kind: m.kind,
+      severity: m.severity,
+      title: m.title,
+      detail: m.detail,
+      subject: { type: m.subject_type, id: m.subject_id, name: m.subject_name },
+      created_at: m.created_at.toISOString(),
+    },
+  })
+
+const mailSubject = (m: Pick<Message, 'severity' | 'title'>): string => `[Holdfast ${m.severity}] ${m.title}`
+
+function mailText(m: Sendable, tenantName: string, publicUrl: string): string {
+  const about = [m.subject_type, m.subject_name, m.subject_id && `(${m.subject_id})`].filter(Boolean).join(' ')
+  return `${m.title}
+
+${m.detail}
+
+Severity: ${m.severity}
+Kind:     ${m.kind}
+About:    ${about}
+Tenant:   ${tenantName}
+Time:     ${m.created_at.toISOString()}
+
+Sent by ${publicUrl}
+`
+}

@@ -1,16 +1,28 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { leaseOf } from '../../db/lease.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { minute } from '../../kernel/time.ts'
 
 type Delivery = Selectable<Tables['notification_deliveries']>
 type Notification = Selectable<Tables['notifications']>
-/** `attempts` includes this one. */
-export type Claimed = Pick<Delivery, 'tenant_id' | 'notification_id' | 'channel' | 'recipient' | 'attempts'> &
+/** A delivery that this replica has the lease of. `attempts` includes this one, and names the holder. */
+export type LeasedDelivery = Pick<Delivery, 'tenant_id' | 'notification_id' | 'channel' | 'recipient' | 'attempts'> &
   Pick<
     Notification,
     'kind' | 'severity' | 'title' | 'detail' | 'subject_type' | 'subject_id' | 'subject_name' | 'created_at'
   >
+
+/** Longer than any attempt takes. A delivery whose lease has run out belongs to a replica that has ended. */
+const leaseMs = 2 * minute
+const { held } = leaseOf('notification_deliveries', {
+  key: ['tenant_id', 'notification_id', 'channel', 'recipient'],
+  holder: 'attempts',
+  until: 'next_attempt_at',
+  ms: leaseMs,
+  open: { state: 'pending' },
+})
 
 const due = (tx: Tx, at: Date) =>
   tx.selectFrom('notification_deliveries').where('state', '=', 'pending').where('next_attempt_at', '<=', at)
@@ -26,13 +38,10 @@ export const tenantsWithDueDeliveries = async (tx: Tx, at: Date, most: number): 
   return rows.map((r) => r.tenant_id)
 }
 
-/** Claims due deliveries, oldest first. No other replica claims them before `until`. */
-export const claimDue = async (
-  tx: Tx,
-  tenant: TenantId,
-  { at, until, most }: { at: Date; until: Date; most: number },
-) => {
-  const { rows } = await sql<Claimed>`
+/** Takes the leases of due deliveries, oldest first. Rows that another replica is taking are skipped. */
+export const takeDue = async (tx: Tx, tenant: TenantId, at: Date, most: number): Promise<LeasedDelivery[]> => {
+  const until = new Date(at.getTime() + leaseMs)
+  const { rows } = await sql<LeasedDelivery>`
     with due as (
       select notification_id, channel, recipient from notification_deliveries
       where tenant_id = ${tenant} and state = 'pending' and next_attempt_at <= ${at}
@@ -46,22 +55,12 @@ export const claimDue = async (
   return rows
 }
 
-/** Matches only a row that is still claimed: another replica's result after the claim ran out stands. */
-const claimed = (tx: Tx, c: Claimed) =>
-  tx
-    .updateTable('notification_deliveries')
-    .where('tenant_id', '=', c.tenant_id)
-    .where('notification_id', '=', c.notification_id)
-    .where('channel', '=', c.channel)
-    .where('recipient', '=', c.recipient)
-    .where('state', '=', 'pending')
-    .where('attempts', '=', c.attempts)
+type Ended = 'delivered' | 'failed'
+export const finishDelivery = (tx: Tx, c: LeasedDelivery, state: Ended, error: string | null, at: Date) =>
+  held(tx, c).set({ state, finished_at: at, next_attempt_at: null, last_error: error }).execute()
 
-export const finishDelivery = (tx: Tx, c: Claimed, state: 'delivered' | 'failed', error: string | null, at: Date) =>
-  claimed(tx, c).set({ state, finished_at: at, next_attempt_at: null, last_error: error }).execute()
-
-export const postponeDelivery = (tx: Tx, c: Claimed, error: string, until: Date) =>
-  claimed(tx, c).set({ next_attempt_at: until, last_error: error }).execute()
+export const postponeDelivery = (tx: Tx, c: LeasedDelivery, error: string, until: Date) =>
+  held(tx, c).set({ next_attempt_at: until, last_error: error }).execute()
 
 export const failPendingWebhooks = (tx: Tx, tenant: TenantId, error: string, at: Date) =>
   tx

@@ -1,4 +1,5 @@
 import type { Database } from '../../db/database.ts'
+import { createLeasedWorker } from '../../jobs/leased-worker.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { hour, minute, second } from '../../kernel/time.ts'
 import type { Channels, DeliveryOutcome } from './channels.ts'
@@ -11,8 +12,6 @@ import type { ChannelSettings, StoredNotificationSettings } from './settings.ts'
  * last attempt the delivery fails.
  */
 const waits = [0, 5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
-/** Longer than any attempt takes. A claim older than this belongs to a replica that has ended. */
-const claimMs = 2 * minute
 const perRound = 32
 const perTenant = 4
 /** A delivery that is due before the next run of the job gets a timer of its own. */
@@ -28,25 +27,27 @@ export function createNotificationDeliveries(deps: {
   onError: (e: Error) => void
 }) {
   const { db, now, channels, settings, notify, onError } = deps
-  const stopping = new AbortController()
   const timers = new Set<NodeJS.Timeout>()
   let running: Promise<void> | undefined
   let again = false
 
   /** Undefined if the settings have changed and nothing is to be sent any more. */
-  async function attempt(c: queries.Claimed, stored: StoredNotificationSettings): Promise<DeliveryOutcome | undefined> {
+  async function attempt(
+    c: queries.LeasedDelivery,
+    stored: StoredNotificationSettings,
+  ): Promise<DeliveryOutcome | undefined> {
     const { email, webhook } = stored
     const id = encodeId('notification', c.notification_id)
     if (c.channel === 'email') {
       if (!email.enabled || !email.recipients.includes(c.recipient)) return undefined
-      return channels.mail(id, c.recipient, c, stopping.signal)
+      return channels.mail(id, c.recipient, c, worker.signal)
     }
     const secret = await settings.openSecret(c.tenant_id, stored)
     if (!webhook.enabled || webhook.url === null || secret === undefined) return undefined
-    return channels.webhook(id, { url: webhook.url, secret }, c, stopping.signal)
+    return channels.webhook(id, { url: webhook.url, secret }, c, worker.signal)
   }
 
-  const record = (c: queries.Claimed, outcome: DeliveryOutcome, wait: number | undefined) =>
+  const record = (c: queries.LeasedDelivery, outcome: DeliveryOutcome, wait: number | undefined) =>
     db.inTenant(c.tenant_id, async (tx) => {
       const at = now()
       if (outcome.ok) await queries.finishDelivery(tx, c, 'delivered', null, at)
@@ -55,7 +56,7 @@ export function createNotificationDeliveries(deps: {
     })
 
   /** On a 410 response: turns the webhook off, fails its pending deliveries, and notifies administrators. */
-  const giveUpWebhook = (c: queries.Claimed, url: string) =>
+  const giveUpWebhook = (c: queries.LeasedDelivery, url: string) =>
     db.inTenant(c.tenant_id, async (tx) => {
       if (!(await settings.turnOffWebhook(tx, c.tenant_id, url))) return false
       await queries.failPendingWebhooks(
@@ -76,14 +77,14 @@ export function createNotificationDeliveries(deps: {
       return true
     })
 
-  async function deliverOne(c: queries.Claimed): Promise<void> {
+  async function deliverOne(c: queries.LeasedDelivery): Promise<void> {
     const stored = await db.inTenant(c.tenant_id, (tx) => settings.read(tx, c.tenant_id))
     const outcome = await attempt(c, stored).catch((e: Error): DeliveryOutcome => {
       onError(e)
       return { ok: false, error: 'A fault of this deployment kept it from being sent.' }
     })
-    // The attempt was aborted: the claim runs out and another replica tries again.
-    if (stopping.signal.aborted) return
+    // The attempt was aborted: the lease runs out and another replica tries again.
+    if (worker.signal.aborted) return
     if (!outcome) return record(c, { ok: false, error: 'The settings no longer send it there.' }, undefined)
     if (outcome.gone && stored.webhook.url !== null && (await giveUpWebhook(c, stored.webhook.url))) return
     const wait = waits[c.attempts]
@@ -91,24 +92,30 @@ export function createNotificationDeliveries(deps: {
     if (!outcome.ok && wait !== undefined && wait < ownTimerMs) wakeIn(wait)
   }
 
-  /** Claims due deliveries, a few per tenant, so that a slow receiver does not hold up other tenants. */
-  async function claim(): Promise<queries.Claimed[]> {
+  const worker = createLeasedWorker<queries.LeasedDelivery, queries.LeasedDelivery>({
+    nameOf: (c) => `${c.notification_id} ${c.channel} ${c.recipient}`,
+    take: async (taken) => taken,
+    work: deliverOne,
+    onError: (e) => onError(e as Error),
+  })
+
+  /** Takes due deliveries, a few per tenant, so that a slow receiver does not hold up other tenants. */
+  async function takeDue(): Promise<queries.LeasedDelivery[]> {
     const at = now()
-    const until = new Date(at.getTime() + claimMs)
-    const claimed: queries.Claimed[] = []
+    const taken: queries.LeasedDelivery[] = []
     for (const tenant of await db.acrossTenants((tx) => queries.tenantsWithDueDeliveries(tx, at, perRound))) {
-      const most = Math.min(perTenant, perRound - claimed.length)
+      const most = Math.min(perTenant, perRound - taken.length)
       if (most === 0) break
-      claimed.push(...(await db.inTenant(tenant, (tx) => queries.claimDue(tx, tenant, { at, until, most }))))
+      taken.push(...(await db.inTenant(tenant, (tx) => queries.takeDue(tx, tenant, at, most))))
     }
-    return claimed
+    return taken
   }
 
   async function deliverAll(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      const claimed = await claim()
-      if (claimed.length === 0) return
-      await Promise.all(claimed.map((c) => deliverOne(c).catch(onError)))
+    while (!worker.signal.aborted) {
+      const taken = await takeDue()
+      if (taken.length === 0) return
+      await Promise.allSettled(taken.map(worker.start))
     }
   }
 
@@ -124,7 +131,7 @@ export function createNotificationDeliveries(deps: {
       do {
         again = false
         await deliverAll()
-      } while (again && !stopping.signal.aborted)
+      } while (again && !worker.signal.aborted)
     })().finally(() => {
       running = undefined
     })
@@ -132,7 +139,7 @@ export function createNotificationDeliveries(deps: {
   }
 
   function wakeIn(ms: number): void {
-    if (stopping.signal.aborted) return
+    if (worker.signal.aborted) return
     const timer = setTimeout(() => {
       timers.delete(timer)
       deliver().catch(onError)
@@ -143,11 +150,10 @@ export function createNotificationDeliveries(deps: {
   return {
     deliver,
     wake: () => wakeIn(0),
-    /** Aborts running attempts. They are due again when their claim runs out. */
+    /** Aborts running attempts. They are due again when their lease runs out. */
     stop: async (): Promise<void> => {
-      stopping.abort()
       for (const timer of timers) clearTimeout(timer)
-      await running?.catch(() => {})
+      await Promise.all([worker.stop(), running?.catch(() => {})])
     },
   }
 }

@@ -1,9 +1,12 @@
 import type { SiemConnector } from '@holdfast/contract/siem'
+import type { Database } from '../../db/database.ts'
+import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import { idOf } from '../../kernel/ids.ts'
 import { requireSame, versioned } from '../../kernel/version.ts'
-import { type Connectors, connectorVersion } from './connectors.ts'
-import type { DeadLetters } from './dead-letters.ts'
+import { findConnector } from './connectors.queries.ts'
+import { type Connectors, connectorVersion, noConnector } from './connectors.ts'
+import { selectDeadLetters } from './dead-letters.queries.ts'
 import type { Replay } from './replay.ts'
 import type { SetAside } from './set-aside.ts'
 import type { TryOut } from './try-out.ts'
@@ -13,13 +16,14 @@ import { viewConnector, viewDeadLetter } from './view.ts'
 const fixed = ['connector_id', 'tenant_id', 'kind', 'created_at'] as const
 
 type HandlerDeps = {
+  db: Database
+  pager: Pager
   connectors: Connectors
-  deadLetters: DeadLetters
   replay: Replay
   setAside: SetAside
   tryOut: TryOut
 }
-export function connectorHandlers({ connectors, deadLetters, replay, setAside, tryOut }: HandlerDeps) {
+export function connectorHandlers({ db, pager, connectors, replay, setAside, tryOut }: HandlerDeps) {
   const idIn = (params: { connector_id: string }) => idOf('siem_connector', params.connector_id)
   return {
     listSiemConnectors: async ({ actor, query }) => {
@@ -58,10 +62,20 @@ export function connectorHandlers({ connectors, deadLetters, replay, setAside, t
       const { shown, changed } = await setAside(actor, idIn(params), body.seq)
       return { connector: viewConnector(shown), changed }
     },
-    listSiemDeadLetters: async ({ actor, params, query }) => {
-      const { items, next_cursor } = await deadLetters(actor.tenantId, idIn(params), query)
-      return { items: items.map(viewDeadLetter), next_cursor }
-    },
+    listSiemDeadLetters: ({ actor: { tenantId: tenant }, params, query }) =>
+      db.inTenant(tenant, async (tx) => {
+        const of = { tenant_id: tenant, connector_id: idIn(params) }
+        if (!(await findConnector(tx, tenant, of.connector_id))) noConnector()
+        const { items, next_cursor } = await pager.list(selectDeadLetters(tx, of), {
+          operation: 'listSiemDeadLetters',
+          tenant,
+          query,
+          orders: { seq: { column: 'seq', kind: 'number' } },
+          otherwise: 'seq',
+          tie: 'event_id',
+        })
+        return { items: items.map(viewDeadLetter), next_cursor }
+      }),
   } satisfies Partial<Handlers>
 }
 

@@ -1,12 +1,14 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { keyedLocks } from '../../db/advisory-locks.ts'
 import type { Tx } from '../../db/database.ts'
+import type { Prune } from '../../db/retention.ts'
 import type { Destination, SiemTables } from '../../db/tables/siem.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { StreamRow } from './delivery/streams.queries.ts'
 
 /** `previous_signs`: true while the previous secret is still valid, by the database's clock; null if there is none. */
 export type ConnectorRow = Selectable<SiemTables['siem_connectors']> & { previous_signs: boolean | null }
+type ConnectorKey = Pick<ConnectorRow, 'tenant_id' | 'connector_id'>
 /** Settings of a connector without its credential. */
 export type ConnectorFields = Pick<ConnectorRow, 'name' | 'format' | 'enabled'> & { destination: Destination }
 
@@ -62,7 +64,7 @@ export const insertConnector = (tx: Tx, tenant: TenantId, fields: ConnectorField
 type Changed = Pick<ConnectorRow, 'credential_jwe'> & { at: Date }
 export const updateConnector = (
   tx: Tx,
-  { tenant_id, connector_id }: Pick<ConnectorRow, 'tenant_id' | 'connector_id'>,
+  { tenant_id, connector_id }: ConnectorKey,
   fields: ConnectorFields,
   { at, credential_jwe }: Changed,
 ) =>
@@ -125,4 +127,89 @@ export async function lockTroubled(tx: Tx, tenant: TenantId, by: 'standing still
   const isTroubled = ({ state, failures, dead }: (typeof rows)[number]) =>
     by === 'dead letters' ? dead > 0 : state === 'parked' || (state === 'flowing' && failures > 0)
   return rows.filter(isTroubled).map((row) => row.stream_id)
+}
+
+type ForwardingState = {
+  states: { disabled: number; active: number; retrying: number; parked: number }
+  lag_events: number
+  lag_seconds: number
+  dead: number
+  lost: number
+}
+
+/**
+ * Across tenants: state of the delivery of all connectors. The backlog is looked up by sequence number, once for each
+ * enabled connector.
+ */
+export async function forwardingState(tx: Tx): Promise<ForwardingState> {
+  const { rows } = await sql<ForwardingState['states'] & Omit<ForwardingState, 'states'>>`
+    select count(*) filter (where s.state = 'stopped') as disabled, count(*) filter (where s.state = 'parked') as parked,
+      count(*) filter (where s.state = 'flowing' and s.failures = 0) as active,
+      count(*) filter (where s.state = 'flowing' and s.failures > 0) as retrying,
+      coalesce(max(h.seq - s.after_seq) filter (where s.state <> 'stopped'), 0) as lag_events,
+      greatest(0, coalesce(max(extract(epoch from clock_timestamp() - next.sequenced_at)), 0))::float8 as lag_seconds,
+      coalesce(sum(s.dead), 0) as dead, coalesce(sum(s.lost), 0) as lost
+    from siem_streams s
+    join tenants t on t.tenant_id = s.tenant_id and t.status <> 'deleted'
+    left join audit_heads h on h.tenant_id = s.tenant_id
+    left join lateral (
+      select l.sequenced_at from audit_log l
+      where l.tenant_id = s.tenant_id and l.seq > s.after_seq and h.seq > s.after_seq and s.state <> 'stopped'
+      order by l.seq limit 1
+    ) as next on true
+    where s.from_at is null`.execute(tx)
+  const { disabled = 0, active = 0, retrying = 0, parked = 0, ...rest } = rows[0] ?? nothing
+  return { states: { disabled, active, retrying, parked }, ...rest }
+}
+
+const nothing = { disabled: 0, active: 0, retrying: 0, parked: 0, lag_events: 0, lag_seconds: 0, dead: 0, lost: 0 }
+
+type Previous = { previous_credential_jwe: string | null; previous_until: RawBuilder<Date> | null }
+const setPrevious = (tx: Tx, { tenant_id, connector_id }: ConnectorKey, previous: Previous) =>
+  tx
+    .updateTable('siem_connectors')
+    .set(previous)
+    .where('tenant_id', '=', tenant_id)
+    .where('connector_id', '=', connector_id)
+    .execute()
+
+/** Time in which the previous secret stays valid, so that the receiver can switch. */
+const previousHours = sql.lit(24)
+/** Keeps the previous secret of a locked connector. It signs in addition to the new one for a day. */
+export const keepPrevious = (tx: Tx, before: ConnectorKey & Pick<ConnectorRow, 'credential_jwe'>) =>
+  setPrevious(tx, before, {
+    previous_credential_jwe: before.credential_jwe,
+    previous_until: sql<Date>`clock_timestamp() + ${previousHours} * interval '1 hour'`,
+  })
+export const endPrevious = (tx: Tx, of: ConnectorKey) =>
+  setPrevious(tx, of, { previous_credential_jwe: null, previous_until: null })
+
+const isPreviousOver = sql`previous_until <= clock_timestamp()`
+/** Deletes previous secrets that are no longer valid. */
+export const prunePrevious: Prune = {
+  isDue: (tenant) =>
+    sql<boolean>`exists (select from siem_connectors where tenant_id = ${tenant} and ${isPreviousOver})`,
+  take: async (tx, tenant, limit) => {
+    const { numAffectedRows } = await sql`
+      with over as (
+        select connector_id from siem_connectors where tenant_id = ${tenant} and ${isPreviousOver}
+        order by connector_id limit ${limit} for no key update)
+      update siem_connectors c set previous_credential_jwe = null, previous_until = null from over
+      where c.tenant_id = ${tenant} and c.connector_id = over.connector_id`.execute(tx)
+    return Number(numAffectedRows ?? 0)
+  },
+}
+
+/** Returns when the first of the enabled connectors was made. */
+export const firstConnectorAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
+  const row = await tx
+    .selectFrom('siem_connectors')
+    .select('created_at')
+    .where('tenant_id', '=', tenant)
+    .where('enabled', '=', true)
+    .where('deleted_at', 'is', null)
+    .orderBy('created_at')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.created_at
 }

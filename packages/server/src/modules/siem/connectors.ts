@@ -20,7 +20,6 @@ import type { Notices } from './delivery/notices.ts'
 import { lastPlace } from './delivery/record.queries.ts'
 import { endExportLeases, insertStream, lockStream, setStream } from './delivery/streams.queries.ts'
 import { checkDestination, nowhere, originOf, receiverOf, withUsualBom, withUsualPort } from './destination.ts'
-import { endPrevious, keepPrevious } from './previous.queries.ts'
 import { connectorTarget } from './target.ts'
 
 /** A connector and the progress of its forwarding. */
@@ -170,8 +169,8 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           }
           if (Object.keys({ ...changed, ...replaced }).length === 0) return show(tx, tenant, id)
           await queries.updateConnector(tx, before, fields, { credential_jwe, at: now() })
-          if (!given.keepsPrevious) await endPrevious(tx, before)
-          else if (isNewCredential && kind === 'webhook') await keepPrevious(tx, before)
+          if (!given.keepsPrevious) await queries.endPrevious(tx, before)
+          else if (isNewCredential && kind === 'webhook') await queries.keepPrevious(tx, before)
           const state = fields.enabled ? 'flowing' : 'stopped'
           await setStream(tx, { tenant_id: tenant, stream_id: id }, { state, problem: null, failing_since: null })
           await endExportLeases(tx, before)
@@ -197,7 +196,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
         }
         expected.require(connectorVersion(before))
         await queries.markConnectorDeleted(tx, tenant, id, { at: now(), destination: nowhere })
-        await endPrevious(tx, before)
+        await queries.endPrevious(tx, before)
         await lockStream(tx, { tenant_id: tenant, stream_id: id })
         await queries.deleteStreams(tx, tenant, id)
         await deleteDeadLetters(tx, before, 'all')

@@ -5,22 +5,20 @@ import type { Outbound } from '../../outbound/outbound.ts'
 import { type Audit, syslogOriginOf } from '../audit/index.ts'
 import type { NotificationRules } from '../notifications/index.ts'
 import { connectorHandlers } from './connectors.handlers.ts'
+import { forwardingState, prunePrevious } from './connectors.queries.ts'
 import { createConnectors } from './connectors.ts'
 import { pruneDeadLetters, pruneExports } from './dead-letters.queries.ts'
-import { createDeadLetters } from './dead-letters.ts'
 import { createRecordDeliveries } from './delivery/deliveries.ts'
-import { forwardingState } from './delivery/forwarding-state.queries.ts'
 import { createNotices } from './delivery/notices.ts'
 import { createSending } from './delivery/sending.ts'
 import { siemExportHandlers } from './exports/exports.handlers.ts'
 import { createSiemExports } from './exports/exports.ts'
-import { prunePrevious } from './previous.queries.ts'
 import { createEventReplay } from './replay.ts'
 import { schemas } from './schema/schema.ts'
 import { createSetAside } from './set-aside.ts'
 import { createTryOut } from './try-out.ts'
 
-export { firstConnectorAt } from './start.queries.ts'
+export { firstConnectorAt } from './connectors.queries.ts'
 
 type SiemDeps = {
   db: Database
@@ -43,12 +41,12 @@ export function createSiem(deps: SiemDeps) {
   const parts = { ...deps, notices, syslogOrigin }
   const connectors = createConnectors(parts)
   const shown = { ...parts, show: connectors.show }
-  const rooms = { connectors, deadLetters: createDeadLetters(deps), tryOut: createTryOut(parts) }
+  const rules = { ...deps, connectors, tryOut: createTryOut(parts) }
   /** `wake`: called when events of a tenant have got their sequence numbers. */
   const delivering = createRecordDeliveries({ ...parts, send: createSending(parts) })
   return {
     handlers: {
-      ...connectorHandlers({ ...rooms, replay: createEventReplay(shown), setAside: createSetAside(shown) }),
+      ...connectorHandlers({ ...rules, replay: createEventReplay(shown), setAside: createSetAside(shown) }),
       ...siemExportHandlers({ exports: createSiemExports(deps) }),
       getSiemSchema: async () => schemas(),
     },

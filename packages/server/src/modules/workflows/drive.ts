@@ -1,13 +1,13 @@
-import { background } from '../../db/database.ts'
+import { background, type Tx } from '../../db/database.ts'
+import { createLeasedWorker } from '../../jobs/leased-worker.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
 import { createConcurrencyLimiter } from '../../kernel/concurrency.ts'
-import { encodeId, newUuid } from '../../kernel/ids.ts'
+import { encodeId } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { WorkflowsDeps } from './deps.ts'
-import * as due from './due.queries.ts'
 import type { createEnd } from './end.ts'
+import type { LeasedRun, WorkflowRunId, WorkflowRunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
-import { type Lease, leaseMs, type WorkflowRunRow } from './runs.queries.ts'
 import type { WorkflowRuns } from './runs.ts'
 import type { CarryOut } from './step.ts'
 
@@ -31,94 +31,91 @@ type DriveDeps = Pick<WorkflowsDeps, 'db' | 'changes' | 'now' | 'onError' | 'sig
  */
 export function createDriver({ db, changes, now, onError, signals, carryOut, end, runs }: DriveDeps) {
   const gate = createConcurrencyLimiter(atOnce)
-  const working = new Map<string, Promise<void>>()
   const watched = new Map<string, NodeJS.Timeout>()
-  const stopping = new AbortController()
+  const tell = (tx: Tx, { tenant_id, workflow_run_id }: LeasedRun) =>
+    signals.tellAfter(tx, tenant_id, 'workflow_run', [workflow_run_id])
 
   /**
    * Begins the next step of a run and returns it. Undefined if there is none, or if another replica has the lease. Ends
    * the run after its last step.
    */
-  const begin = (lease: Lease) =>
-    db.inTenant(lease.tenant, async (tx) => {
-      const run = await queries.keepRun(tx, lease)
+  const begin = (leased: LeasedRun) =>
+    db.inTenant(leased.tenant_id, async (tx) => {
+      const run = await queries.renewRun(tx, leased)
       if (!run) return undefined
-      const stand = await queries.standOf(tx, lease)
+      const stand = await queries.standOf(tx, leased)
       const left = stand.filter((s) => s.status === 'pending')
       const isCancelled = run.cancelled_at !== null && left.length > 0
       const isStopped = isCancelled || stand.some((s) => s.status === 'failed' && s.on_error === 'stop')
       const next = stand.find((s) => s.status === 'running') ?? (isStopped ? undefined : left[0])
-      signals.tellAfter(tx, lease.tenant, 'workflow_run', [lease.id])
-      if (next) return queries.beginStep(tx, lease, next.step, now())
+      tell(tx, leased)
+      if (next) return queries.beginStep(tx, leased, next.step, now())
       const ended = stand.some((s) => s.status === 'failed') ? 'failed' : 'succeeded'
-      const steps = await queries.stepsOf(tx, lease.tenant, lease.id)
+      const steps = await queries.stepsOf(tx, leased.tenant_id, leased.workflow_run_id)
       await end(tx, sourceOf(run), { run, steps }, isCancelled ? 'cancelled' : ended)
       return undefined
     })
 
-  const note = (lease: Lease, step: number, result: Record<string, unknown>): Promise<void> =>
-    db.inTenant(lease.tenant, async (tx) => {
-      if (await queries.keepRun(tx, lease)) await queries.noteResult(tx, lease, step, result)
+  /** Writes while this replica has the lease, which it renews. False if it has not. */
+  const whileLeased = (leased: LeasedRun, write: (tx: Tx) => Promise<unknown>): Promise<boolean> =>
+    db.inTenant(leased.tenant_id, async (tx) => {
+      if (!(await queries.renewRun(tx, leased))) return false
+      await write(tx)
+      return true
     })
 
-  async function carry(lease: Lease, run: WorkflowRunRow): Promise<void> {
+  async function carry(leased: LeasedRun, signal: AbortSignal): Promise<void> {
     for (;;) {
-      stopping.signal.throwIfAborted()
-      const step = await begin(lease)
+      signal.throwIfAborted()
+      const step = await begin(leased)
       if (!step) return
       const { step: number } = step
-      const outcome = await carryOut(run, step, stopping.signal, (result) => note(lease, number, result))
-      const isOurs = await db.inTenant(lease.tenant, async (tx) => {
-        if (!(await queries.keepRun(tx, lease))) return false
-        await queries.endStep(tx, lease, number, outcome, now())
-        signals.tellAfter(tx, lease.tenant, 'workflow_run', [lease.id])
-        return true
+      const outcome = await carryOut(leased, step, signal, async (result) => {
+        await whileLeased(leased, (tx) => queries.noteResult(tx, leased, number, result))
+      })
+      const isOurs = await whileLeased(leased, async (tx) => {
+        await queries.endStep(tx, leased, number, outcome, now())
+        tell(tx, leased)
       })
       if (!isOurs) return
     }
   }
 
-  async function drive(tenant: TenantId, id: string): Promise<void> {
-    if (stopping.signal.aborted) return
-    const lease: Lease = { tenant, id, by: newUuid() }
-    const run = await db.inTenant(tenant, (tx) => queries.claimRun(tx, lease))
-    if (!run) return
-    const keep = () => db.inTenant(tenant, (tx) => queries.keepRun(tx, lease)).then(() => {}, onError)
-    const renewing = setInterval(() => void keep(), leaseMs / 3)
-    try {
-      await carry(lease, run)
-    } catch (e) {
-      // The next holder of the lease continues: at once after a shutdown, a little later after a fault.
-      const wait = stopping.signal.aborted ? 0 : second
-      await db.inTenant(tenant, (tx) => queries.keepRun(tx, lease, wait)).catch(onError)
-      if (!stopping.signal.aborted) onError(e)
-    } finally {
-      clearInterval(renewing)
-    }
-  }
+  const release = (run: LeasedRun, wait?: number) =>
+    db.inTenant(run.tenant_id, (tx) => queries.releaseRun(tx, run, undefined, wait)).catch(onError)
+  const worker = createLeasedWorker<WorkflowRunId, LeasedRun>({
+    nameOf: (run) => run.workflow_run_id,
+    limited: (run, work) => gate(run.tenant_id, work),
+    take: (run) => db.inTenant(run.tenant_id, (tx) => queries.takeRun(tx, run)),
+    renewal: {
+      leaseMs: queries.runLeaseMs,
+      renew: async (run) => (await db.inTenant(run.tenant_id, (tx) => queries.renewRun(tx, run))) !== undefined,
+    },
+    work: carry,
+    // The next holder of the lease continues: at once after a shutdown, a little later after a fault.
+    release: (run) => release(run),
+    failed: async (run, e) => {
+      await release(run, second)
+      onError(e)
+    },
+    onError,
+  })
 
   /** Resolves when this replica has done everything it can for the run. Never rejects. */
-  function start(tenant: TenantId, id: string): Promise<void> {
-    const before = working.get(id)
-    if (before || stopping.signal.aborted) return before ?? Promise.resolve()
-    const work = gate(tenant, () => drive(tenant, id))
-      .catch(onError)
-      .finally(() => working.delete(id))
-    working.set(id, work)
-    return work
-  }
+  const start = (tenant_id: TenantId, workflow_run_id: string): Promise<void> =>
+    worker.start({ tenant_id, workflow_run_id }).catch(() => {})
 
   /** Checks the run after each lease period until it has ended. */
   function watch(tenant: TenantId, id: string): void {
-    if (watched.has(id) || watched.size >= mostWatched || stopping.signal.aborted) return
+    if (watched.has(id) || watched.size >= mostWatched || worker.signal.aborted) return
     const look = async () => {
       watched.delete(id)
-      if (stopping.signal.aborted) return
+      if (worker.signal.aborted) return
       await start(tenant, id)
       const run = await db.inTenant(tenant, (tx) => queries.findWorkflowRun(tx, tenant, id))
       if (run?.status === 'running') watch(tenant, id)
     }
-    const timer = setTimeout(() => void look().catch(onError), leaseMs * (1 + Math.random() / 10))
+    const timer = setTimeout(() => void look().catch(onError), queries.runLeaseMs * (1 + Math.random() / 10))
     watched.set(id, timer.unref())
   }
   changes.listen('values', {
@@ -135,21 +132,21 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
      * undo.
      */
     run: async (): Promise<void> => {
-      for (const run of await db.acrossTenants((tx) => due.unapprovedRuns(tx, perLook), background))
+      for (const run of await db.acrossTenants((tx) => queries.unapprovedRuns(tx, perLook), background))
         await runs.endUnapproved(run.tenant_id, run.workflow_run_id).catch(onError)
-      for (const run of await db.acrossTenants((tx) => due.runsToUndo(tx, perLook), background))
+      for (const run of await db.acrossTenants((tx) => queries.runsToUndo(tx, perLook), background))
         await runs.undoDue(run.tenant_id, run.workflow_run_id).catch(onError)
-      for (const run of await db.acrossTenants((tx) => due.openRuns(tx, perLook), background))
+      for (const run of await db.acrossTenants((tx) => queries.openRuns(tx, perLook), background))
         if (run.is_free) void start(run.tenant_id, run.workflow_run_id)
         else watch(run.tenant_id, run.workflow_run_id)
     },
     /** Called at shutdown. A run is released after its current step, and another replica continues it. */
     letGo: (): void => {
-      stopping.abort()
+      void worker.stop()
       for (const timer of watched.values()) clearTimeout(timer)
     },
     /** Called after `letGo`. Resolves when no run is active here. */
-    stop: async (): Promise<void> => void (await Promise.all(working.values())),
+    stop: worker.stop,
   }
 }
 export type Driver = ReturnType<typeof createDriver>

@@ -1,11 +1,11 @@
 import type { WorkflowsDeps } from './deps.ts'
 import { createDriver } from './drive.ts'
-import { pruneSealed, pruneWorkflowRuns } from './due.queries.ts'
 import { createEnd } from './end.ts'
 import { createWorkflowPlans } from './plan.ts'
 import { createActorOf } from './requester.ts'
 import { createStepRights } from './rights.ts'
 import { runHandlers } from './runs.handlers.ts'
+import { pruneSealed, pruneWorkflowRuns } from './runs.queries.ts'
 import { createWorkflowRuns, job } from './runs.ts'
 import { createCarryOut } from './step.ts'
 

@@ -6,14 +6,14 @@ import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { encodeId, idOf, missing } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
+import { confirmation } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import type { Driver } from './drive.ts'
 import type { WorkflowPlans } from './plan.ts'
-import { findEvidence, selectWorkflowRuns } from './runs.queries.ts'
+import { findEvidence, type StepRow, selectWorkflowRuns } from './runs.queries.ts'
 import type { Run, WorkflowRuns } from './runs.ts'
 import { isReversible } from './takes-back.ts'
-import { type RunDetail, viewDefinition, viewDetail, viewPlan, viewRun } from './view.ts'
-import { createConfirmationWaits } from './waiting.ts'
+import { type RunDetail, type ShownConfirmations, viewDefinition, viewDetail, viewPlan, viewRun } from './view.ts'
 
 /** Time that an answer waits for the end of a run, in ms. The state of longer runs has to be requested. */
 const answerWithinMs = 8 * second
@@ -109,3 +109,37 @@ export function runHandlers({
     listPlaybooks: ({ actor }) => list(actor, 'playbook'),
   } satisfies Partial<Handlers>
 }
+
+/** Most gateways listed. The counts cover all of them. */
+const shownAtMost = 200
+
+/** Returns the gateways that the running step waits for, in their present state. At most one step runs. */
+const createConfirmationWaits =
+  (confirmations: WorkflowsDeps['confirmations']) =>
+  async (tenant: TenantId, steps: readonly StepRow[]): Promise<ReadonlyMap<number, ShownConfirmations>> => {
+    const step = steps.find((s) => s.status === 'running' && s.action === confirmation.operation)
+    // The driver stores the number as soon as the wait begins.
+    const seq = step?.result.seq
+    if (!step || typeof seq !== 'number') return new Map()
+    const found = await confirmations.each(tenant, seq)
+    const confirmed = found.filter((g) => g.isConfirmed)
+    const waiting = found.filter((g) => !g.isConfirmed && g.isReachable)
+    const down = found.filter((g) => !g.isConfirmed && !g.isReachable)
+    return new Map([
+      [
+        step.step,
+        {
+          seq,
+          confirmed: confirmed.length,
+          waiting: waiting.length,
+          down: down.length,
+          gateways: [...waiting, ...down, ...confirmed].slice(0, shownAtMost).map((g) => ({
+            gateway_id: encodeId('gateway', g.id),
+            gateway_name: g.name,
+            state: g.isReachable ? ('reachable' as const) : ('down' as const),
+            confirmed_at: g.confirmedAt?.toISOString() ?? null,
+          })),
+        },
+      ],
+    ])
+  }

@@ -1,6 +1,9 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import { affectedRow } from '../../db/affected-row.ts'
 import type { Tx } from '../../db/database.ts'
+import { isNotAllHeld, purgeTime } from '../../db/kept.ts'
+import { leaseOf } from '../../db/lease.ts'
+import { deleting, type Prune } from '../../db/retention.ts'
 import type { StoredParty } from '../../db/tables/columns.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { StoredCall } from '../../db/tables/workflows.ts'
@@ -13,10 +16,18 @@ export type StepRow = Selectable<Tables['workflow_steps']>
 export type RunEnd = 'succeeded' | 'failed' | 'cancelled'
 
 /** Length of a lease, in ms. A running replica renews it in time. */
-export const leaseMs = 10_000
+export const runLeaseMs = 10 * second
+const { take, held, renewed, release, released } = leaseOf('workflow_runs', {
+  key: ['tenant_id', 'workflow_run_id'],
+  holder: 'claimed_by',
+  until: 'claimed_until',
+  ms: runLeaseMs,
+  open: { status: 'running' },
+})
 /** Time in ms in which a run can be approved. A later one has to be planned again. */
 const approvalMs = day
-// Leases and deadlines are judged by the database's clock, because a replica's own may be wrong.
+export const releaseRun = release
+// Deadlines are judged by the database's clock, because a replica's own may be wrong.
 const dbNow = sql<Date>`clock_timestamp()`
 const inMs = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`
 
@@ -178,50 +189,42 @@ export const endRun = (
 ): Promise<boolean> =>
   affectedRow(
     runOf(tx, tenant, id)
-      .set({ status, evidence, evidence_digest: digest, finished_at: at, claimed_by: null, claimed_until: dbNow })
+      .set({ status, evidence, evidence_digest: digest, finished_at: at, ...released() })
       .where('status', 'in', ['awaiting_approval', 'running'])
       .returning('workflow_run_id'),
   )
 
-export type Lease = { tenant: TenantId; id: string; by: string }
+export type WorkflowRunId = Pick<WorkflowRunRow, 'tenant_id' | 'workflow_run_id'>
+/** A run that this replica carries out. */
+export type LeasedRun = WorkflowRunRow & { claimed_by: string }
 /** Takes the lease. Of concurrent replicas exactly one gets it. */
-export const claimRun = (tx: Tx, { tenant, id, by }: Lease) =>
-  runOf(tx, tenant, id)
-    .set({ claimed_by: by, claimed_until: inMs(leaseMs) })
-    .where('status', '=', 'running')
-    .where('claimed_until', '<=', dbNow)
-    .returning(columns)
-    .executeTakeFirst()
+export const takeRun = (tx: Tx, id: WorkflowRunId): Promise<LeasedRun | undefined> =>
+  take(tx, id).returning(columns).$narrowType<{ claimed_by: string }>().executeTakeFirst()
 
-/** Renews the lease for `ms` from now. Undefined if the run has ended or another replica has the lease. */
-export const keepRun = (tx: Tx, { tenant, id, by }: Lease, ms = leaseMs): Promise<WorkflowRunRow | undefined> =>
-  runOf(tx, tenant, id)
-    .set({ claimed_until: inMs(ms) })
-    .where('status', '=', 'running')
-    .where('claimed_by', '=', by)
-    .returning(columns)
-    .executeTakeFirst()
+/** Renews the lease. Undefined if the run has ended or another replica has the lease. */
+export const renewRun = (tx: Tx, run: LeasedRun): Promise<WorkflowRunRow | undefined> =>
+  held(tx, run).set(renewed()).returning(columns).executeTakeFirst()
 
-const stepOf = (tx: Tx, { tenant, id }: Lease, step: number) =>
+const stepOf = (tx: Tx, { tenant_id, workflow_run_id }: WorkflowRunId, step: number) =>
   tx
     .updateTable('workflow_steps')
-    .where('tenant_id', '=', tenant)
-    .where('workflow_run_id', '=', id)
+    .where('tenant_id', '=', tenant_id)
+    .where('workflow_run_id', '=', workflow_run_id)
     .where('step', '=', step)
 
 /** Returns the state of each step of a run, without input and result. */
-export const standOf = (tx: Tx, { tenant, id }: Lease) =>
+export const standOf = (tx: Tx, { tenant_id, workflow_run_id }: WorkflowRunId) =>
   tx
     .selectFrom('workflow_steps')
     .select(['step', 'status', 'on_error'])
-    .where('tenant_id', '=', tenant)
-    .where('workflow_run_id', '=', id)
+    .where('tenant_id', '=', tenant_id)
+    .where('workflow_run_id', '=', workflow_run_id)
     .orderBy('step')
     .execute()
 
 /** The driver holds the lock of the run. */
-export const beginStep = (tx: Tx, lease: Lease, step: number, at: Date): Promise<StepRow> =>
-  stepOf(tx, lease, step)
+export const beginStep = (tx: Tx, run: WorkflowRunId, step: number, at: Date): Promise<StepRow> =>
+  stepOf(tx, run, step)
     .set({
       status: 'running',
       attempts: sql<number>`attempts + 1`,
@@ -233,8 +236,8 @@ export const beginStep = (tx: Tx, lease: Lease, step: number, at: Date): Promise
 export type StepOutcome =
   | { status: 'succeeded'; result: Record<string, unknown>; undo: StoredCall[] }
   | { status: 'failed'; error: string }
-export const endStep = (tx: Tx, lease: Lease, step: number, outcome: StepOutcome, at: Date) =>
-  stepOf(tx, lease, step)
+export const endStep = (tx: Tx, run: WorkflowRunId, step: number, outcome: StepOutcome, at: Date) =>
+  stepOf(tx, run, step)
     .set(
       outcome.status === 'failed'
         ? { status: 'failed', error: outcome.error, finished_at: at }
@@ -249,8 +252,8 @@ export const endStep = (tx: Tx, lease: Lease, step: number, outcome: StepOutcome
     .execute()
 
 /** Stores the preliminary result of the current step. */
-export const noteResult = (tx: Tx, lease: Lease, step: number, result: Record<string, unknown>) =>
-  stepOf(tx, lease, step)
+export const noteResult = (tx: Tx, run: WorkflowRunId, step: number, result: Record<string, unknown>) =>
+  stepOf(tx, run, step)
     .set({ result: JSON.stringify(result) })
     .where('status', '=', 'running')
     .execute()
@@ -265,3 +268,53 @@ export const dropUndoAt = (tx: Tx, tenant: TenantId, id: string) =>
   affectedRow(
     runOf(tx, tenant, id).set({ undo_at: null }).where('undo_at', 'is not', null).returning('workflow_run_id'),
   )
+
+/** Across tenants: runs that have not ended, those without a lease first. */
+export const openRuns = async (tx: Tx, limit: number) => {
+  const { rows } = await sql<WorkflowRunId & { is_free: boolean }>`
+    select tenant_id, workflow_run_id, claimed_until <= clock_timestamp() as is_free
+    from workflow_runs where status = 'running'
+    order by claimed_until limit ${limit}`.execute(tx)
+  return rows
+}
+/** Across tenants: runs that were not approved in time. */
+export const unapprovedRuns = async (tx: Tx, limit: number) => {
+  const { rows } = await sql<WorkflowRunId>`
+    select tenant_id, workflow_run_id from workflow_runs
+    where status = 'awaiting_approval' and approval_expires_at <= now()
+    order by approval_expires_at limit ${limit}`.execute(tx)
+  return rows
+}
+/** Across tenants: ended runs whose undo is due. */
+export const runsToUndo = async (tx: Tx, limit: number) => {
+  const { rows } = await sql<WorkflowRunId>`
+    select tenant_id, workflow_run_id from workflow_runs
+    where undo_at <= now() and status in ('succeeded', 'failed', 'cancelled')
+    order by undo_at limit ${limit}`.execute(tx)
+  return rows
+}
+
+const isOldSecret = (tenant: TenantId) =>
+  sql`tenant_id = ${tenant} and result ? 'secret_jwe' and finished_at < now() - interval '1 day'`
+/**
+ * Deletes sealed secrets that the requester had time to fetch. The secret that each one replaces is valid for hours
+ * only.
+ */
+export const pruneSealed: Prune = {
+  isDue: (tenant) => sql<boolean>`exists (select from workflow_steps where ${isOldSecret(tenant)})`,
+  take: async (tx, tenant, limit) => {
+    const { numAffectedRows } = await sql`
+      with old as (
+        select workflow_run_id, step from workflow_steps where ${isOldSecret(tenant)}
+        order by workflow_run_id, step limit ${limit} for update)
+      update workflow_steps s set result = result - 'secret_jwe' from old
+      where s.tenant_id = ${tenant} and s.workflow_run_id = old.workflow_run_id and s.step = old.step`.execute(tx)
+    return Number(numAffectedRows ?? 0)
+  },
+}
+
+/** A run is kept as long as usage is, and while a legal hold covers the whole tenant. */
+export const pruneWorkflowRuns = deleting(
+  'workflow_runs',
+  sql`finished_at < ${purgeTime} - interval '400 days' and undo_at is null and ${isNotAllHeld}`,
+)

@@ -82,7 +82,7 @@ export function createPullBegin({
   async function callOff(tx: Tx, by: Source, source: SourceRow, run_id: string, why: string): Promise<boolean> {
     const { tenantId: tenant } = by
     const { source_id, provider, kept } = source
-    if (!(await queries.endPull(tx, tenant, { source_id, run_id }))) return false
+    if (!(await queries.endPull(tx, { tenant_id: tenant, source_id, run_id }))) return false
     await queries.endPulledRun(tx, tenant, run_id, { status: 'cancelled', failure: why, at: now() })
     await queries.deletePages(tx, tenant, source_id, kept?.pages ?? 0)
     const id = encodeId('directory_run', run_id)

@@ -1,12 +1,29 @@
 import { type Selectable, sql } from 'kysely'
 import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
+import { leaseOf } from '../../../db/lease.ts'
 import type { DirectoryRequester, PullProgress } from '../../../db/tables/directory.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { minute } from '../../../kernel/time.ts'
 import type { NewRun } from '../runs.queries.ts'
 
-export type Pull = Selectable<Tables['directory_pulls']>
+type Pull = Selectable<Tables['directory_pulls']>
+export type PullId = Pick<Pull, 'tenant_id' | 'source_id'>
+/** A pull that this replica reads. */
+export type LeasedPull = Pull & { claimed_by: string }
+
+/** Longer than a request with its retries, so a reader whose lease has run out has ended. */
+export const pullLeaseMs = 2 * minute
+const { take, held, renew, renewed, release } = leaseOf('directory_pulls', {
+  key: ['tenant_id', 'source_id'],
+  holder: 'claimed_by',
+  until: 'claimed_until',
+  ms: pullLeaseMs,
+  open: {},
+})
+export const renewPull = renew
+export const releasePull = release
 
 export const findPull = (tx: Tx, tenant: TenantId, source: string): Promise<Pull | undefined> =>
   tx
@@ -68,44 +85,19 @@ export async function insertPull(tx: Tx, tenant: TenantId, counts: object, p: Be
     .execute()
 }
 
-/** Claims a pull until `until`. Only one replica gets it. */
-export const claimPull = (
-  tx: Tx,
-  tenant: TenantId,
-  source: string,
-  { by, at, until }: { by: string; at: Date; until: Date },
-): Promise<Pull | undefined> =>
-  tx
-    .updateTable('directory_pulls')
-    .set({ claimed_by: by, claimed_until: until })
-    .where('tenant_id', '=', tenant)
-    .where('source_id', '=', source)
-    .where('claimed_until', '<=', at)
-    .returningAll()
-    .executeTakeFirst()
-
-type Held = { source_id: string; run_id: string; by: string }
-const held = (tx: Tx, tenant: TenantId, { source_id, run_id, by }: Held) =>
-  tx
-    .updateTable('directory_pulls')
-    .where('tenant_id', '=', tenant)
-    .where('source_id', '=', source_id)
-    .where('run_id', '=', run_id)
-    .where('claimed_by', '=', by)
+/** Only one replica gets the pull. */
+export const takePull = (tx: Tx, id: PullId, at: Date): Promise<LeasedPull | undefined> =>
+  take(tx, id, at).returningAll().$narrowType<{ claimed_by: string }>().executeTakeFirst()
 
 /** False if the pull has ended or another replica has it. */
-export const keepClaim = (tx: Tx, tenant: TenantId, pull: Held, until: Date): Promise<boolean> =>
-  affectedRow(held(tx, tenant, pull).set({ claimed_until: until }).returning('run_id'))
-
 export const savePull = (
   tx: Tx,
-  tenant: TenantId,
-  pull: Held,
-  { cursor, pages, until }: { cursor: object; pages: number; until: Date },
+  pull: LeasedPull,
+  { cursor, pages, at }: { cursor: object; pages: number; at: Date },
 ): Promise<boolean> =>
   affectedRow(
-    held(tx, tenant, pull)
-      .set({ cursor: JSON.stringify(cursor), pages, claimed_until: until })
+    held(tx, pull)
+      .set({ cursor: JSON.stringify(cursor), pages, ...renewed(at) })
       .returning('run_id'),
   )
 
@@ -118,14 +110,15 @@ export const saveProgress = (tx: Tx, tenant: TenantId, run: string, progress: Pu
     .where('status', '=', 'fetching')
     .execute()
 
-/** Ends a pull; true for the one caller that did. With `by`, only the replica that reads it can. */
-export const endPull = (tx: Tx, tenant: TenantId, { source_id, run_id, by }: Omit<Held, 'by'> & { by?: string }) => {
+type Ended = PullId & Pick<Pull, 'run_id'> & Partial<Pick<Pull, 'claimed_by'>>
+/** Ends a pull; true for the one caller that did. With `claimed_by`, only the replica that reads it can. */
+export const endPull = (tx: Tx, { tenant_id, source_id, run_id, claimed_by }: Ended) => {
   const q = tx
     .deleteFrom('directory_pulls')
-    .where('tenant_id', '=', tenant)
+    .where('tenant_id', '=', tenant_id)
     .where('source_id', '=', source_id)
     .where('run_id', '=', run_id)
-  return affectedRow((by === undefined ? q : q.where('claimed_by', '=', by)).returning('run_id'))
+  return affectedRow((claimed_by ? q.where('claimed_by', '=', claimed_by) : q).returning('run_id'))
 }
 
 /** Stores the result of a pull. */
@@ -200,9 +193,9 @@ export const deletePages = (tx: Tx, tenant: TenantId, source: string, from: numb
     .where('page', '>=', from)
     .execute()
 
-/** Bypasses tenant isolation. Pulls without a reader, in the order of their expired claims. */
+/** Bypasses tenant isolation. Pulls without a reader, in the order of their expired leases. */
 export const freePulls = async (tx: Tx, at: Date, limit: number) => {
-  const { rows } = await sql<{ tenant_id: TenantId; source_id: string }>`
+  const { rows } = await sql<PullId>`
     select tenant_id, source_id from directory_pulls where claimed_until <= ${at}
     order by claimed_until limit ${limit}`.execute(tx)
   return rows

@@ -2,10 +2,11 @@ import type { Role } from '@holdfast/contract/vocabulary'
 import type { Tx } from '../../../db/database.ts'
 import type { KeptReading } from '../../../db/tables/directory.ts'
 import { isAway } from '../../../db/unavailable.ts'
-import { jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
+import { createLeasedWorker, LeaseLost } from '../../../jobs/leased-worker.ts'
+import { jobSource, type Source } from '../../../kernel/actor.ts'
 import { AppError } from '../../../kernel/app-error.ts'
 import { createConcurrencyLimiter } from '../../../kernel/concurrency.ts'
-import { encodeId, newUuid } from '../../../kernel/ids.ts'
+import { encodeId } from '../../../kernel/ids.ts'
 import { minute } from '../../../kernel/time.ts'
 import type { Outbound } from '../../../outbound/outbound.ts'
 import { covers, permissionsOfRoles } from '../../access/index.ts'
@@ -18,7 +19,7 @@ import { readSnapshot } from '../snapshot.ts'
 import { type Begin, createPullBegin, pullJob } from './begin.ts'
 import { PullError } from './pull-error.ts'
 import * as queries from './pulls.queries.ts'
-import { claimMs, createReading, type Holding, LostClaim, noProgress, TurnOver } from './reading.ts'
+import { createReading, type Holding, noProgress, TurnOver } from './reading.ts'
 import { nextRun } from './schedule.ts'
 import type { SourceRow } from './sources.queries.ts'
 import * as sources from './sources.queries.ts'
@@ -46,37 +47,30 @@ export function createPulls(deps: PullDeps) {
   const reading = createReading(deps)
   const toRead = createConcurrencyLimiter(readers)
   const toApply = createConcurrencyLimiter(appliers)
-  const running = new Map<string, AbortController>()
-  const works = new Map<string, Promise<void>>()
-  /** Pulls requested again while a cancelled one still ends. */
+  /** Pulls that go on after the present work: others are read first, or a cancelled one still ends. */
   const again = new Set<string>()
-  let isStopping = false
+  type Taken = Omit<Holding, 'signal'>
 
   /** Acting principal of a pull: the requester, or the job. */
-  const behalfOf = ({ tenant, pull: { requested_by: by } }: Holding): ActingPrincipal => {
+  const behalfOf = ({ tenant, pull: { requested_by: by } }: Taken): ActingPrincipal => {
     const job = jobSource(tenant, pullJob)
     const source: Source = by ? { ...job, type: by.type as Source['type'], id: by.id, name: by.name } : job
     const mayAddToGroups = permissionsOfRoles([weakest]).has('groups:write')
     return { source, mayHandle: (role) => covers([weakest], role), mayAddToGroups }
   }
 
-  async function claim(tenant: TenantId, sourceId: string): Promise<Holding | undefined> {
-    const by = newUuid()
+  async function take({ tenant_id: tenant, source_id }: queries.PullId): Promise<Taken | undefined> {
     const at = now()
-    const got = await db.inTenant(tenant, async (tx) => {
-      const until = new Date(at.getTime() + claimMs)
-      const pull = await queries.claimPull(tx, tenant, sourceId, { by, at, until })
-      const source = await sources.findSource(tx, tenant, sourceId)
+    const taken = await db.inTenant(tenant, async (tx) => {
+      const pull = await queries.takePull(tx, { tenant_id: tenant, source_id }, at)
+      const source = await sources.findSource(tx, tenant, source_id)
       const run = pull && (await findDirectoryRun(tx, tenant, pull.run_id))
       return pull && source && run && { pull, source, run }
     })
-    if (!got) return undefined
-    const { pull, source, run } = got
-    const abort = new AbortController()
-    running.set(pull.run_id, abort)
-    const progress = run.progress ?? noProgress()
+    if (!taken) return undefined
+    const { run, ...more } = taken
     const turnEnds = new Date(at.getTime() + turnMs)
-    return { tenant, source, pull, by, startedAt: run.started_at, turnEnds, progress, signal: abort.signal }
+    return { ...more, tenant, startedAt: run.started_at, turnEnds, progress: run.progress ?? noProgress() }
   }
 
   async function finish(h: Holding, kept: KeptReading | null): Promise<void> {
@@ -86,8 +80,7 @@ export function createPulls(deps: PullDeps) {
     const said = await readSnapshot(content)
     const write = async (tx: Tx, run: NewRun) => {
       const before = await sources.lockSource(tx, tenant, source.source_id)
-      if (!before || !(await queries.endPull(tx, tenant, { ...pull, by: h.by })))
-        throw new LostClaim('the pull was ended')
+      if (!before || !(await queries.endPull(tx, pull))) throw new LeaseLost()
       await queries.settleRun(tx, run, { progress: h.progress })
       await queries.deletePages(tx, tenant, source.source_id, kept?.pages ?? 0)
       const next_run_at = nextRun(before, now(), 0)
@@ -110,13 +103,13 @@ export function createPulls(deps: PullDeps) {
    * Records a failure; nothing was applied. The run shows the reason, the source is retried later, and administrators
    * are notified once.
    */
-  async function fail(h: Holding, e: unknown): Promise<void> {
-    const { tenant, pull, by } = h
+  async function fail(h: Taken, e: unknown): Promise<void> {
+    const { tenant, pull } = h
     const { source_id, run_id } = pull
     const failure = sentenceOf(e)
     await db.inTenant(tenant, async (tx) => {
       const source = await sources.lockSource(tx, tenant, source_id)
-      if (!source || !(await queries.endPull(tx, tenant, { ...pull, by }))) return
+      if (!source || !(await queries.endPull(tx, pull))) return
       const at = now()
       await queries.saveProgress(tx, tenant, run_id, h.progress)
       await queries.endPulledRun(tx, tenant, run_id, { status: 'failed', failure, at })
@@ -132,55 +125,49 @@ export function createPulls(deps: PullDeps) {
       if (!source.failing_since) await notify(tx, tenant, failingNotice(run_id, source, failure))
     })
   }
-  const letGo = (h: Holding) =>
-    db.inTenant(h.tenant, (tx) => queries.keepClaim(tx, h.tenant, { ...h.pull, by: h.by }, now()))
+  const release = ({ tenant, pull }: Taken) => db.inTenant(tenant, (tx) => queries.releasePull(tx, pull, now()))
 
-  /** Returns true if its turn ended before the pull was complete. */
-  async function pullOne(tenant: TenantId, sourceId: string): Promise<boolean> {
-    const h = isStopping ? undefined : await claim(tenant, sourceId)
-    if (!h) return false
-    try {
-      if (isStopping) throw stopping()
+  const nameOf = ({ tenant_id, source_id }: queries.PullId) => `${tenant_id} ${source_id}`
+  const worker = createLeasedWorker<queries.PullId, Taken>({
+    nameOf,
+    limited: (pull, work) => toRead(pull.tenant_id, work),
+    take,
+    work: async (taken, signal) => {
+      const h = { ...taken, signal }
       const { issuer, client_id: clientId } = h.source
       const kept = await reading.read(h, { issuer, clientId, credential: await openCredential(h.source) })
-      await toApply(tenant, () => finish(h, kept))
-    } catch (e) {
-      if (e instanceof LostClaim || h.signal.reason instanceof LostClaim) return false
+      await toApply(h.tenant, () => finish(h, kept))
+    },
+    // The next reader continues from the stored pages.
+    release,
+    failed: async (h, e) => {
       const isOurs = !(e instanceof PullError || (e instanceof AppError && e.code !== 'internal_error'))
-      // The next reader continues from the stored pages.
-      if (isStopping || e instanceof TurnOver || (isOurs && isAway(e))) await letGo(h)
+      if (e instanceof TurnOver || (isOurs && isAway(e))) await release(h)
       else await fail(h, e)
-      if (!isStopping && e instanceof TurnOver) return true
-      if (!isStopping && isOurs) onError(e)
-    } finally {
-      running.delete(h.pull.run_id)
-    }
-    return false
-  }
+      if (e instanceof TurnOver) again.add(nameOf(h.pull))
+      else if (isOurs) onError(e)
+    },
+    ended: (pull) => {
+      if (again.delete(nameOf(pull))) start(pull)
+    },
+    // If too many wait, the job starts it later.
+    onError: (e) => {
+      if (!(e instanceof AppError && e.code === 'rate_limited')) onError(e)
+    },
+  })
 
   /**
    * Starts reading, at once or when others have finished. A pull that another replica reads stays with that replica.
    */
-  function start(tenant: TenantId, source: string): void {
-    const key = `${tenant} ${source}`
-    if (isStopping) return
-    if (works.has(key)) return void again.add(key)
-    const work = toRead(tenant, () => pullOne(tenant, source))
-      // If too many wait, the job starts it later.
-      .catch((e) => {
-        if (!(e instanceof AppError && e.code === 'rate_limited')) onError(e)
-        return false
-      })
-      .then((goesOn) => {
-        works.delete(key)
-        if (again.delete(key) || goesOn) start(tenant, source)
-      })
-    works.set(key, work)
+  function start(pull: queries.PullId): void {
+    const name = nameOf(pull)
+    if (worker.keys().some((key) => nameOf(key) === name)) again.add(name)
+    else void worker.start(pull)
   }
   const begin: Begin = createPullBegin({
     ...deps,
-    started: start,
-    ended: (run) => running.get(run)?.abort(new LostClaim('the pull was ended')),
+    started: (tenant_id, source_id) => start({ tenant_id, source_id }),
+    ended: (run) => worker.lose((h) => h.pull.run_id === run),
   })
 
   return {
@@ -193,20 +180,13 @@ export function createPulls(deps: PullDeps) {
         for (const { tenant_id, source_id } of due) await begin.beginDue(tenant_id, source_id).catch(onError)
         if (due.length < perLook) break
       }
-      for (const { tenant_id, source_id } of await db.acrossTenants((tx) => queries.freePulls(tx, at, perLook)))
-        start(tenant_id, source_id)
+      for (const pull of await db.acrossTenants((tx) => queries.freePulls(tx, at, perLook))) start(pull)
     },
     /** Releases the pulls read here. Another replica continues them. */
-    stop: async (): Promise<void> => {
-      isStopping = true
-      for (const abort of running.values()) abort.abort(stopping())
-      await Promise.all(works.values())
-    },
+    stop: worker.stop,
   }
 }
 export type Pulls = ReturnType<typeof createPulls>
-
-const stopping = () => new Error('this replica stops')
 
 function sentenceOf(e: unknown): string {
   if (e instanceof PullError) return e.message

@@ -1,5 +1,6 @@
 import { background, type Database, type Tx } from '../../../db/database.ts'
 import type { KeptReading, PullProgress } from '../../../db/tables/directory.ts'
+import { LeaseLost } from '../../../jobs/leased-worker.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { hour, minute, second } from '../../../kernel/time.ts'
 import type { Outbound } from '../../../outbound/outbound.ts'
@@ -12,8 +13,6 @@ import { type SourceRow, setState } from './sources.queries.ts'
 import type { DirectoryAccess, PulledSoFar } from './vendor.ts'
 import { vendors } from './vendors.ts'
 
-/** Duration of a claim. Longer than a request with its retries, so a reader with an expired claim has ended. */
-export const claimMs = 2 * minute
 /** Number of entries, or age, at which pages are stored. */
 const keptEntries = 2000
 const keptAfterMs = second
@@ -23,19 +22,16 @@ const mostBytesOfTenant = 4 * mostBytes
 /** Maximum duration of a reading. After it the reading fails. */
 const longestMs = 6 * hour
 
-/** The pull has ended, or another replica reads it. */
-export class LostClaim extends Error {}
 /** Thrown after the pages are stored, so that other sources are read before this one continues. */
 export class TurnOver extends Error {}
 
 /** Cursor of a pull: the vendor's position, or the mark that the reading is complete. */
 type Cursor = { at: object } | { whole: true; links: KeptReading['links'] | null }
-/** A pull claimed by this replica. */
+/** A pull that this replica reads, with its lease. */
 export type Holding = {
   tenant: TenantId
   source: SourceRow
-  pull: queries.Pull
-  by: string
+  pull: queries.LeasedPull
   /** Start of the reading, and end of this replica's turn. */
   startedAt: Date
   turnEnds: Date
@@ -64,12 +60,14 @@ export function createReading({
   now: () => Date
   outbound: Pick<Outbound, 'request'>
 }) {
-  const until = (more = 0) => new Date(now().getTime() + claimMs + more)
+  /** Renews the lease for longer than usual. */
+  const renew = (tx: Tx, { pull }: Holding, more: number) =>
+    queries.renewPull(tx, pull, now(), queries.pullLeaseMs + more)
 
   /** `work` returns false if this replica has lost the pull. */
   async function guarded(h: Holding, work: (tx: Tx) => Promise<boolean>): Promise<void> {
     await db.inTenant(h.tenant, async (tx) => {
-      if (!(await work(tx))) throw new LostClaim('the pull was ended')
+      if (!(await work(tx))) throw new LeaseLost()
     })
   }
 
@@ -94,13 +92,12 @@ export function createReading({
 
   /** Reads to the end. Returns the state from which the next reading of changes continues. */
   async function read(h: Holding, place: DirectoryAccess): Promise<KeptReading | null> {
-    const { tenant, source, progress, signal, by } = h
-    const { source_id, run_id } = h.pull
-    const held = { source_id, run_id, by }
+    const { tenant, source, progress, signal, pull } = h
+    const { source_id, run_id } = pull
     const vendor = vendors[source.kind]
     let kept = source.kept
-    let pages = h.pull.pages
-    let cursor = h.pull.cursor as Cursor
+    let { pages } = pull
+    let cursor = pull.cursor as Cursor
     let seen = await seenSince(h, kept?.pages ?? 0)
     let bytes = await db.inTenant(tenant, (tx) => queries.bytesOfPages(tx, tenant, source_id))
     let buffer: DirectoryPage[] = []
@@ -113,7 +110,7 @@ export function createReading({
       onRequest: () => void progress.requests++,
       onWait: async (ms) => {
         progress.retries++
-        await guarded(h, (tx) => queries.keepClaim(tx, tenant, held, until(ms)))
+        await guarded(h, (tx) => renew(tx, h, ms))
       },
     })
 
@@ -129,7 +126,7 @@ export function createReading({
       const number = pages
       await guarded(h, async (tx) => {
         const next = content === undefined ? number : number + 1
-        if (!(await queries.savePull(tx, tenant, held, { cursor, pages: next, until: until() }))) return false
+        if (!(await queries.savePull(tx, pull, { cursor, pages: next, at: now() }))) return false
         await queries.saveProgress(tx, tenant, run_id, progress)
         if (content !== undefined) await queries.insertPage(tx, tenant, source_id, number, content)
         return true
@@ -146,7 +143,7 @@ export function createReading({
       Object.assign(progress, { ...noProgress(), requests: progress.requests, retries: progress.retries + 1 })
       await guarded(h, async (tx) => {
         if (withoutKept) await setState(tx, tenant, source_id, { kept: null })
-        if (!(await queries.savePull(tx, tenant, held, { cursor, pages, until: until() }))) return false
+        if (!(await queries.savePull(tx, pull, { cursor, pages, at: now() }))) return false
         await queries.saveProgress(tx, tenant, run_id, progress)
         await queries.deletePages(tx, tenant, source_id, pages)
         return true
@@ -188,10 +185,9 @@ export function createReading({
     /** Everything that was read, in the form of a snapshot. */
     contentOf: async (h: Holding): Promise<SnapshotContent> => {
       h.progress.phase = 'applying'
-      const { source_id, run_id } = h.pull
       await guarded(h, async (tx) => {
-        if (!(await queries.keepClaim(tx, h.tenant, { source_id, run_id, by: h.by }, until(5 * minute)))) return false
-        await queries.saveProgress(tx, h.tenant, run_id, h.progress)
+        if (!(await renew(tx, h, 5 * minute))) return false
+        await queries.saveProgress(tx, h.tenant, h.pull.run_id, h.progress)
         return true
       })
       const fold = createFold()

@@ -3,17 +3,19 @@ import { background, type Database } from '../../../db/database.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { findConnector } from '../connectors.queries.ts'
 import { openTarget } from '../credential.ts'
-import { deleteDeadLetters, insertDeadLetters } from '../dead-letters.queries.ts'
-import { encode } from '../sinks/encode.ts'
-import type { Encoded, SinkDeps } from '../sinks/sink.ts'
+import {
+  type DeadLetterRow,
+  deleteDeadLetters,
+  insertDeadLetters,
+  nextReplaying,
+  putBack,
+} from '../dead-letters.queries.ts'
+import { encode, uuidOfEvent } from '../sinks/encode.ts'
+import type { Encoded, EventBatch, Sent, SinkDeps, SinkTarget } from '../sinks/sink.ts'
 import { sendTo } from '../sinks/sinks.ts'
 import { createAdaptiveBatch, mostEvents } from './batches.ts'
-import { deadLettersOf } from './dead-letter.ts'
-import * as letters from './letters.queries.ts'
 import type { Notices } from './notices.ts'
-import { lastPlace, nextEvents, recordRange } from './record.queries.ts'
-import { createReplaying } from './replaying.ts'
-import { type DeliveryTurn, type Means, type RefusedEvents, type SendingEnd, sorted, stopped } from './results.ts'
+import { lastPlace, nextEvents, recordAt, recordRange } from './record.queries.ts'
 import type { BatchProgress, BatchSizing, Leased, StreamRow } from './streams.queries.ts'
 import * as streams from './streams.queries.ts'
 
@@ -23,6 +25,62 @@ const mostRefusedInARow = 20
 const mostDeadLetters = 10_000
 
 type SendingDeps = SinkDeps & { db: Database; kek: Kek; notices: Pick<Notices, 'deadLetters'> }
+
+/** Time that a stream is served in one go. */
+type DeliveryTurn = {
+  /** In terms of `performance.now()`. */
+  until: number
+  signal: AbortSignal
+}
+
+/** Tools for sending a stream in its turn. `attempt` sends the next batch of these events. */
+type Means = {
+  target: SinkTarget
+  attempt: (events: readonly Encoded[]) => Promise<{ batch: EventBatch; sent: Sent }>
+  pace: Pick<ReturnType<typeof createAdaptiveBatch>, 'taken'>
+  until: number
+}
+
+/** Why sending ended: nothing is left, the turn is over, another replica has the lease, or it cannot continue. */
+export type SendingEnd =
+  | { why: 'empty' | 'turn_over' | 'lost' }
+  | { why: 'replay_waits'; waitMs?: number }
+  | (Extract<Sent, { outcome: 'later' | 'parked' }> & { why: 'stopped' })
+
+const stopped = (answer: string): SendingEnd => ({ why: 'stopped', outcome: 'parked', answer })
+
+type RefusedEvents = readonly (readonly [event: Encoded, reason: string])[]
+
+/**
+ * Splits a batch into delivered and refused events. Undefined if none was delivered and there are several: some of them
+ * may be good.
+ */
+function sorted(batch: EventBatch, sent: Extract<Sent, { outcome: 'taken' | 'refused' | 'parked' }>) {
+  if (sent.outcome !== 'taken' && batch.events.length > 1) return undefined
+  const reasonOf = (i: number) => (sent.outcome === 'taken' ? sent.refused?.get(i) : sent.answer)
+  const refused: RefusedEvents = batch.events.flatMap((e, i) => {
+    const reason = reasonOf(i)
+    return reason === undefined ? [] : [[e, reason] as const]
+  })
+  return { taken: batch.events.filter((_, i) => reasonOf(i) === undefined), refused }
+}
+
+/** Returns the dead letters of refused events: their sequence numbers, and the reasons. */
+const deadLettersOf = (
+  { tenant_id, connector_id, from_at }: Pick<StreamRow, 'tenant_id' | 'connector_id' | 'from_at'>,
+  refused: RefusedEvents,
+  failed_at: Date,
+): Omit<DeadLetterRow, 'replaying'>[] =>
+  refused.map(([event, reason]) => ({
+    tenant_id,
+    connector_id,
+    seq: event.seq,
+    event_id: uuidOfEvent(event),
+    kind: event.kind,
+    reason,
+    failed_at,
+    of_export: from_at !== null,
+  }))
 
 /**
  * Counts the sequence numbers without an event up to a number, starting beyond the furthest position so far. An export
@@ -46,6 +104,68 @@ function nameOf({ from_at, stream_id, runs }: StreamRow): string {
   return runs > 0 ? `${id}.${runs}` : id
 }
 
+/** Most dead letters that are read at once. */
+const mostReplayed = 100
+/** After this number of consecutive failed attempts, an event that is sent alone is not tried any more. */
+const mostFailures = 5
+
+/**
+ * Sends dead letters again. One that is delivered is deleted, and so is one whose event retention has deleted. The
+ * result of a batch is stored before the next one is sent. A replay that cannot go on now waits by itself, and does not
+ * delay new events. An event that fails alone is put back, so that it does not block the others.
+ */
+const createReplaying = ({ db, now, syslogOrigin }: SinkDeps & { db: Database }) => {
+  type Became = { taken?: readonly number[]; putBack?: RefusedEvents; forgotten?: readonly number[]; isWell?: boolean }
+  /** False if another replica has the lease. */
+  function keep(leased: Leased, pace: Means['pace'], became: Became): Promise<boolean> {
+    const { taken = [], putBack: back = [], forgotten = [], isWell = true } = became
+    const went = pace.taken()
+    return db.inTenant(leased.tenant_id, async (tx) => {
+      if (!(await streams.renewLease(tx, leased))) return false
+      const gone = await deleteDeadLetters(tx, leased, forgotten)
+      const deleted = (await deleteDeadLetters(tx, leased, taken)).length + gone.length
+      await putBack(tx, leased, back, now())
+      const lost = gone.filter((one) => !one.of_export).length
+      return streams.countReplayed(tx, leased, { deleted, taken: taken.length, lost, isWell }, went)
+    })
+  }
+
+  return async (leased: Leased, { target, attempt, pace, until }: Means): Promise<SendingEnd> => {
+    const { tenant_id } = leased
+    let failures = leased.replay_failures
+    for (;;) {
+      const rows = await db.inTenant(tenant_id, (tx) => nextReplaying(tx, leased, mostReplayed))
+      if (rows.length === 0)
+        return { why: (await db.inTenant(tenant_id, (tx) => streams.endReplay(tx, leased))) ? 'empty' : 'lost' }
+      const places = rows.map((row) => row.seq)
+      const found = await db.inTenant(tenant_id, (tx) => recordAt(tx, tenant_id, places))
+      let left = found.map((e) => encode(target, e, syslogOrigin))
+      const there = new Set(left.map((e) => e.seq))
+      // Events after the last one found may just not have been read.
+      const reached = left.at(-1)?.seq ?? Number.POSITIVE_INFINITY
+      const forgotten = places.filter((seq) => seq < reached && !there.has(seq))
+      if (forgotten.length > 0 && !(await keep(leased, pace, { forgotten, isWell: false }))) return { why: 'lost' }
+      while (left.length > 0) {
+        if (performance.now() >= until) return { why: 'turn_over' }
+        const { batch, sent } = await attempt(left)
+        if (sent.outcome === 'later' || sent.outcome === 'parked') {
+          const isHopeless = sent.outcome === 'parked' || failures >= mostFailures
+          const alone = batch.events.length === 1 && isHopeless ? batch.events[0] : undefined
+          if (alone && !(await keep(leased, pace, { putBack: [[alone, sent.answer]], isWell: false })))
+            return { why: 'lost' }
+          return { why: 'replay_waits', ...(sent.outcome === 'later' && { waitMs: sent.waitMs ?? 0 }) }
+        }
+        const parts = sorted(batch, sent)
+        if (!parts) continue
+        failures = 0
+        const taken = parts.taken.map((e) => e.seq)
+        if (!(await keep(leased, pace, { taken, putBack: parts.refused }))) return { why: 'lost' }
+        left = left.slice(batch.events.length)
+      }
+    }
+  }
+}
+
 /** Sends the events of a stream in batches, until nothing is left or its turn is over. */
 export function createSending(deps: SendingDeps) {
   const { db, kek, notices, now, syslogOrigin } = deps
@@ -63,14 +183,14 @@ export function createSending(deps: SendingDeps) {
   type Parts = { taken: readonly Encoded[]; refused: RefusedEvents }
   /**
    * Stores the result of a batch under the lease. Returns the number of dead letters of the connector, 0 if that was
-   * not needed, or undefined if another replica has the lease. Delivered events are removed from the dead letters.
+   * not needed, or undefined if another replica has the lease. Delivered events are removed from the dead streams.
    */
   function keep(leased: Leased, progress: BatchProgress, pace: Means['pace'], { taken, refused }: Parts) {
     const went = pace.taken()
     return db.inTenant(leased.tenant_id, async (tx): Promise<number | undefined> => {
       // A change of dead letters requires the lock of the connector's stream, before that of an export.
       const isOwn = leased.from_at === null
-      const some = refused.length > 0 || (!isOwn && (await letters.deadOf(tx, leased)) > 0)
+      const some = refused.length > 0 || (!isOwn && (await streams.deadOf(tx, leased)) > 0)
       if (some) await streams.lockStream(tx, { tenant_id: leased.tenant_id, stream_id: leased.connector_id })
       const advanced = await streams.advance(tx, leased, progress, went)
       if (!advanced) return undefined
@@ -79,7 +199,7 @@ export function createSending(deps: SendingDeps) {
       const deleted = (await deleteDeadLetters(tx, leased, places)).length
       if (deleted === 0 && refused.length === 0) return 0
       const added = await insertDeadLetters(tx, deadLettersOf(leased, refused, now()))
-      const dead = await letters.countDead(tx, leased, { refused: refused.length, change: added - deleted })
+      const dead = await streams.countDead(tx, leased, { refused: refused.length, change: added - deleted })
       if (added > 0 && dead === added) await notices.deadLetters(tx, leased, refused.at(-1)?.[1] ?? '')
       return dead
     })

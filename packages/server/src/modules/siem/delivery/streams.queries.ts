@@ -1,20 +1,28 @@
 import { type Selectable, type SqlBool, sql } from 'kysely'
 import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
+import { leaseOf } from '../../../db/lease.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { second } from '../../../kernel/time.ts'
 
 export type StreamRow = Selectable<Tables['siem_streams']>
 export type StreamId = Pick<StreamRow, 'tenant_id' | 'stream_id'>
-/** The stream as a replica leased it, with its own lease. */
+/** The stream as a replica leased it. */
 export type Leased = StreamRow & { lease: string; replays_now: boolean }
 
-/** Longer than the time after which a holder without a renewal stops by itself. */
-const leaseSeconds = sql.lit(10)
-export const leasedUntil = sql<Date>`clock_timestamp() + ${leaseSeconds} * interval '1 second'`
+export const leaseMs = 10 * second
+const { take, held, renew, renewed, released } = leaseOf('siem_streams', {
+  key: ['tenant_id', 'stream_id'],
+  holder: 'lease',
+  until: 'leased_until',
+  ms: leaseMs,
+  open: { state: 'flowing' },
+})
+export const renewLease = renew
 
 /** `is_failing`: the last attempt failed or was slow, so this one may be slow too. */
-type DueStream = StreamId & { is_failing: boolean }
+export type DueStream = StreamId & { is_failing: boolean }
 /** Most streams of one tenant that all replicas together send at the same time. */
 const mostOfTenant = sql.lit(8)
 /**
@@ -53,41 +61,18 @@ export async function dueStreams(
 }
 
 /** Undefined if another replica was faster, or if there is nothing to send any more. */
-export async function takeLease(
-  tx: Tx,
-  { tenant_id, stream_id }: StreamId,
-  lease: string,
-): Promise<Leased | undefined> {
-  const taken = await tx
-    .updateTable('siem_streams')
-    .set({ lease, leased_until: leasedUntil })
-    .where('tenant_id', '=', tenant_id)
-    .where('stream_id', '=', stream_id)
-    .where('state', '=', 'flowing')
+export const takeLease = (tx: Tx, id: StreamId): Promise<Leased | undefined> =>
+  take(tx, id)
     .where(sql<SqlBool>`due_at <= clock_timestamp()`)
-    .where(sql<SqlBool>`(leased_until is null or leased_until < clock_timestamp())`)
     .returningAll()
     .returning(sql<boolean>`replays and replay_due_at <= clock_timestamp()`.as('replays_now'))
+    .$narrowType<{ lease: string }>()
     .executeTakeFirst()
-  return taken && { ...taken, lease }
-}
-
-/** Matches a stream only under the current lease, so that a former holder changes nothing. */
-export const whereLeased = (tx: Tx, { tenant_id, stream_id, lease }: Leased) =>
-  tx
-    .updateTable('siem_streams')
-    .where('tenant_id', '=', tenant_id)
-    .where('stream_id', '=', stream_id)
-    .where('lease', '=', lease)
-    .where('state', '=', 'flowing')
-
-export const renewLease = (tx: Tx, leased: Leased): Promise<boolean> =>
-  affectedRow(whereLeased(tx, leased).set({ leased_until: leasedUntil }).returning('stream_id'))
 
 /** Batch size and slowness for the next turn, and failed attempts that are not counted yet. */
 export type BatchSizing = Pick<StreamRow, 'batch_events' | 'is_slow'> & { attempts: number }
 /** Columns to update after sending. */
-export const went = ({ batch_events, is_slow, attempts }: BatchSizing) => ({
+const went = ({ batch_events, is_slow, attempts }: BatchSizing) => ({
   batch_events,
   is_slow,
   failed: sql<number>`failed + ${attempts}`,
@@ -95,8 +80,8 @@ export const went = ({ batch_events, is_slow, attempts }: BatchSizing) => ({
 
 /** Releases the lease. The stream goes behind others that wait. */
 export const freeLease = (tx: Tx, leased: Leased, pace?: BatchSizing) =>
-  whereLeased(tx, leased)
-    .set({ lease: null, leased_until: null, due_at: sql`clock_timestamp()`, ...(pace && went(pace)) })
+  held(tx, leased)
+    .set({ ...released(), due_at: sql`clock_timestamp()`, ...(pace && went(pace)) })
     .execute()
 
 /** Result of a batch: the sequence number reached, and how many events were delivered or no longer exist. */
@@ -111,7 +96,7 @@ export const advance = (
   p: BatchProgress,
   pace: BatchSizing,
 ): Promise<{ dead: number } | undefined> =>
-  whereLeased(tx, leased)
+  held(tx, leased)
     .where('after_seq', '=', p.from)
     .set((e) => ({
       ...went(pace),
@@ -123,7 +108,7 @@ export const advance = (
       failures: 0,
       failing_since: null,
       problem: null,
-      leased_until: leasedUntil,
+      ...renewed(),
       ...(p.taken > 0 && { last_delivered_at: sql<Date>`clock_timestamp()` }),
     }))
     .returning('dead')
@@ -135,11 +120,10 @@ export const postponeStream = (
   leased: Leased,
   { problem, waitMs, pace }: { problem: string; waitMs: number; pace: BatchSizing },
 ): Promise<StreamRow | undefined> =>
-  whereLeased(tx, leased)
+  held(tx, leased)
     .set((e) => ({
       ...went(pace),
-      lease: null,
-      leased_until: null,
+      ...released(),
       failures: e('failures', '+', 1),
       failing_since: sql<Date>`coalesce(failing_since, clock_timestamp())`,
       problem,
@@ -151,14 +135,13 @@ export const postponeStream = (
 /** Stops the stream until a person fixes the cause. An export fails for good. */
 export const park = (tx: Tx, leased: Leased, problem: string, pace: BatchSizing): Promise<boolean> =>
   affectedRow(
-    whereLeased(tx, leased)
+    held(tx, leased)
       .set({
         ...went(pace),
         ...(leased.from_at === null
           ? { state: 'parked' as const }
           : { state: 'failed' as const, finished_at: sql<Date>`clock_timestamp()` }),
-        lease: null,
-        leased_until: null,
+        ...released(),
         failing_since: sql<Date>`coalesce(failing_since, clock_timestamp())`,
         problem,
       })
@@ -167,13 +150,12 @@ export const park = (tx: Tx, leased: Leased, problem: string, pace: BatchSizing)
 
 /** Ends an export that is complete. */
 export const finishExport = (tx: Tx, leased: Leased, pace: BatchSizing) =>
-  whereLeased(tx, leased)
+  held(tx, leased)
     .set({
       ...went(pace),
       state: 'finished',
       problem: null,
-      lease: null,
-      leased_until: null,
+      ...released(),
       finished_at: sql`clock_timestamp()`,
     })
     .execute()
@@ -181,8 +163,8 @@ export const finishExport = (tx: Tx, leased: Leased, pace: BatchSizing) =>
 /** Stores the range of sequence numbers of an export, and its number of events. */
 export const setRange = (tx: Tx, leased: Leased, range: { after_seq: number; until_seq: number; events: number }) =>
   affectedRow(
-    whereLeased(tx, leased)
-      .set({ ...range, leased_until: leasedUntil })
+    held(tx, leased)
+      .set({ ...range, ...renewed() })
       .returning('stream_id'),
   )
 
@@ -196,8 +178,7 @@ export const setStream = (
     .updateTable('siem_streams')
     .set({
       ...state,
-      lease: null,
-      leased_until: null,
+      ...released(),
       failures: 0,
       refused_in_a_row: 0,
       due_at: sql`clock_timestamp()`,
@@ -231,7 +212,7 @@ export const passOver = (
 export const endExportLeases = (tx: Tx, { tenant_id, connector_id }: Pick<StreamRow, 'tenant_id' | 'connector_id'>) =>
   tx
     .updateTable('siem_streams')
-    .set({ lease: null, leased_until: null, due_at: sql`clock_timestamp()` })
+    .set({ ...released(), due_at: sql`clock_timestamp()` })
     .where('tenant_id', '=', tenant_id)
     .where('connector_id', '=', connector_id)
     .where('from_at', 'is not', null)
@@ -250,3 +231,88 @@ const select = (tx: Tx, { tenant_id, stream_id }: StreamId) =>
 /** Locks a stream until commit. */
 export const lockStream = (tx: Tx, id: StreamId): Promise<StreamRow | undefined> =>
   select(tx, id).forUpdate().executeTakeFirst()
+
+/** Returns the number of dead letters of the connector. */
+export async function deadOf(tx: Tx, { tenant_id, connector_id }: Pick<StreamRow, 'tenant_id' | 'connector_id'>) {
+  const found = await tx
+    .selectFrom('siem_streams')
+    .select('dead')
+    .where('tenant_id', '=', tenant_id)
+    .where('stream_id', '=', connector_id)
+    .executeTakeFirst()
+  return found?.dead ?? 0
+}
+
+/**
+ * Updates the number of dead letters of the connector and returns it. For an export it also adds to the number that it
+ * caused.
+ */
+export async function countDead(
+  tx: Tx,
+  leased: Leased,
+  { refused, change }: { refused: number; change: number },
+): Promise<number> {
+  const { tenant_id, connector_id, from_at } = leased
+  if (from_at !== null)
+    await held(tx, leased)
+      .set((e) => ({ dead: e('dead', '+', refused) }))
+      .execute()
+  const connector = await tx
+    .updateTable('siem_streams')
+    .set({ dead: sql<number>`greatest(0, dead + ${change})` })
+    .where('tenant_id', '=', tenant_id)
+    .where('stream_id', '=', connector_id)
+    .returning('dead')
+    .executeTakeFirst()
+  return connector?.dead ?? 0
+}
+/** Result of a replay: `deleted` dead letters were delivered (`taken`), or their events no longer exist. */
+type Replayed = { deleted: number; taken: number; lost: number; isWell: boolean }
+export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost, isWell }: Replayed, pace: BatchSizing) =>
+  affectedRow(
+    held(tx, leased)
+      .set((e) => ({
+        ...went(pace),
+        dead: sql<number>`greatest(0, dead - ${deleted})`,
+        delivered: e('delivered', '+', taken),
+        lost: e('lost', '+', lost),
+        ...(isWell && { replay_failures: 0, failures: 0, failing_since: null, problem: null }),
+      }))
+      .returning('stream_id'),
+  )
+/** Releases the stream for new events. The replay waits. */
+export const postponeReplay = (tx: Tx, leased: Leased, waitMs: number, pace: BatchSizing) =>
+  held(tx, leased)
+    .set((e) => ({
+      ...went(pace),
+      ...released(),
+      due_at: sql<Date>`clock_timestamp()`,
+      replay_failures: e('replay_failures', '+', 1),
+      replay_due_at: sql<Date>`clock_timestamp() + ${waitMs} * interval '1 millisecond'`,
+    }))
+    .execute()
+export const endReplay = (tx: Tx, leased: Leased): Promise<boolean> =>
+  affectedRow(
+    held(tx, leased)
+      .set({ replays: false, ...renewed() })
+      .returning('stream_id'),
+  )
+
+/** Export of a period: a stream of its own. */
+export type ExportRow = StreamRow & { from_at: Date; to_at: Date }
+
+const selectExports = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('siem_streams')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('from_at', 'is not', null)
+    .where('to_at', 'is not', null)
+    .$narrowType<{ from_at: Date; to_at: Date }>()
+
+export const findExport = (tx: Tx, tenant: TenantId, id: string): Promise<ExportRow | undefined> =>
+  selectExports(tx, tenant).where('stream_id', '=', id).executeTakeFirst()
+
+/** Returns the running exports of a connector. */
+export const exportsOnTheirWay = (tx: Tx, tenant: TenantId, connectorId: string): Promise<ExportRow[]> =>
+  selectExports(tx, tenant).where('connector_id', '=', connectorId).where('finished_at', 'is', null).execute()

@@ -1,7 +1,7 @@
 import type { SiemExport } from '@holdfast/contract/siem-exports'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
-import type { ExportRow } from './exports.queries.ts'
+import type { ExportRow } from '../delivery/streams.queries.ts'
 import type { SiemExports } from './exports.ts'
 
 export const siemExportHandlers = ({ exports }: { exports: SiemExports }) =>

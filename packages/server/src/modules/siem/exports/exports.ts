@@ -5,9 +5,8 @@ import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { Audit } from '../../audit/index.ts'
 import { lockConnector } from '../connectors.queries.ts'
 import { noConnector } from '../connectors.ts'
-import { insertStream } from '../delivery/streams.queries.ts'
+import * as queries from '../delivery/streams.queries.ts'
 import { connectorTarget } from '../target.ts'
-import * as queries from './exports.queries.ts'
 
 /** Limit per connector: exports run at the same time, to the same receiver. */
 const mostAtOnce = 5
@@ -40,7 +39,13 @@ export const createSiemExports = ({ db, audit, now }: ExportsDeps) => ({
       if (others.length >= mostAtOnce) fail('validation_error', `a connector has at most ${mostAtOnce} exports at once`)
       const stream_id = newUuid()
       const range = { from_at: from, to_at: to, after_seq: null, created_at: at }
-      await insertStream(tx, { tenant_id: tenant, stream_id, connector_id: connectorId, state: 'flowing', ...range })
+      await queries.insertStream(tx, {
+        tenant_id: tenant,
+        stream_id,
+        connector_id: connectorId,
+        state: 'flowing',
+        ...range,
+      })
       const target = connectorTarget(connector)
       const fields = { connector_id: target.id, export_id: encodeId('siem_export', stream_id) }
       const details = { from: from.toISOString(), to: to.toISOString() }

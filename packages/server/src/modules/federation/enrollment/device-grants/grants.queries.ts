@@ -2,9 +2,11 @@ import { type Selectable, sql } from 'kysely'
 import { keyedLocks } from '../../../../db/advisory-locks.ts'
 import { affectedRow } from '../../../../db/affected-row.ts'
 import type { Tx } from '../../../../db/database.ts'
+import { leaseOf } from '../../../../db/lease.ts'
 import { deleting } from '../../../../db/retention.ts'
 import type { Tables } from '../../../../db/tables/index.ts'
 import type { TenantId } from '../../../../kernel/actor.ts'
+import { minute } from '../../../../kernel/time.ts'
 
 export type GrantRow = Selectable<Tables['device_grants']>
 /** Key of a machine's grant: the digest of its challenge and the thumbprint of its key. */
@@ -70,44 +72,38 @@ export const findDeviceGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: Grant
     .where('jkt', '=', jkt)
     .executeTakeFirst()
 
-/**
- * Claims the right to ask the provider once. Only one caller on any replica gets it. Without a result the claim expires
- * at `until`.
- */
-export const claimPoll = (
+/** A grant whose holder alone asks the provider. */
+export type LeasedGrant = GrantRow & { poller: string }
+/** Length of the lease: for one request to the provider and for storing the result. */
+export const pollLeaseMs = minute
+const { take, held, released } = leaseOf('device_grants', {
+  key: ['tenant_id', 'ticket'],
+  holder: 'poller',
+  until: 'next_poll_at',
+  ms: pollLeaseMs,
+  open: { state: 'pending' },
+})
+
+/** Takes the lease for one poll, if it is due. Only one caller on any replica gets it. */
+export const takePoll = (
   tx: Tx,
-  tenant: TenantId,
+  tenant_id: TenantId,
   { ticket, jkt }: GrantKey,
-  { poller, at, until }: { poller: string; at: Date; until: Date },
-): Promise<GrantRow | undefined> =>
-  tx
-    .updateTable('device_grants')
-    .set({ poller, next_poll_at: until })
-    .where('tenant_id', '=', tenant)
-    .where('ticket', '=', ticket)
+  at: Date,
+): Promise<LeasedGrant | undefined> =>
+  take(tx, { tenant_id, ticket }, at)
     .where('jkt', '=', jkt)
-    .where('state', '=', 'pending')
-    .where('next_poll_at', '<=', at)
     .where('expires_at', '>', at)
     .returningAll()
+    .$narrowType<{ poller: string }>()
     .executeTakeFirst()
 
-type Outcome = Partial<Pick<GrantRow, 'state' | 'end_reason' | 'secret_jwe' | 'interval_seconds' | 'next_poll_at'>>
-/** Stores the result of a poll, if the caller still has the claim. */
-export const settlePoll = (
-  tx: Tx,
-  tenant: TenantId,
-  { ticket, poller }: { ticket: Buffer; poller: string },
-  outcome: Outcome,
-): Promise<boolean> =>
+type Outcome = Partial<Pick<GrantRow, 'state' | 'end_reason' | 'secret_jwe' | 'interval_seconds'>>
+/** Stores the result of a poll, if the caller still has the lease, and the time of the next poll. */
+export const settlePoll = (tx: Tx, grant: LeasedGrant, outcome: Outcome, at: Date, wait: number): Promise<boolean> =>
   affectedRow(
-    tx
-      .updateTable('device_grants')
-      .set({ ...outcome, poller: null })
-      .where('tenant_id', '=', tenant)
-      .where('ticket', '=', ticket)
-      .where('poller', '=', poller)
-      .where('state', '=', 'pending')
+    held(tx, grant)
+      .set({ ...outcome, ...released(at, wait) })
       .returning('ticket'),
   )
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { newUuid } from '../../../kernel/ids.ts'
-import { createPollScheduler } from './poll-scheduler.ts'
+import { createPollScheduler } from './deliveries.ts'
 
 test('a replica polls all tenants first, then those with known work', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
