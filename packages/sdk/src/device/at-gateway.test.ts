@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { rememberedProofSeconds } from '@holdfast/contract/limits'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { applyPolicy, type GatewayState } from '../gateway/state.ts'
 import { verifyGatewayPolicy } from '../gateway/verifier.ts'
@@ -131,7 +132,7 @@ test('a proof that is refused for another reason is not used up, and the memory 
       memory.isFirst('a', start),
       memory.isFirst('a', after(119)),
       memory.isFirst('b', after(119)),
-      memory.isFirst('a', after(120)),
+      memory.isFirst('a', after(rememberedProofSeconds)),
     ],
     [true, false, true, true],
   )

@@ -1,6 +1,6 @@
 import type { Actor } from './actor.ts'
 import { fail } from './app-error.ts'
-import { freshUntil } from './fresh.ts'
+import { freshUntil, presenceProof } from './fresh.ts'
 
 /**
  * For a change that lifts a limit on a person behind the caller. A stolen credential alone must not suffice, so a
@@ -15,8 +15,6 @@ export function requirePresence({ principal }: Pick<Actor, 'principal'>, lifted:
     fail('forbidden', `${lifted}, and this key stands for a person whom that binds: a session must do that`)
   const shown = principal.mfa ? principal.steppedUpAt : principal.startedAt
   if (shown && freshUntil(shown) > at) return
-  const proof = principal.mfa
-    ? 'a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it'
-    : 'a sign-in not older than 5 minutes: sign in again, then repeat it'
+  const proof = principal.mfa ? presenceProof.code : presenceProof.signIn
   fail('forbidden', `${lifted}, which binds you too; it needs ${proof}`)
 }

@@ -32,10 +32,11 @@ export { holdVerdicts } from './posture/posture.queries.ts'
 export * as storedReports from './posture/stored.queries.ts'
 export { rememberProofs } from './proofs.queries.ts'
 export * as renewal from './renewal.queries.ts'
+export { proofExpiry } from './replay.ts'
 export { firstDeviceAt } from './start.queries.ts'
 export { trustCoverageOfDevices } from './trust-coverage.queries.ts'
 export { createTrustMarks } from './trust-marks.ts'
-export { createDeviceVerifier, proofSeconds } from './verify.ts'
+export { createDeviceVerifier } from './verify.ts'
 export { appliedLater, countVersions, type FleetVersions } from './versions.queries.ts'
 
 export function createDevices(

@@ -1,3 +1,4 @@
+import { previousSecretHours } from '@holdfast/contract/limits'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { Prune } from '../../db/retention.ts'
@@ -14,8 +15,8 @@ const set = (tx: Tx, { tenant_id, connector_id }: Of, previous: Previous) =>
     .execute()
 
 /** Time in which the previous secret stays valid, so that the receiver can switch. */
-const hours = sql.lit(24)
-/** Keeps the previous secret of a locked connector. It signs in addition to the new one for a day. */
+const hours = sql.lit(previousSecretHours)
+/** Keeps the previous secret of a locked connector. For that time it signs in addition to the new one. */
 export const keepPrevious = (tx: Tx, before: Of & Pick<ConnectorRow, 'credential_jwe'>) =>
   set(tx, before, {
     previous_credential_jwe: before.credential_jwe,

@@ -1,3 +1,4 @@
+import { ingestion } from '@holdfast/contract/limits'
 import type { Database, Tx } from '../../../db/database.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
@@ -8,8 +9,6 @@ import type { Arrival } from '../audit.queries.ts'
 import { noteReported } from './ingest.queries.ts'
 import { eventReader, type GivenEvent } from './read-event.ts'
 
-/** Limit for the events of one gateway, including known ones. Each replica counts separately. */
-const mostPerMinute = 60_000
 /** Bytes of a usual event. Longer ones count as several. */
 const usualLength = 1024
 
@@ -50,7 +49,8 @@ export function createIngest({ db, now, place }: Deps) {
   const sent = createRateLimiter()
 
   function charge(actor: Actor<'gateway'>, count: number): void {
-    const wait = sent.take(actor.principal.id, mostPerMinute, performance.now(), count)
+    // Known events count too. Each replica counts separately.
+    const wait = sent.take(actor.principal.id, ingestion.eventsPerMinute, performance.now(), count)
     if (wait > 0) throw new AppError('rate_limited', 'too many events', { retryAfterSeconds: wait })
   }
 

@@ -1,8 +1,11 @@
+import { reportedTimes } from '@holdfast/contract/limits'
 import { day, minute } from '../../../kernel/time.ts'
 
 /** Maximum age of reported times, and maximum time ahead of the server's clock. */
-const acceptedPastMs = 7 * day
-export const acceptedAheadMs = 5 * minute
+const acceptedPastMs = reportedTimes.pastDays * day
+export const acceptedAheadMs = reportedTimes.aheadMinutes * minute
+/** Accepted range in the words of an error. */
+export const acceptedRange = `must lie between ${reportedTimes.pastDays} days ago and ${reportedTimes.aheadMinutes} minutes from now`
 
 /**
  * Reads an RFC 3339 time, corrected by the clock offset. Undefined if the calendar has no such time (a leap second) or

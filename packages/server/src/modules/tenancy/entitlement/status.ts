@@ -10,7 +10,7 @@ import { carriedSince, usedOf } from './entitlement.queries.ts'
 import type { Entitlements } from './entitlements.ts'
 import { isAtLimit, type LimitState, type Resolved, stateOf } from './limits.ts'
 
-const gigabyte = 1e9
+export const gigabyte = 1e9
 export type MetricStatus = {
   metric: EntitlementMetric
   used: number

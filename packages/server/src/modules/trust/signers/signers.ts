@@ -11,9 +11,9 @@ import { makeIssuing } from '../anchors/hierarchy.ts'
 import type { TrustDeps } from '../deps.ts'
 import { insertKeys, type NewSigningKey, type SigningKeyRow } from '../keys/keys.queries.ts'
 import { makeKey, makes } from '../keys/make.ts'
+import { overlapOf } from '../lifetimes.ts'
 import type { Trusted } from '../trust.ts'
 import { createNeeded } from './needed.ts'
-import { overlapOf } from './overlap.ts'
 import * as queries from './signers.queries.ts'
 
 type End = { compromised: boolean; force: boolean; reason: string | undefined }
