@@ -5,6 +5,7 @@ import type { Outbound } from '../../outbound/outbound.ts'
 import { type Audit, syslogOriginOf } from '../audit/index.ts'
 import type { NotificationRules } from '../notifications/index.ts'
 import { connectorHandlers } from './connectors.handlers.ts'
+import { prunePrevious } from './connectors.queries.ts'
 import { createConnectors } from './connectors.ts'
 import { pruneDeadLetters, pruneExports } from './dead-letters.queries.ts'
 import { createDeadLetters } from './dead-letters.ts'
@@ -14,13 +15,12 @@ import { createNotices } from './delivery/notices.ts'
 import { createSending } from './delivery/sending.ts'
 import { siemExportHandlers } from './exports/exports.handlers.ts'
 import { createSiemExports } from './exports/exports.ts'
-import { prunePrevious } from './previous.queries.ts'
 import { createEventReplay } from './replay.ts'
 import { schemas } from './schema/schema.ts'
 import { createSetAside } from './set-aside.ts'
 import { createTryOut } from './try-out.ts'
 
-export { firstConnectorAt } from './start.queries.ts'
+export { firstConnectorAt } from './connectors.queries.ts'
 
 type SiemDeps = {
   db: Database

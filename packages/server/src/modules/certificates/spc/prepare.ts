@@ -14,7 +14,6 @@ import { minute, second } from '../../../kernel/time.ts'
 import type { FleetDevice } from '../../devices/index.ts'
 import { type Authority, backdated, chainOf, type Keyring, signedLifetimes } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
-import { pkiAddressesOf } from '../pki/addresses.ts'
 import type { SpcRow } from './spcs.queries.ts'
 
 /** Shorter certificates are not issued. */
@@ -128,4 +127,13 @@ export function createPrepare({ trust, policyOf, publicUrl, pkiUrl, oidArc, now 
     }
     return { row, thumbprint: key, chain: chainOf(keyring, authority) }
   }
+}
+
+/**
+ * Addresses in a certificate of the CRL, the OCSP responder and the certificate of its issuer (RFC 5280 §4.2.1.13,
+ * §4.2.2.1). They contain both IDs, so that the server need not search for the tenant.
+ */
+function pkiAddressesOf(url: string, tenant: TenantId, signerId: string) {
+  const name = `${encodeId('tenant', tenant)}/${encodeId('signer', signerId)}`
+  return { crlUrl: `${url}/crl/${name}.crl`, ocspUrl: `${url}/ocsp/${name}`, issuerUrl: `${url}/ca/${name}.cer` }
 }

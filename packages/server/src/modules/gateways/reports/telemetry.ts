@@ -11,8 +11,7 @@ import { type ConnectionClaim, unconfirmed, upsertClaims } from '../reconciliati
 import { connectionClaimsOf } from '../reconciliation/claims.ts'
 import { question } from '../reconciliation/questions.queries.ts'
 import type { Registry } from '../registry/registry.ts'
-import { correctionOf } from './gateway-clock.ts'
-import { acceptedInstant, acceptedRange } from './instant.ts'
+import { acceptedInstant, acceptedRange, correctionOf } from './instant.ts'
 import type { TelemetryEvent } from './telemetry.queries.ts'
 import * as queries from './telemetry.queries.ts'
 

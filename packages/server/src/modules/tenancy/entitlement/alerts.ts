@@ -4,7 +4,7 @@ import { encodeId } from '../../../kernel/ids.ts'
 import type { Notice, RaiseNotification } from '../../notifications/index.ts'
 import * as queries from './entitlement.queries.ts'
 import type { Entitlements } from './entitlements.ts'
-import { spokenOf } from './spoken.ts'
+import { spokenOf } from './limits.ts'
 import { type MetricStatus, readStatus } from './status.ts'
 
 type Alert = MetricStatus & { limit: number; level: 'approaching' | 'at_limit' | 'over'; since: Date }

@@ -15,8 +15,7 @@ import type { RaiseNotification } from '../../notifications/index.ts'
 import type { Entitlements } from '../entitlement/entitlements.ts'
 import { withoutNulls } from '../entitlement/limits.ts'
 import { holdPlan } from '../plans/plans.queries.ts'
-import { defaultTenant } from './default-tenant.ts'
-import { newTenantId } from './tenant-id.ts'
+import { defaultTenant, newTenantId } from './tenant-id.ts'
 import * as queries from './tenants.queries.ts'
 
 type Fields = { name?: string; display_name?: string; plan_id?: string | null; limits?: StoredLimits }
