@@ -102,9 +102,10 @@ async function install() {
 async function complete() {
   process.stderr.write('Installing the dependencies for development…\n')
   const installed = recordedPackages()
+  // Only packages of others: a workspace is source code.
   for (const [path, { dev }] of Object.entries(listedPackages()))
-    // Only packages of others: a workspace is source code.
-    if (dev && path.includes('node_modules/') && !(path in installed)) rmSync(join(root, path), { recursive: true, force: true })
+    if (dev && path.includes('node_modules/') && !(path in installed))
+      rmSync(join(root, path), { recursive: true, force: true })
   await npm('install', '--no-save', '--include=dev')
   if (recordedExtent() !== 'all')
     fail(

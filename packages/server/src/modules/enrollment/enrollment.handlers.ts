@@ -1,6 +1,9 @@
+import type { Contract, Output } from '@holdfast/contract'
 import type { Handlers } from '../../http/handlers.ts'
+import type { TenantId } from '../../kernel/actor.ts'
 import { decodeId, encodeId } from '../../kernel/ids.ts'
 import { Representation } from '../../kernel/representation.ts'
+import type { Enrolled } from './admission.ts'
 import type { Challenges } from './challenge.ts'
 import type { DeviceCode } from './device-code.ts'
 import type { Enroll } from './enroll.ts'
@@ -8,9 +11,6 @@ import type { EnrollByOidc } from './enroll-oidc.ts'
 import type { EnrollBySaml } from './enroll-saml.ts'
 import type { ListEnrollers } from './provider-enrollment.ts'
 import type { Renew } from './renew.ts'
-import type { Contract, Output } from '@holdfast/contract'
-import type { TenantId } from '../../kernel/actor.ts'
-import type { Enrolled } from './admission.ts'
 
 export function enrollmentHandlers({
   enroll,

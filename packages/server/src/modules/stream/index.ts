@@ -1,9 +1,9 @@
-import type { StreamDeps } from './deps.ts'
-import { createHub, type Hub } from './hub.ts'
 import { type ChangedKind, changedKindNames, changedKinds } from '@holdfast/contract/stream'
 import type { Handlers } from '../../http/handlers.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { Streamed } from '../../kernel/streamed.ts'
+import type { StreamDeps } from './deps.ts'
+import { createHub, type Hub } from './hub.ts'
 import { OpenStream } from './open-stream.ts'
 
 /** Notifies clients of changes in a tenant as they happen. The console then refetches only the lists concerned. */

@@ -1,4 +1,5 @@
 import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contract/settings'
+import type { StartStepName } from '@holdfast/contract/vocabulary'
 import type { Database, Tx } from '../../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
@@ -8,8 +9,15 @@ import { type Memory, tenantCache } from '../../../replication/tenant-cache.ts'
 import type { Audit } from '../../audit/index.ts'
 import { mergeSections, onlyChanged, sectionDifferences } from './merge.ts'
 import { refuseOwnLimits } from './own-limits.ts'
-import { holdSettings, lockSettings, readDismissed, readSettings, type Sections, setDismissed, writeSettings } from './settings.queries.ts'
-import type { StartStepName } from '@holdfast/contract/vocabulary'
+import {
+  holdSettings,
+  lockSettings,
+  readDismissed,
+  readSettings,
+  type Sections,
+  setDismissed,
+  writeSettings,
+} from './settings.queries.ts'
 
 type SettingsDeps = {
   db: Database
