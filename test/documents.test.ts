@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import * as limits from '../packages/contract/src/limits.ts'
+import { signedLifetimes } from '../packages/server/src/modules/trust/lifetimes.ts'
 import { owners } from '../packages/server/test/statements/owners.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -76,4 +78,30 @@ test('every link between documents leads to an existing file and heading', () =>
     ),
   )
   assert.deepEqual(broken, [])
+})
+
+/** Sentences of documents and of the console that state a figure of the code. A line break counts as a space. */
+const days = (ms: number) => ms / 86_400_000
+const stated: readonly (readonly [file: string, text: string])[] = [
+  ['docs/agents.md', `After ${limits.gatewaySilence.degradedSeconds} seconds of silence it counts as degraded`],
+  ['docs/agents.md', `after ${limits.gatewaySilence.downSeconds} as down`],
+  ['docs/agents.md', `within ${limits.challengeMinutes} minutes and ${limits.idTokenMinutes} after`],
+  ['docs/audit.md', `An event counts once in ${limits.ingestion.rememberedDays} days`],
+  ['docs/audit.md', `${limits.ingestion.eventsPerMinute.toLocaleString('en')} events a minute to each replica`],
+  ['docs/changes.md', `A comment comes every ${limits.streamCommentSeconds} seconds`],
+  ['docs/configuration.md', `| \`audit_ingested\` | ${limits.ingestion.rememberedDays} days`],
+  ['docs/configuration.md', `previous_credential_jwe\` | ${limits.previousSecretHours} hours`],
+  ['docs/configuration.md', `| \`siem_dead_letters\` | ${limits.deadLetterDays} days`],
+  ['docs/directory-sync.md', `Who is not named for ${limits.absentUserDays} days is deleted`],
+  ['docs/directory-sync.md', `After ${limits.absentUserDays} days the user is`],
+  ['docs/hsm.md', `half of its ${days(signedLifetimes.trustSet)} days`],
+  ['docs/identity-providers.md', `one-time code not older than ${limits.presenceMinutes} minutes`],
+  ['docs/siem.md', `For ${limits.previousSecretHours} hours both sign`],
+  ['docs/siem.md', `A dead letter is kept for ${limits.deadLetterDays} days`],
+  ['docs/workflows.md', `at most ${limits.replacedSecretHours} hours`],
+  ['packages/console/src/routes/me/password-section.tsx', `${limits.passwordWithSecondFactor} with a second factor`],
+]
+test('a figure that a document states is the one of the code', () => {
+  const wrong = stated.filter(([file, text]) => !read(file).replaceAll(/\s+/g, ' ').includes(text))
+  assert.deepEqual(wrong, [])
 })

@@ -176,7 +176,7 @@ const ownLimits: Record<string, string> = {
   'certificates/spc/spcs.queries.ts limit 366': 'days of a chart; a certificate lives a day',
   'directory/pull/pulls.queries.ts limit 200': 'a part of the pages; the caller reads on after its last one',
   'policy/policy.queries.ts limit(20)': 'impacts to compute again; the others come with the next run of the job',
-  'trust/keys/unneeded.queries.ts limit(1000)': 'keys to destroy; the others come with the next run of the job',
+  'trust/keys/keys.queries.ts limit(1000)': 'keys to destroy; the others come with the next run of the job',
 }
 test('a query has no limit of its own: its caller sets it, and knows of the rest', () => {
   const modules = 'packages/server/src/modules/'

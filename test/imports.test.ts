@@ -20,22 +20,24 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^cli\//, /^(contract|crypto|sdk|cli|server\/src\/(backup\/index|kernel\/cidr))(\/|\.ts$)/],
   [/^console\//, /^(contract|console)\//],
   [/^bench\//, /^(contract|crypto|policy|sdk|bench|server\/src\/embedded)\//],
-  [/^server\/src\/kernel\//, /^(contract\/src\/vocabulary|server\/src\/kernel\/)/],
-  [/^server\/src\/db\//, /^(contract\/src\/vocabulary|server\/src\/(kernel|db)\/)/],
+  [/^server\/src\/kernel\//, /^(contract\/src\/(vocabulary|limits)|server\/src\/kernel\/)/],
+  [/^server\/src\/db\//, /^(contract\/src\/(vocabulary|limits)|server\/src\/(kernel|db)\/)/],
   [/^server\/src\/replication\//, /^server\/src\/(kernel|db|replication)\//],
   [/^server\/src\/embedded\//, /^server\/src\/embedded\//],
   [
     /^server\/src\/backup\//,
     new RegExp(`^(crypto/|${spine}|server/src/(backup|config|embedded)/|server/src/modules/(audit|updates)/index)`),
   ],
-  [/^server\/src\/config\//, /^(crypto\/|server\/src\/config\/)/],
+  [/^server\/src\/config\//, /^(contract\/src\/limits|crypto\/|server\/src\/config\/)/],
   [/^server\/src\/outbound\//, /^server\/src\/(outbound|kernel)\//],
   [/^server\/src\/metrics\//, /^(contract\/|server\/src\/(metrics\/|jobs\/runner|http\/connection\/plain-listener))/],
   [/^server\/src\/jobs\//, /^server\/src\/(jobs|kernel|db)\//],
   [/^server\/src\/http\//, new RegExp(`^(contract/|crypto/|${spine}|server/src/http/)`)],
   [
     /^server\/src\/modules\/(\w+)\/.*\.queries\.ts$/,
-    new RegExp(`^(${spine}|server/src/modules/$1/([\\w-]+/)?[\\w-]+\\.queries|server/src/modules/audit/words/words)`),
+    new RegExp(
+      `^(contract/src/limits|${spine}|server/src/modules/$1/([\\w-]+/)?[\\w-]+\\.queries|server/src/modules/audit/words/words)`,
+    ),
   ],
   [
     /^server\/src\/modules\/(\w+)\//,

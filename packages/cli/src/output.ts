@@ -1,11 +1,10 @@
 import { stripVTControlCharacters } from 'node:util'
+import { pageItems } from '@holdfast/contract/limits'
 import type { Cli } from './cli.ts'
 import type { AskPage, Page } from './pages.ts'
 import { jsonText, plain } from './text.ts'
 
 export type Column<T> = readonly [title: string, value: (item: T) => unknown]
-
-const pageSize = 200
 
 /** Prints up to `limit` items of a list: as a table, or with --json one object per line as they arrive. */
 export async function printList<T>(
@@ -18,7 +17,7 @@ export async function printList<T>(
   let left = limit
   let cursor: string | null = null
   do {
-    const page: Page<T> = await ask({ limit: Math.min(left, pageSize), ...(cursor !== null && { cursor }) })
+    const page: Page<T> = await ask({ limit: Math.min(left, pageItems.most), ...(cursor !== null && { cursor }) })
     for (const item of page.items) {
       if (cli.json) cli.say(jsonText(item))
       else rows.push(columns.map(([, value]) => cellText(value(item))))

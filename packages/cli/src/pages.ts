@@ -1,3 +1,4 @@
+import { pageItems } from '@holdfast/contract/limits'
 /** A page of a list of the API. */
 export type Page<T> = { items: readonly T[]; next_cursor: string | null }
 /** Requests the page after a cursor; without a cursor the first one. */
@@ -9,7 +10,7 @@ const mostPages = 50
 export async function* walk<T, C>(ask: AskPage<T>, view: (item: T) => C, most = mostPages): AsyncGenerator<C> {
   let cursor: string | null = null
   for (let n = 0; n < most; n++) {
-    const page: Page<T> = await ask({ limit: 200, ...(cursor !== null && { cursor }) })
+    const page: Page<T> = await ask({ limit: pageItems.most, ...(cursor !== null && { cursor }) })
     for (const item of page.items) yield view(item)
     cursor = page.next_cursor
     if (cursor === null) return

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { auditFieldTypes, auditKinds } from './audit-fields.ts'
 import { endpoint } from './endpoint.ts'
+import { ingestion } from './limits.ts'
 import {
   Closed,
   Count,
@@ -213,8 +214,7 @@ const ReportedEvent = Closed(
     event_id: Type.String({
       minLength: 1,
       maxLength: 64,
-      description:
-        'Made by the gateway, once for each event: whatever is sent again under it within 30 days changes nothing',
+      description: `Made by the gateway, once for each event: whatever is sent again under it within ${ingestion.rememberedDays} days changes nothing`,
     }),
     kind: Type.String({
       maxLength: 64,
@@ -248,8 +248,7 @@ const ReportedEvent = Closed(
 export const ingestAuditEvents = endpoint({
   method: 'POST',
   path: '/v1/audit/ingest',
-  summary:
-    'What gateways put on record; an event_id of a gateway counts once for 30 days, however often it is sent; 60,000 events a minute, a tenth of it at once',
+  summary: `What gateways put on record; an event_id of a gateway counts once for ${ingestion.rememberedDays} days, however often it is sent; ${ingestion.eventsPerMinute.toLocaleString('en')} events a minute, a tenth of it at once`,
   access: { by: ['gateway'], permission: 'own' },
   audit: 'audit.ingested',
   records: 'refusals',

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, NameOf, Nullable, OneOf, Time } from './schema.ts'
+import { Closed, Count, Id, List, NameOf, Nullable, OneOf, pageQuery, Time } from './schema.ts'
 import { SessionState } from './vpn-sessions.ts'
 
 /** Results of the comparison of reports about a connection, from the best to the worst. */
@@ -118,8 +118,7 @@ export const connectionTruth = endpoint({
     'What four witnesses say of each connection, and whether they agree: of active sessions, newest first; with a verdict other than consistent, of what is in question, longest first, also where no gateway has a session',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
-    cursor: Type.Optional(Type.String({ maxLength: 1024 })),
+    ...pageQuery,
     device_id: Type.Optional(Id('device')),
     user_id: Type.Optional(Id('user')),
     gateway_id: Type.Optional(Id('gateway')),

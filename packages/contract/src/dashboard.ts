@@ -3,6 +3,7 @@ import { Channel } from './devices.ts'
 import { endpoint } from './endpoint.ts'
 import { usageSteps } from './entitlement.ts'
 import { Expiry } from './expiry.ts'
+import { usageDays } from './limits.ts'
 import { Bytes, Closed, Count, Id, List, Nullable, OneOf, pageQuery, Time } from './schema.ts'
 import { entitlementMetrics, entitlementStates } from './vocabulary.ts'
 
@@ -142,7 +143,9 @@ export const readMetrics = endpoint({
     from: Type.Optional(Time),
     to: Type.Optional(Time),
     step: Type.Optional(
-      OneOf(usageSteps, { description: '`day` unless said; at most 31 days by hour, 400 days by day' }),
+      OneOf(usageSteps, {
+        description: `\`day\` unless said; at most ${usageDays.hour} days by hour, ${usageDays.day} days by day`,
+      }),
     ),
   }),
   response: Closed({ from: Time, to: Time, step: OneOf(usageSteps), series: Series }, { title: 'Metrics' }),

@@ -13,6 +13,7 @@ import {
   Waits,
 } from './enrollment-fields.ts'
 import { InstallLines } from './enrollment-settings.ts'
+import { challengeMinutes, idTokenMinutes } from './limits.ts'
 import {
   Closed,
   Count,
@@ -156,7 +157,7 @@ export const listEnrollmentProviders = endpoint({
   access: { by: ['enrollment_token', 'device', 'session', 'api_key'], permission: 'own' },
   response: Closed({
     items: Type.Array(EnrollmentProvider),
-    challenge: Type.String({ description: 'Good once and for 15 minutes' }),
+    challenge: Type.String({ description: `Good once and for ${challengeMinutes} minutes` }),
     challenge_expires_at: Time,
   }),
 })
@@ -181,8 +182,7 @@ export const enrollByOidc = endpoint({
       Type.String({
         minLength: 1,
         maxLength: 24_576,
-        description:
-          'For one of client_ids, issued at most 10 minutes ago, with the nonce base64url(SHA-256(challenge "." jkt)), where jkt is the RFC 7638 thumbprint of the device key',
+        description: `For one of client_ids, issued at most ${idTokenMinutes} minutes ago, with the nonce base64url(SHA-256(challenge "." jkt)), where jkt is the RFC 7638 thumbprint of the device key`,
       }),
     ),
     code: ofCode('Instead of id_token: an authorization code of a flow with that nonce and with PKCE', 2048),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Limits } from './entitlement-limits.ts'
+import { usageDays } from './limits.ts'
 import { Bytes, Closed, Count, Id, Nullable, OneOf, Time } from './schema.ts'
 import { countedMetrics, entitlementMetrics, entitlementStates, licenseStates } from './vocabulary.ts'
 
@@ -99,7 +100,9 @@ export const getUsage = endpoint({
     from: Type.Optional(Time),
     to: Type.Optional(Time),
     step: Type.Optional(
-      OneOf(usageSteps, { description: '`day` unless said; at most 31 days by hour, 400 days by day' }),
+      OneOf(usageSteps, {
+        description: `\`day\` unless said; at most ${usageDays.hour} days by hour, ${usageDays.day} days by day`,
+      }),
     ),
   }),
   response: Closed(

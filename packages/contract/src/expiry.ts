@@ -1,11 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, List, Nullable, OneOf, Time } from './schema.ts'
+import { expiryDays } from './limits.ts'
+import { Closed, Count, List, Nullable, OneOf, pageQuery, Time } from './schema.ts'
 import { expiryStatuses, expiryTypes } from './vocabulary.ts'
 
 const ExpiryType = OneOf(expiryTypes)
 const Status = OneOf(expiryStatuses, {
-  description: 'expired; critical: within a day; warning: within 30 days; ok: later, or nobody has to do anything',
+  description: `expired; critical: within a day; warning: within ${expiryDays.warning} days; ok: later, or nobody has to do anything`,
 })
 
 export const Expiry = Closed(
@@ -49,8 +50,7 @@ export const listExpiries = endpoint({
     'What runs out, soonest first: certificates, keys, secrets, lists; where the deployment is administered its license and TLS certificate too',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
-    cursor: Type.Optional(Type.String({ maxLength: 1024 })),
+    ...pageQuery,
     type: Type.Optional(ExpiryType),
     status: Type.Optional(Status),
     within_days: Type.Optional(

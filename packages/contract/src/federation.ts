@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { metadataXml, Saml, SamlFound, samlFields } from './federation-saml.ts'
+import { namedObjects } from './limits.ts'
 import {
   Closed,
   Count,
@@ -159,7 +160,7 @@ export const EndedLinks = Closed(
     users: Count,
     links: Count,
     sessions: Count,
-    user_ids: Type.Array(Id('user'), { description: 'The first 100 of them' }),
+    user_ids: Type.Array(Id('user'), { description: `The first ${namedObjects} of them` }),
   },
   { title: 'EndedLinks' },
 )

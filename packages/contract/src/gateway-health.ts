@@ -2,12 +2,9 @@ import { Type } from 'typebox'
 import { InQuestion } from './connection-truth.ts'
 import { endpoint } from './endpoint.ts'
 import { GatewayStatus } from './gateways.ts'
-import { Closed, Count, Id, List, NameOf, Nullable, OneOf, Time } from './schema.ts'
+import { reportedTimes } from './limits.ts'
+import { Closed, Count, Id, List, NameOf, Nullable, OneOf, pageQuery, Time } from './schema.ts'
 
-const page = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
-  cursor: Type.Optional(Type.String({ maxLength: 1024 })),
-}
 export const GatewayHealth = Closed(
   {
     gateway_id: Id('gateway'),
@@ -65,7 +62,7 @@ export const gatewayHealth = endpoint({
   path: '/v1/admin/gateway/health',
   summary: 'How the gateways do, by name: state and why, heartbeat, policy in force, clock, certificate, load',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
-  query: Closed({ ...page, pool_id: Type.Optional(Id('gateway_pool')), status: Type.Optional(GatewayStatus) }),
+  query: Closed({ ...pageQuery, pool_id: Type.Optional(Id('gateway_pool')), status: Type.Optional(GatewayStatus) }),
   response: Closed({
     ...List(GatewayHealth).properties,
     summary: Nullable(
@@ -106,14 +103,13 @@ export const gatewayImpact = endpoint({
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   params: Closed({ gateway_id: Id('gateway') }),
   query: Closed({
-    ...page,
+    ...pageQuery,
     outcome: Type.Optional(Outcome),
     since: Type.Optional(
       Type.String({
         format: 'date-time',
         maxLength: 40,
-        description:
-          'Of those who were on it then (at most 7 days ago) or later; unless said since it is silent or draining, else now',
+        description: `Of those who were on it then (at most ${reportedTimes.pastDays} days ago) or later; unless said since it is silent or draining, else now`,
       }),
     ),
   }),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { applyErrorFields, Endpoint, GatewayStatus, SystemLoad } from './gateways.ts'
+import { reportedTimes } from './limits.ts'
 import { Bytes, Closed, Count, Duplicate, Id, Nullable, OneOf, Rejected, Time, WireguardKey } from './schema.ts'
 import { mostResources, ResourceBytes, SessionState } from './vpn-sessions.ts'
 
@@ -239,8 +240,7 @@ const TelemetryEvent = Closed(
   },
   {
     title: 'TelemetryEvent',
-    description:
-      'At most 7 days old and 5 minutes ahead. `session_id` is a session of the device itself that its gateway has reported: one that is not, or not yet, is rejected and may be sent again',
+    description: `At most ${reportedTimes.pastDays} days old and ${reportedTimes.aheadMinutes} minutes ahead. \`session_id\` is a session of the device itself that its gateway has reported: one that is not, or not yet, is rejected and may be sent again`,
   },
 )
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
+import { longestGatewayPolicySeconds, replacedSecretHours } from './limits.ts'
 import {
   Bytes,
   Closed,
@@ -61,7 +62,7 @@ const poolFields = {
   }),
   lifetime_seconds: Type.Integer({
     minimum: 120,
-    maximum: 86_400,
+    maximum: longestGatewayPolicySeconds,
     description: 'How long what a gateway is told is good for',
   }),
   requires_approval: Type.Boolean({
@@ -261,7 +262,7 @@ export const deleteGateway = endpoint({
 export const rotateGatewaySecret = endpoint({
   method: 'POST',
   path: '/v1/admin/gateways/{gateway_id}/rotate-secret',
-  summary: 'Give a gateway a new secret; the old one works until the first use of the new one, at most 4 hours',
+  summary: `Give a gateway a new secret; the old one works until the first use of the new one, at most ${replacedSecretHours} hours`,
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.secret_rotated',
   params: gatewayParams,

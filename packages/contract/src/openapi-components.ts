@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { Endpoint } from './endpoint.ts'
 import { OAuthError } from './federation-logout.ts'
+import { idempotencyHours, longestHoldSeconds } from './limits.ts'
 import { ScimError, scimMediaType } from './scim-shapes.ts'
 import { type errorStatus, toldDeviceStatuses } from './vocabulary.ts'
 
@@ -70,11 +71,18 @@ const parameters: Record<string, Json> = {
     '`1`: no person asked for this (a timer or a stream did), so it does not prolong the session',
     { type: 'string', enum: ['1'] },
   ),
-  Prefer: inHeader('Prefer', '`wait=N`: hold the answer up to N seconds (at most 300) until there is something new'),
-  'Idempotency-Key': inHeader('Idempotency-Key', 'Within 24 hours the same key gets the first answer again', {
-    type: 'string',
-    pattern: '^[\\x21-\\x7e]{1,128}$',
-  }),
+  Prefer: inHeader(
+    'Prefer',
+    `\`wait=N\`: hold the answer up to N seconds (at most ${longestHoldSeconds}) until there is something new`,
+  ),
+  'Idempotency-Key': inHeader(
+    'Idempotency-Key',
+    `Within ${idempotencyHours} hours the same key gets the first answer again`,
+    {
+      type: 'string',
+      pattern: '^[\\x21-\\x7e]{1,128}$',
+    },
+  ),
   tenant_id: inQuery(
     'tenant_id',
     'For platform roles and the deployment-wide gateway secret: the tenant that is meant',

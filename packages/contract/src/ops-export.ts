@@ -16,7 +16,7 @@ import { getNotificationSettings, listNotifications } from './notifications.ts'
 import { listPolicyBundles } from './policy.ts'
 import { listGrants } from './rbac.ts'
 import { getRetention, listLegalHolds } from './retention.ts'
-import { Closed, Nullable, OneOf, Time } from './schema.ts'
+import { Closed, Nullable, OneOf, pageQuery, Time } from './schema.ts'
 import { getSecuritySettings } from './settings.ts'
 import { listSiemConnectors } from './siem.ts'
 import { listSigners } from './signers.ts'
@@ -87,7 +87,7 @@ export const exportOperations = endpoint({
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({
     kind: OneOf(kinds, { description: 'What it is about' }),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
+    limit: pageQuery.limit,
     cursor: Type.Optional(Type.String({ maxLength: 2200 })),
   }),
   response: Closed(

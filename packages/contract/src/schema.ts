@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { pageItems } from './limits.ts'
 import { aOrAn, type ErrorCode, errorStatus, idPrefixes, type Noun } from './vocabulary.ts'
 
 /**
@@ -194,7 +195,13 @@ export const Ago = (description: string) =>
 
 /** Parameters of a page of a list. */
 export const pageQuery = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: pageItems.most,
+      description: `Items a page; ${pageItems.usual} unless said`,
+    }),
+  ),
   cursor: Type.Optional(Type.String({ maxLength: 1024 })),
 }
 /**

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
+import { absentUserDays } from './limits.ts'
 import { Closed, Id, Nothing } from './schema.ts'
 import {
   Listed,
@@ -119,7 +120,7 @@ export const deleteScimUser = endpoint({
   ...writesUsers,
   method: 'DELETE',
   path: '/v1/scim/v2/Users/{scim_user_id}',
-  summary: 'Suspend a user, take them out of the groups, and delete them after 30 days',
+  summary: `Suspend a user, take them out of the groups, and delete them after ${absentUserDays} days`,
   status: 204,
   ifMatch: true,
   params: userPath,

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
+import { presenceMinutes } from './limits.ts'
 import { Closed, OneOf } from './schema.ts'
 import { roleNames } from './vocabulary.ts'
 
@@ -46,7 +47,7 @@ export const SecuritySettings = Closed(
         description: 'Users in one of these roles do nothing before they have enrolled',
       }),
       step_up: Type.Boolean({
-        description: 'Changes marked x-step-up need a one-time code not older than 5 minutes',
+        description: `Changes marked x-step-up need a one-time code not older than ${presenceMinutes} minutes`,
       }),
     }),
     devices: Closed({ require_device_key: Type.Boolean(), approval: Type.Boolean() }),

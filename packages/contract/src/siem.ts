@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
+import { deadLetterDays, previousSecretHours } from './limits.ts'
 import {
   Closed,
   Count,
@@ -124,8 +125,7 @@ const credential = SecretToKeep(
 const keep_previous = Type.Optional(
   Type.Boolean({
     writeOnly: true,
-    description:
-      'webhook: whether the secret before signs too, for 24 hours beside a new one: true unless said; false ends that at once',
+    description: `webhook: whether the secret before signs too, for ${previousSecretHours} hours beside a new one: true unless said; false ends that at once`,
   }),
 )
 const { name, format, ...optional } = fields
@@ -268,7 +268,7 @@ export const SiemDeadLetter = Closed(
 export const listSiemDeadLetters = endpoint({
   method: 'GET',
   path: '/v1/admin/siem/connector/{connector_id}/dead-letters',
-  summary: 'Events that the receiver refused; kept 90 days',
+  summary: `Events that the receiver refused; kept ${deadLetterDays} days`,
   access: reads,
   params,
   query: ListQuery({}, ['seq'] as const),

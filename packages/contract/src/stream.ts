@@ -12,6 +12,7 @@ import { listIdentityProviders } from './federation.ts'
 import { listAllGateways } from './gateway-list.ts'
 import { listGatewayPools } from './gateways.ts'
 import { listGroups } from './groups.ts'
+import { streamCommentSeconds } from './limits.ts'
 import { listLocks } from './locks.ts'
 import { listNotifications } from './notifications.ts'
 import { listPolicyBundles } from './policy.ts'
@@ -152,7 +153,7 @@ export const streamChanges = endpoint({
   headers: ['Last-Event-ID'],
   stream: {
     'text/event-stream': Type.String({
-      description: 'Events of the HTML standard: `event`, `id`, and `data` as JSON; a comment every 15 s',
+      description: `Events of the HTML standard: \`event\`, \`id\`, and \`data\` as JSON; a comment every ${streamCommentSeconds} s`,
     }),
   },
   events: streamEvents,

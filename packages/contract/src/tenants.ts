@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Limits } from './entitlement-limits.ts'
+import { deletionDelayDays } from './limits.ts'
 import {
   Closed,
   Count,
@@ -108,7 +109,11 @@ export const changeTenant = endpoint({
       ),
     ),
     delay_seconds: Type.Optional(
-      Type.Integer({ minimum: 3600, maximum: 90 * 86_400, description: 'Until it is deleted; 7 days unless said' }),
+      Type.Integer({
+        minimum: 3600,
+        maximum: 90 * 86_400,
+        description: `Until it is deleted; ${deletionDelayDays} days unless said`,
+      }),
     ),
     reason: Type.Optional(Reason),
   }),

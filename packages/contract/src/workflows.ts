@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
+import { namedObjects, runAnswerSeconds } from './limits.ts'
 import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Time } from './schema.ts'
 import { permissions, runOperations, runStatuses, stepStatuses, workflowKinds } from './vocabulary.ts'
 
-const Affected = Type.Array(Party, { description: 'The first 100 of them' })
+const Affected = Type.Array(Party, { description: `The first ${namedObjects} of them` })
 const Confirmations = Closed(
   {
     seq: Type.Integer({ minimum: 0, description: 'The sequence number that gateways have to enforce' }),
@@ -114,8 +115,7 @@ export const listWorkflows = endpoint({
 export const runWorkflow = endpoint({
   method: 'POST',
   path: '/v1/admin/workflows/run',
-  summary:
-    'Run a workflow, step by step, as whoever asks; the answer comes after 8 seconds at most: 202 while the run has not ended',
+  summary: `Run a workflow, step by step, as whoever asks; the answer comes after ${runAnswerSeconds} seconds at most: 202 while the run has not ended`,
   access: { by: ['session', 'api_key'], permission: 'workflows:run' },
   audit: 'workflow.started',
   goesOn: true,
@@ -178,8 +178,7 @@ export const listPlaybooks = endpoint({
 export const runPlaybook = endpoint({
   method: 'POST',
   path: '/v1/admin/incident/playbook',
-  summary:
-    'Run a playbook, step by step, as whoever asks; the answer comes after 8 seconds at most: 202 while the run has not ended',
+  summary: `Run a playbook, step by step, as whoever asks; the answer comes after ${runAnswerSeconds} seconds at most: 202 while the run has not ended`,
   access: { by: ['session', 'api_key'], permission: 'incidents:run' },
   audit: 'workflow.started',
   goesOn: true,

@@ -29,8 +29,8 @@ export type ProofExpectation = {
   now: Instant
   /** Thumbprint in the credential's `cnf`. Absent at enrollment, where the proof introduces the key. */
   jkt?: string
-  maxAgeSeconds?: number
-  futureSeconds?: number
+  /** Largest difference between the proof's time and `now`, in either direction. */
+  toleranceSeconds: number
   /** The header of an earlier proof by this key. A device sends the same one every time. */
   known?: ProofHeader | undefined
   /** Called with an unknown header once the proof is verified for `jkt`. From then on it may be passed as `known`. */
@@ -41,8 +41,6 @@ export type ProofExpectation = {
 export type ProofHeader = ReadHeader & { key: VerificationKey }
 type ReadHeader = { segment: string; jkt: string; publicJwk: PublicJwk }
 
-/** Tolerance for a clock that is behind or ahead. A replay table must keep proofs for twice as long. */
-const proofSeconds = 60
 const maxProofChars = 8 * 1024
 const maxKnownHeaderChars = 1024
 const maxJtiChars = 256
@@ -90,11 +88,10 @@ function tokenHash(accessToken: string): string {
 
 /**
  * Verifies a proof of possession in the order of RFC 9449 §4.3; `htu` has no query. The caller must check if the `jti`
- * was seen before.
+ * was seen before, and remember it for more than twice `toleranceSeconds`.
  * Throws `malformed`, `wrong_type`, `bad_algorithm`, `bad_signature`, `wrong_binding`, `expired`, `not_yet_valid`.
  */
 export function verifyProof(expected: ProofExpectation): VerifiedProof {
-  const { maxAgeSeconds = proofSeconds, futureSeconds = proofSeconds } = expected
   const proof = singleProof(expected.proofs)
   const [first, second] = splitCompact(proof)
   const segment = proof.slice(0, first)
@@ -115,8 +112,8 @@ export function verifyProof(expected: ProofExpectation): VerifiedProof {
   if (htm !== expected.method) refuse('wrong_binding', 'the proof is for another method')
   if (typeof htu !== 'string' || !isTarget(htu, expected)) refuse('wrong_binding', 'the proof is for another URL')
   const now = numericDate(expected.now)
-  if (now - iat > maxAgeSeconds) refuse('expired', 'the proof is too old')
-  if (iat - now > futureSeconds) refuse('not_yet_valid', 'the proof is from the future')
+  if (now - iat > expected.toleranceSeconds) refuse('expired', 'the proof is too old')
+  if (iat - now > expected.toleranceSeconds) refuse('not_yet_valid', 'the proof is from the future')
   if (ath !== tokenHash(expected.accessToken)) refuse('wrong_binding', 'the proof is for another token')
   if (expected.jkt !== undefined) {
     if (jkt !== expected.jkt) refuse('wrong_binding', 'the proof is by another key')

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { type Contract, contract, type Endpoint, type Operation, type Output } from '@holdfast/contract'
+import { proofSeconds } from '@holdfast/contract/limits'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { deviceStatusHeader, errorStatus } from '@holdfast/contract/vocabulary'
 import { type Dispatcher, request } from 'undici'
@@ -211,7 +212,7 @@ function toApiError(status: number, headers: Reply<unknown>['headers'], body: un
  * Largest clock difference in seconds. A proof with another time is refused without a reason; the response contains the
  * server's time.
  */
-const mostSkewSeconds = 50
+const mostSkewSeconds = proofSeconds - 10
 const secondsAhead = (date: unknown): number => {
   const server = typeof date === 'string' ? Date.parse(date) : Number.NaN
   return Number.isNaN(server) ? 0 : Math.round((Date.now() - server) / 1000)

@@ -1,3 +1,4 @@
+import { pageItems } from '@holdfast/contract/limits'
 import { isConsistent, isIncluded, leafHash, peaksBefore } from '@holdfast/crypto'
 import { ApiError, type Client } from '@holdfast/sdk'
 import { patiently } from '../patient.ts'
@@ -18,7 +19,6 @@ type Options = {
   kept: Known | undefined
   progress: (events: number) => void
 }
-const pageSize = 200
 /** Longest wait in seconds for a free one of a tenant's two concurrent exports. */
 const mostWait = 60
 const hashes = (proof: readonly string[]) => proof.map((hash) => Buffer.from(hash, 'hex'))
@@ -39,7 +39,7 @@ export async function verifyServer({ client, scope, trusted, trustedNow, kept, p
     let cursor: string | null = null
     let size = 0
     do {
-      const query = { ...scope, sort: 'size', limit: pageSize, ...(cursor !== null && { cursor }) } as const
+      const query = { ...scope, sort: 'size', limit: pageItems.most, ...(cursor !== null && { cursor }) } as const
       const page: Awaited<ReturnType<Client['listAuditCheckpoints']>> = await patiently(() =>
         client.listAuditCheckpoints({ query }),
       )

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Contract, Output } from '@holdfast/contract'
 import { auditFacets } from '@holdfast/contract/audit'
+import { pageItems } from '@holdfast/contract/limits'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { choice, examples, integer, limit } from '../options.ts'
@@ -136,7 +137,13 @@ async function follow(cli: Cli, filter: AuditFilter, after: number | undefined):
   try {
     for (;;) {
       const last = await lastPlace()
-      const query = { ...auditQuery(filter), ...cli.scope, sort: 'seq', after_seq: seen, limit: 200 } as const
+      const query = {
+        ...auditQuery(filter),
+        ...cli.scope,
+        sort: 'seq',
+        after_seq: seen,
+        limit: pageItems.most,
+      } as const
       for (let cursor: string | null | undefined; last > query.after_seq && cursor !== null; ) {
         const page = await client.listAuditEvents({ query: { ...query, ...(cursor && { cursor }) } })
         for (const event of page.items) {

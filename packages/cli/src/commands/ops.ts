@@ -1,4 +1,5 @@
 import type { Contract, Input } from '@holdfast/contract'
+import { pageItems } from '@holdfast/contract/limits'
 import { exportKinds } from '@holdfast/contract/ops-export'
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
@@ -8,7 +9,6 @@ import { jsonText } from '../text.ts'
 
 type Kind = Input<Contract['exportOperations']>['query']['kind']
 const kinds = Object.keys(exportKinds) as Kind[]
-const pageSize = 200
 
 export function addOps(program: Command, cli: Cli): void {
   const ops = program.command('ops').description('what there is, as a whole')
@@ -21,7 +21,7 @@ export function addOps(program: Command, cli: Cli): void {
         const client = patient(await cli.client())
         let cursor: string | null = null
         do {
-          const query = { kind, limit: pageSize, ...(cursor !== null && { cursor }), ...cli.scope }
+          const query = { kind, limit: pageItems.most, ...(cursor !== null && { cursor }), ...cli.scope }
           const page = await client.exportOperations({ query })
           for (const item of page.items) cli.say(jsonText(item))
           if (cursor === null && page.left_out.length > 0)

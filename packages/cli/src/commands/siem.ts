@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Contract, Output } from '@holdfast/contract'
+import { previousSecretHours } from '@holdfast/contract/limits'
 import { siemConnectorKinds, siemFormats } from '@holdfast/contract/vocabulary'
 import { changeSiemConnector } from '@holdfast/sdk'
 import type { Command } from 'commander'
@@ -119,7 +120,10 @@ export function addSiem(program: Command, cli: Cli): void {
       .option('--name <name>')
       .addOption(choice('--format <format>', 'how each event is written', siemFormats))
       .option('--enable', 'send again, from where it was')
-      .option('--end-previous', 'webhook: the secret before signs no more, which it does for 24 hours beside a new one')
+      .option(
+        '--end-previous',
+        `webhook: the secret before signs no more, which it does for ${previousSecretHours} hours beside a new one`,
+      )
       .action(async (connector_id: string, { endPrevious, ...options }: Settings & { endPrevious?: true }) => {
         const named = { ...(await bodyOf(cli, options)), ...(endPrevious && { keep_previous: false }) }
         if (Object.keys(named).length === 0) throw new UsageError('Nothing to change; see: holdfast siem update --help')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { rememberedProofSeconds } from '@holdfast/contract/limits'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { contentFor, createIssuer, digestOf, makeKey, peerOf } from '../../test/support/issuer.ts'
 import { applyPolicy, type GatewayState } from '../gateway/state.ts'
@@ -127,7 +128,7 @@ test('a proof that was refused for another reason is not used up, and proofs are
       memory.isFirst('a', start),
       memory.isFirst('a', after(119)),
       memory.isFirst('b', after(119)),
-      memory.isFirst('a', after(120)),
+      memory.isFirst('a', after(rememberedProofSeconds)),
     ],
     [true, false, true, true],
   )

@@ -1,3 +1,4 @@
+import { proofSeconds, rememberedProofSeconds } from '@holdfast/contract/limits'
 import { peekDeviceCredential, verifyDeviceCredential } from '@holdfast/crypto/device-credential'
 import { proofKey, verifyProof } from '@holdfast/crypto/dpop'
 import { reject } from '../errors.ts'
@@ -26,8 +27,6 @@ type DoorOptions = {
 
 /** Audience in a credential's `aud` for gateways. */
 const audience = 'urn:holdfast:gateway'
-/** Tolerance in seconds before and after a proof's time, since the clocks of gateways and devices differ. */
-const proofSeconds = 60
 
 /** Target of a device's proof: this gateway only, so that no gateway can reuse a proof at another one. */
 export const sessionTarget = (gatewayId: string) => ({
@@ -64,8 +63,7 @@ export function verifyDeviceAtGateway(
       accessToken: credential,
       jkt,
       now,
-      maxAgeSeconds: proofSeconds,
-      futureSeconds: proofSeconds,
+      toleranceSeconds: proofSeconds,
     }),
   )
   const peer = state.peers.get(claims.sub)
@@ -93,7 +91,7 @@ export function createProofMemory() {
     isFirst: (key: string, now: Date): boolean => {
       forget(now.getTime())
       if (seen.has(key) || seen.size >= mostProofs) return false
-      seen.set(key, now.getTime() + 2 * proofSeconds * 1000)
+      seen.set(key, now.getTime() + rememberedProofSeconds * 1000)
       return true
     },
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Contract, Input, Output } from '@holdfast/contract'
+import { challengeMinutes } from '@holdfast/contract/limits'
 import { backoffSeconds, sleep } from '../backoff.ts'
 import { ApiError, ConnectionError, NotApprovedError } from '../errors.ts'
 import { etagOf, type Send } from '../send.ts'
@@ -66,9 +67,6 @@ export async function beginDeviceCodeEnrollment({
   }
 }
 
-/** Life of a challenge: 15 minutes. After that it can't enroll a device. */
-const challengeMs = 15 * 60_000
-
 /**
  * Polls until the approval. The server reports a final end; after passing errors the request is repeated during the
  * challenge's life.
@@ -78,7 +76,7 @@ async function untilApproved(
   { signal, onWait, pauseSeconds }: { signal: AbortSignal | undefined; onWait: () => void; pauseSeconds: number },
 ): Promise<void> {
   let known: string | null = null
-  const until = performance.now() + challengeMs
+  const until = performance.now() + challengeMinutes * 60_000
   const limit = createWaitLimit()
   for (let failures = 0; ; ) {
     const asked = performance.now()

@@ -1,3 +1,4 @@
+import { longestHoldSeconds, pollSeconds } from '@holdfast/contract/limits'
 import { backoffSeconds, jitter, type Random, sleep } from '../backoff.ts'
 import { createLagPatience } from '../gateway/lagging.ts'
 import { safely } from '../safely.ts'
@@ -35,12 +36,10 @@ export type PollingOptions = {
   slow?: number
 }
 
-/** Longest wait that the API allows, and longest one before the device is approved. */
-const longestWait = 300
+/** Longest wait in seconds before the device is approved. */
 const longestWhilePending = 25
 /** Number of immediate unchanged responses in a row after which the server counts as one without long polls. */
 const patience = 3
-const defaultPollSeconds = 30
 /** Seconds before a repetition of a request whose response was older than the held state. */
 const lagPauseSeconds = 1
 
@@ -73,7 +72,7 @@ export async function runPolling(
   const lag = createLagPatience()
   let failures = 0
   let idle = 0
-  const hold = Math.min(wait, longestWait)
+  const hold = Math.min(wait, longestHoldSeconds)
   const limit = createWaitLimit()
   /** Requested wait of the last request, in seconds. */
   let held = 0
@@ -104,7 +103,7 @@ export async function runPolling(
       if (changed || device.isBundleDue) await device.fetchBundle({ signal })
     }
     const isUnheld = hold === 0 || idle >= patience
-    return isUnheld ? jitter(device.policy?.content.settings.poll_seconds ?? defaultPollSeconds, random) : 0
+    return isUnheld ? jitter(device.policy?.content.settings.poll_seconds ?? pollSeconds, random) : 0
   }
 
   /** Returns the seconds until the next request. Throws if there is none. */

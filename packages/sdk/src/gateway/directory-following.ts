@@ -1,3 +1,4 @@
+import { longestHoldSeconds } from '@holdfast/contract/limits'
 import { jitter, type Random } from '../backoff.ts'
 import { createApplier } from '../device/applier.ts'
 import type { DeviceCore } from '../device/core.ts'
@@ -19,7 +20,6 @@ export type FollowingOptions = {
   wait?: number
 }
 
-const longestWait = 300
 /** Longest pause in seconds between two failing requests. The device's polling reports the reason of a refusal. */
 const longestPause = 60
 
@@ -52,7 +52,7 @@ export async function followDirectory(
         const before = device.directory
         return (await device.fetchDirectory({ wait: held, signal })) !== before
       },
-      hold: () => Math.floor(Math.min(jitter(wait, random), longestWait)),
+      hold: () => Math.floor(Math.min(jitter(wait, random), longestHoldSeconds)),
     })
   } finally {
     await applier.stop()

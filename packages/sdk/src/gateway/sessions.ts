@@ -1,3 +1,4 @@
+import { mostResources } from '@holdfast/contract/vpn-sessions'
 import { newSessionId } from '../device/session-id.ts'
 import { isObject } from '../verify/signed.ts'
 import type { MeterCall, Metered, MeteringLoad, MeteringSample } from './metering.ts'
@@ -33,8 +34,6 @@ type SessionsOptions = {
 
 const schema = 'holdfast.gateway-sessions/1'
 const none: Bytes = { rx_bytes: 0, tx_bytes: 0 }
-/** Limit of the control plane per session. */
-const mostResources = 64
 
 /**
  * Manages the connections of a gateway and their traffic. With a store they survive the process: an agent whose

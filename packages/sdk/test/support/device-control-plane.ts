@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { proofSeconds } from '@holdfast/contract/limits'
 import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
 import { type PublicJwk, thumbprint, verifyProof } from '@holdfast/crypto'
 import { type DeviceOptions, type DeviceState, enrollDevice } from '../../src/index.ts'
@@ -31,7 +32,15 @@ export async function startControl(t: TestContext) {
   }
   const refusal: Answered = { status: 401, body: { error: 'unauthorized', detail: 'missing or invalid credentials' } }
   const proven = ({ method, url, headers }: Asked, accessToken: string, jkt?: string) =>
-    verifyProof({ proofs: String(headers.dpop), method, url, accessToken, now: now(), ...(jkt && { jkt }) })
+    verifyProof({
+      proofs: String(headers.dpop),
+      method,
+      url,
+      accessToken,
+      now: now(),
+      toleranceSeconds: proofSeconds,
+      ...(jkt && { jkt }),
+    })
   const credential = (): Answered => ({
     status: 201,
     body: {
@@ -70,7 +79,14 @@ export async function startControl(t: TestContext) {
       const { new_public_key } = body as { new_public_key?: PublicJwk }
       if (new_public_key) {
         const accessToken = control.credential
-        const proof = verifyProof({ proofs: String(headers['dpop-new-key']), method, url, accessToken, now: now() })
+        const proof = verifyProof({
+          proofs: String(headers['dpop-new-key']),
+          method,
+          url,
+          accessToken,
+          now: now(),
+          toleranceSeconds: proofSeconds,
+        })
         assert.equal(proof.jkt, thumbprint(new_public_key))
         control.jkt = proof.jkt
       }

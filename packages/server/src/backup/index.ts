@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { link, open, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { generateHybridIdentity, generateX25519Identity, identityToRecipient } from 'age-encryption'
-import { ConfigError, parseConfig } from '../config/config.ts'
+import { type Config, ConfigError, parseConfig } from '../config/config.ts'
 import { bucketCredential, readMasterKeys } from '../config/secrets.ts'
 import { withConnection } from '../db/connection.ts'
 import { bringForward, MigrationError, whileNobodyMigrates } from '../db/migrate.ts'
-import { EmbeddedPostgresError } from '../embedded/postgres.ts'
+import { EmbeddedPostgresError, findEmbeddedPostgres, startEmbeddedPostgres } from '../embedded/postgres.ts'
 import { createPackageStore } from '../modules/updates/index.ts'
-import { analyze } from './analyze.ts'
 import { type Written, writeArchive } from './archive.ts'
 import { BackupError, explained } from './backup-error.ts'
 import { dump, type ReportProgress } from './dump.ts'
@@ -16,9 +16,8 @@ import { fence } from './fence.ts'
 import { load } from './load.ts'
 import type { Content, Head } from './manifest.ts'
 import { missingPackages } from './packages.ts'
-import { withDatabase } from './place.ts'
 import { readBackup } from './read.ts'
-import { sessionSettings, tableNames } from './schema.ts'
+import { quoted, sessionSettings, tableNames } from './schema.ts'
 
 type Env = Record<string, string | undefined>
 export type Told = { progress: ReportProgress; note: (sentence: string) => void }
@@ -125,5 +124,51 @@ async function intoNewFile<T>(
     return made
   } finally {
     await rm(unfinished, { force: true })
+  }
+}
+
+/**
+ * Runs ANALYZE on each table, so that the planner has statistics for the first queries of a fleet. Loaded rows have no
+ * statistics, and autovacuum never analyzes a partitioned table. Each table is analyzed in its own transaction.
+ */
+async function analyze(
+  url: string,
+  { note, progress }: { note: (sentence: string) => void; progress: ReportProgress },
+): Promise<void> {
+  await withConnection(url, async (connection) => {
+    await connection.query(sessionSettings)
+    const tables = await tableNames(connection)
+    note(`All rows are in. ${tables.length} tables are analyzed, so that queries are planned by what is in them.`)
+    for (const name of tables) {
+      progress(`${name} is analyzed`)
+      await connection.query(`analyze ${quoted(connection, [name])}`)
+    }
+  })
+}
+
+type Log = Parameters<typeof startEmbeddedPostgres>[0]['log']
+
+/**
+ * Runs `work` on the database of the server: that of `DATABASE_URL`, the embedded one of a running server, or else the
+ * embedded one, started for this work.
+ */
+async function withDatabase<T>(
+  { databaseUrl, dataDir }: Config,
+  { log, mayMake }: { log: Log; mayMake: boolean },
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  if (databaseUrl) return work(databaseUrl)
+  const running = await findEmbeddedPostgres(dataDir, log)
+  if (running) return work(running)
+  const isThere = ['postgres', 'postgres-location'].some((name) => existsSync(join(dataDir, name)))
+  if (!isThere && !mayMake)
+    throw new BackupError(
+      `There is no database in ${dataDir}: set HOLDFAST_DATA_DIR or DATABASE_URL as for the server.`,
+    )
+  const embedded = await startEmbeddedPostgres({ dataDir, log })
+  try {
+    return await work(embedded.connectionString)
+  } finally {
+    await embedded.stop()
   }
 }

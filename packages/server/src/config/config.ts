@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { longestHoldSeconds } from '@holdfast/contract/limits'
 import { defaultOidArc, policyOid } from '@holdfast/crypto'
 import { databaseUrl } from './database-url.ts'
 import type { Env, Variable } from './env.ts'
@@ -103,7 +104,7 @@ export function parseConfig(env: Env): Config {
     authFailuresPerMinute: wholeNumber(env, 'HOLDFAST_AUTH_FAILURES_PER_MINUTE', 600, 1, 10_000_000),
     tls,
     drainSeconds: wholeNumber(env, 'HOLDFAST_DRAIN_SECONDS', 5, 0, 300),
-    longestWaitSeconds: wholeNumber(env, 'HOLDFAST_LONGEST_WAIT_SECONDS', 300, 1, 300),
+    longestWaitSeconds: wholeNumber(env, 'HOLDFAST_LONGEST_WAIT_SECONDS', longestHoldSeconds, 1, longestHoldSeconds),
     logLevel,
     masterKeyFile: resolve(env.HOLDFAST_MASTER_KEY_FILE || resolve(dataDir, 'master.key')),
     packages: packages(env, dataDir),

@@ -1,3 +1,4 @@
+import { idempotencyHours } from '@holdfast/contract/limits'
 import { sql } from 'kysely'
 import type { IdempotencyClaim } from '../kernel/actor.ts'
 import { LoneError } from '../kernel/write-bisecting.ts'
@@ -76,5 +77,5 @@ export const drop = (tx: Tx, { tenantId, principal, key, attempt }: IdempotencyC
 
 /** Keys of workflow steps are kept as long as a run may still be resumed, however long the deployment was down. */
 export const forgetOld = (tx: Tx) =>
-  sql`delete from idempotency_keys where created_at < clock_timestamp() - interval '1 day'
+  sql`delete from idempotency_keys where created_at < clock_timestamp() - interval '${sql.raw(`${idempotencyHours}`)} hours'
     and (principal not like 'workflow_run:%' or created_at < clock_timestamp() - interval '90 days')`.execute(tx)

@@ -1,4 +1,5 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { pageItems } from '@holdfast/contract/limits'
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { TenantId } from '../kernel/actor.ts'
 import { fail } from '../kernel/app-error.ts'
@@ -66,7 +67,7 @@ export function createPager(secrets: readonly KeyObject[]) {
     walk?: SelectQueryBuilder<WDB, WT, W>,
     most = walked,
   ): Promise<Page<O>> {
-    const limit = query.limit ?? 50
+    const limit = query.limit ?? pageItems.usual
     const bound = `${scope}|${order.column}|${order.descending}`
     const column = sql.ref(order.kind === 'text' ? `${order.column}_key` : order.column)
     const tie = sql.ref(order.tie)
@@ -121,7 +122,7 @@ export function createPager(secrets: readonly KeyObject[]) {
     read: (after: ListPlace | undefined, most: number) => Promise<{ found: readonly T[]; end?: ListPlace | undefined }>,
     placeOf: (item: T) => ListPlace,
   ): Promise<Page<T>> => {
-    const { limit = 50, cursor, ...filter } = query
+    const { limit = pageItems.usual, cursor, ...filter } = query
     const scope = `${operation}|${tenant}|${JSON.stringify(filter)}`
     const { found, end } = await read(cursor === undefined ? undefined : decode(cursor, scope), limit + 1)
     const items = found.slice(0, limit)

@@ -1,9 +1,15 @@
+import { presenceMinutes } from '@holdfast/contract/limits'
 import type { Actor } from './actor.ts'
 import { fail } from './app-error.ts'
 import { minute } from './time.ts'
 
 /** Time in ms for which a one-time code or a sign-in proves that the person is present. */
-export const presenceMs = 5 * minute
+const presenceMs = presenceMinutes * minute
+/** What a change needs of a person, in the words of an error. */
+export const presenceProof = {
+  code: `a one-time code not older than ${presenceMinutes} minutes: send one to POST /v1/admin/auth/step-up, then repeat it`,
+  signIn: `a sign-in not older than ${presenceMinutes} minutes: sign in again, then repeat it`,
+}
 /** Returns the time until which such a proof is valid. */
 export const presentUntil = (shown: Date): Date => new Date(shown.getTime() + presenceMs)
 
@@ -20,8 +26,6 @@ export function requirePresence({ principal }: Pick<Actor, 'principal'>, lifted:
     fail('forbidden', `${lifted}, and this key stands for a person whom that binds: a session must do that`)
   const shown = principal.mfa ? principal.steppedUpAt : principal.startedAt
   if (shown && presentUntil(shown) > at) return
-  const proof = principal.mfa
-    ? 'a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it'
-    : 'a sign-in not older than 5 minutes: sign in again, then repeat it'
+  const proof = principal.mfa ? presenceProof.code : presenceProof.signIn
   fail('forbidden', `${lifted}, which binds you too; it needs ${proof}`)
 }

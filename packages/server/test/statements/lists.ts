@@ -121,7 +121,7 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'db/retention.ts#take': 'what is over is changed by nobody, and one replica runs the job',
   'db/claims.ts#forgetOld': 'what is over is changed by nobody, and one replica runs the job',
   'devices/proofs.queries.ts#forgetProofs': 'what is over is changed by nobody, and one replica runs the job',
-  'health/replicas.queries.ts#forgetSilent': 'what is over is changed by nobody, and one replica runs the job',
+  'health/health.queries.ts#forgetSilent': 'what is over is changed by nobody, and one replica runs the job',
   'identity/signin/login.queries.ts#forgetFailures': 'what is over is changed by nobody, and one replica runs the job',
   'replication/changes.ts#pruneChanges': 'what is over is changed by nobody, and one replica runs the job',
   'devices/devices.queries.ts#updateDevice': 'tags of a device whose row is held',

@@ -151,7 +151,7 @@ export async function parsersOfCrypto(): Promise<Parser[]> {
   const sealed = await seal(kek, 'context', Buffer.from('secret'))
   const tuf = tufKeyOf(generateKey('Ed25519').publicJwk)
   const lookup = { typ: 'x+jwt', key: () => key }
-  const answers = { method: 'GET', url: 'https://a.test/x', accessToken: 'token', now, jkt: kid }
+  const answers = { method: 'GET', url: 'https://a.test/x', accessToken: 'token', now, jkt: kid, toleranceSeconds: 60 }
 
   return [
     ofBytes('certificateInfo', derOf(spc.pem), (b) => certificateInfo(b), crypto),

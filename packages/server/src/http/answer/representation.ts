@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { longestHoldSeconds } from '@holdfast/contract/limits'
 import { fail } from '../../kernel/app-error.ts'
 import type { Representation } from '../../kernel/results.ts'
 import { type ExpectedVersion, expecting } from '../../kernel/version.ts'
@@ -49,7 +50,7 @@ export type Hold = {
 export type GrantedHold = Hold & { readonly isDeclined: boolean }
 
 /** Longest wait in seconds. It is shorter for a connection that closes after the response. */
-const longest = { keptAlive: 300, closing: 55 }
+const longest = { keptAlive: longestHoldSeconds, closing: 55 }
 const waitPreference = /(?:^|,)\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[,;]|$)/i
 
 /** Reads `Prefer: wait=N` (RFC 7240 §4.3) of a GET. */

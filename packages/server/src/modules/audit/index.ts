@@ -1,5 +1,5 @@
 import type { TenantId } from '../../kernel/actor.ts'
-import { countsBetween, pruneCounts } from './counts.queries.ts'
+import { countsBetween, pruneCounts } from './audit.queries.ts'
 import { eventHandlers } from './events/events.handlers.ts'
 import { createSince } from './events/since.ts'
 import { createExport, type ExportDeps } from './export/index.ts'

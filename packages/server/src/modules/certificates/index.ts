@@ -1,18 +1,19 @@
+import { background } from '../../db/database.ts'
 import type { Handlers } from '../../http/handlers.ts'
+import { eachTenant } from '../../kernel/each-tenant.ts'
 import { pruneCrls } from './crl/crls.queries.ts'
-import { createCrls } from './crl/crls.ts'
+import { type Crls, createCrls } from './crl/crls.ts'
 import type { CertificatesDeps } from './deps.ts'
 import { createCertificateExpiries } from './expiries.ts'
 import { createGatewayAnchors } from './gateway-anchors.ts'
-import { certificateJobs } from './jobs.ts'
 import { createOcsp } from './pki/ocsp.ts'
 import { createPki } from './pki/pki.ts'
 import { createStatuses } from './pki/statuses.ts'
 import { createCertificateStatuses } from './spc/certificate-status.ts'
 import { createIssuing } from './spc/issue.ts'
 import { spcHandlers } from './spc/spcs.handlers.ts'
-import { pruneSpcs } from './spc/spcs.queries.ts'
-import { createSpcs } from './spc/spcs.ts'
+import { pruneSpcs, tenantsWithSuperseded } from './spc/spcs.queries.ts'
+import { createSpcs, type Spcs } from './spc/spcs.ts'
 import { createValidate } from './spc/validate.ts'
 
 export function createCertificates(deps: CertificatesDeps) {
@@ -45,3 +46,22 @@ export function createCertificates(deps: CertificatesDeps) {
     },
   }
 }
+
+/**
+ * Rotated certificates are listed once an hour and not as each ends: a fleet rotates all day, and each CRL goes to
+ * every gateway. OCSP and validation report them at once.
+ */
+const certificateJobs = ({
+  db,
+  now,
+  spcs,
+  crls,
+}: Pick<CertificatesDeps, 'db' | 'now'> & { spcs: Spcs; crls: Crls }) => [
+  { name: 'issue_crls', cron: '* * * * *', run: crls.sweep },
+  {
+    name: 'end_superseded_spcs',
+    cron: '50 * * * *',
+    run: async () =>
+      eachTenant(await db.acrossTenants((tx) => tenantsWithSuperseded(tx, now()), background), spcs.endSuperseded),
+  },
+]

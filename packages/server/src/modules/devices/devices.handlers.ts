@@ -1,3 +1,4 @@
+import { onlineSeconds } from '@holdfast/contract/devices'
 import type { Database } from '../../db/database.ts'
 import { findNames } from '../../db/names.ts'
 import type { Pager } from '../../db/page.ts'
@@ -6,6 +7,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { decodeId, idOf, missing } from '../../kernel/ids.ts'
 import { mapMaybePromise } from '../../kernel/maybe-promise.ts'
+import { second } from '../../kernel/time.ts'
 import { versioned } from '../../kernel/version.ts'
 import type { VerdictsOf } from './counts.ts'
 import type { DevicePatch } from './devices.queries.ts'
@@ -20,7 +22,6 @@ import {
 import * as queries from './find.queries.ts'
 import type { Fleet } from './fleet.ts'
 import { type DeviceLifecycle, deviceVersion, type MatchingDevices } from './lifecycle.ts'
-import { onlineSince } from './presence.ts'
 import { type GivenFilter, readDeviceFilter } from './read-filter.ts'
 import { namesInDevices, type PolicyOf, viewDevice } from './view.ts'
 
@@ -168,3 +169,6 @@ function readPatch(
     user_id: user_id === null ? null : (decodeId('user', user_id) ?? failField('device.user_id', 'no such user')),
   }
 }
+
+/** A device seen at this time or later is online. */
+const onlineSince = (at: Date) => new Date(at.getTime() - onlineSeconds * second)

@@ -3,7 +3,6 @@ import { type Change, everything } from '../../replication/changes.ts'
 import type { FleetRow, FleetUserRow } from './fleet.queries.ts'
 import { FleetDevice, FleetUser, none, type Posture } from './fleet-device.ts'
 import { HeldReports } from './held-reports.ts'
-import { createShared } from './shared.ts'
 
 /** Stale entries at the beginning of a read. */
 type Stale = { devices: ReadonlyMap<string, number>; users: ReadonlyMap<string, number> }
@@ -207,4 +206,19 @@ function someOf(stale: ReadonlyMap<string, number>): Map<string, number> {
     some.set(id, touch)
   }
   return some
+}
+
+/** Maximum number of distinct values shared at once. Beyond it, sharing starts over. */
+const mostShared = 20_000
+
+function createShared<V>() {
+  let held = new Map<string, V>()
+  return (key: string, make: () => V): V => {
+    const known = held.get(key)
+    if (known !== undefined) return known
+    if (held.size >= mostShared) held = new Map()
+    const made = make()
+    held.set(key, made)
+    return made
+  }
 }

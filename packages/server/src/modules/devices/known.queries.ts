@@ -31,3 +31,16 @@ export const notApplying = async (tx: Tx, tenant: TenantId, assigned: readonly A
     where a.applied_digest is distinct from w.digest order by d.device_id limit ${most}`.execute(tx)
   return rows
 }
+
+/** Time of the first enrollment among the devices that are still stored. */
+export const firstDeviceAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
+  const row = await tx
+    .selectFrom('devices')
+    .select('enrolled_at')
+    .where('tenant_id', '=', tenant)
+    .orderBy('enrolled_at')
+    .orderBy('device_id')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.enrolled_at
+}

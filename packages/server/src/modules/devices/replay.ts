@@ -1,3 +1,8 @@
+import { rememberedProofSeconds } from '@holdfast/contract/limits'
+import { second } from '../../kernel/time.ts'
+/** Returns the time until which a used proof is remembered. */
+export const proofExpiry = (at: Date): Date => new Date(at.getTime() + rememberedProofSeconds * second)
+
 /** Remembers marks for at least `windowMs`, in two sets that rotate. */
 export function createReplayGuard(windowMs: number) {
   let current = new Set<string>()

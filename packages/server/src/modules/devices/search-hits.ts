@@ -1,7 +1,7 @@
 import { joinDetail, type SearchHit, type StoredSource } from '../../db/search.ts'
 import { addressNumbersOf, overlayAddressesOf } from './address.ts'
 import { type DeviceTransition, deviceTransitions } from './devices.queries.ts'
-import { findDeviceHits, findIdsByAddress } from './search-hits.queries.ts'
+import { findDeviceHits, findIdsByAddress } from './find.queries.ts'
 import { effectiveStatusOf } from './view.ts'
 
 /** Devices in search results, found by name, serial number or overlay address. */

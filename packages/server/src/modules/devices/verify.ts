@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { proofSeconds, rememberedProofSeconds } from '@holdfast/contract/limits'
 import {
   CryptoError,
   type DeviceCredentialClaims,
@@ -16,6 +17,7 @@ import { decodeId } from '../../kernel/ids.ts'
 import { mapMaybePromise } from '../../kernel/maybe-promise.ts'
 import { namedIssuer, type Origins, ownUrls } from '../../kernel/origins.ts'
 import { createRateLimiter } from '../../kernel/rate-limit.ts'
+import { second } from '../../kernel/time.ts'
 import type { Changes } from '../../replication/changes.ts'
 import type { Feed } from '../../replication/feed.ts'
 import type { Rates } from '../access/index.ts'
@@ -26,14 +28,7 @@ import type { Fleet } from './fleet.ts'
 import type { FleetDevice } from './fleet-device.ts'
 import { rememberProofs } from './proofs.queries.ts'
 import { createProvenCredentials, VerifiedProof } from './proven.ts'
-import { createReplayGuard } from './replay.ts'
-
-/**
- * Maximum difference between a proof's time and the server's, in either direction. Proofs are remembered for longer
- * than both together.
- */
-export const proofSeconds = 60
-const rememberProofMs = (2 * proofSeconds + 10) * 1000
+import { createReplayGuard, proofExpiry } from './replay.ts'
 
 type Reason = RefusedCredential['reason']
 
@@ -67,11 +62,11 @@ export function createDeviceVerifier({
   const gone = new BoundedMap<string, { of: VerifiedProof; name: string }>(10_000)
   // A tenant unknown to this replica is hardly ever a new one.
   const strangers = createRateLimiter(1)
-  const reads = createReplayGuard(rememberProofMs)
+  const reads = createReplayGuard(rememberedProofSeconds * second)
   const remember = createGroupCommit<{ tenant: TenantId; proof: Buffer }, boolean>(
     (batch) => {
       const proofs = batch.map(({ proof }) => proof)
-      const expires = new Date(now().getTime() + rememberProofMs)
+      const expires = proofExpiry(now())
       return db.acrossTenants((tx) => rememberProofs(tx, proofs, expires))
     },
     { tenantOf: ({ tenant }) => tenant, maxBatch: 500, maxQueue: 20_000, maxPerTenant: 10_000 },
@@ -172,7 +167,7 @@ export function createDeviceVerifier({
     ...ownUrls(path, origins),
     accessToken: token,
     now: at,
-    maxAgeSeconds: proofSeconds,
+    toleranceSeconds: proofSeconds,
   })
 
   /** True if the caller is the device itself. Only then it learns the state of the device. */

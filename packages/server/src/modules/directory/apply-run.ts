@@ -1,5 +1,6 @@
 import type { DirectorySnapshot, RunCounts } from '@holdfast/contract/directory'
 import { background, type Tx } from '../../db/database.ts'
+import { unlessTaken } from '../../db/unique-violation.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
 import type { Allowance } from '../../kernel/allowance.ts'
 import { failField } from '../../kernel/app-error.ts'
@@ -15,7 +16,6 @@ import type { Said } from './snapshot.ts'
 import { requireSource } from './source.ts'
 import { isNothing } from './summary.ts'
 import { undoContentOf } from './undo.ts'
-import { unlessTaken } from './unless-taken.ts'
 
 /** Identity of a run's content: a pushed snapshot or a pulled directory. */
 export type Origin = Pick<DirectorySnapshot, 'provider' | 'snapshot_id'> & { generatedAt: Date }

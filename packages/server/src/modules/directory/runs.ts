@@ -1,5 +1,6 @@
 import type { DirectorySnapshot } from '@holdfast/contract/directory'
 import { background, RunAgain } from '../../db/database.ts'
+import { unlessTaken } from '../../db/unique-violation.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { AppError, fail, failField } from '../../kernel/app-error.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
@@ -13,7 +14,6 @@ import type { DirectoryRunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 import { freeWindow } from './scim/windows.queries.ts'
 import { readSnapshot } from './snapshot.ts'
-import { unlessTaken } from './unless-taken.ts'
 
 /** Maximum time by which a directory's clock may be ahead, in ms. */
 const aheadMs = 10 * minute

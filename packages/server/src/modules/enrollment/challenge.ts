@@ -1,10 +1,10 @@
+import { challengeMinutes } from '@holdfast/contract/limits'
 import { challengeEnd, mintChallenge, type Peppers } from '@holdfast/crypto'
 import type { CredentialVerdict, IncomingRequest, PresentedToken } from '../../http/admission/authenticate.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { minute } from '../../kernel/time.ts'
 
-/** Long enough for a person to sign in at the identity provider. */
-export const challengeLife = 15 * minute
+export const challengeLife = challengeMinutes * minute
 
 /**
  * Challenges that begin an enrollment by an identity provider: the nonce of the ID token is derived from the challenge

@@ -4,10 +4,10 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { day } from '../../kernel/time.ts'
 import { overlayAddressesOf } from '../devices/index.ts'
-import type { Trust } from '../trust/index.ts'
+import { signedLifetimes, type Trust } from '../trust/index.ts'
 
-/** 30 days with a device key, one day without. Renewal is due after two thirds. */
-const lifetime = { dpop: 30 * day, none: day }
+/** A credential without a device key is valid for a day. Renewal is due after two thirds. */
+const lifetime = { dpop: signedLifetimes.credential, none: day }
 
 type Term = { start: number; expiresAt: Date; renewAfter: Date }
 export type IssuedCredential = Term & {

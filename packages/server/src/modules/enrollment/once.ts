@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/database.ts'
-import { minute, second } from '../../kernel/time.ts'
-import { proofSeconds, rememberProofs } from '../devices/index.ts'
+import { minute } from '../../kernel/time.ts'
+import { proofExpiry, rememberProofs } from '../devices/index.ts'
 import { challengeLife } from './challenge.ts'
 
 /** Single-use values of an applicant. */
@@ -14,9 +14,8 @@ export async function spendProofs(tx: Tx, batch: readonly Once[], at: Date): Pro
     batch.flatMap(({ [what]: once }, place) => (once === null ? [] : [{ place, once }]))
   const proofs = given('proof')
   const tickets = given('ticket')
-  const longest = tickets.length > 0 ? challengeLife + minute : (2 * proofSeconds + 10) * second
   const all = [...proofs, ...tickets]
-  const until = new Date(at.getTime() + longest)
+  const until = tickets.length > 0 ? new Date(at.getTime() + challengeLife + minute) : proofExpiry(at)
   const isFirst =
     all.length === 0
       ? []

@@ -1,9 +1,9 @@
 import type { Endpoint } from '@holdfast/contract'
+import { proofSeconds } from '@holdfast/contract/limits'
 import { CryptoError, type PublicJwk, parsePublicJwk, proofKey, thumbprint, verifyProof } from '@holdfast/crypto'
 import type { Principal } from '../../kernel/actor.ts'
 import { failField, unauthorized } from '../../kernel/app-error.ts'
 import { type Origins, ownUrls } from '../../kernel/origins.ts'
-import { proofSeconds } from '../devices/index.ts'
 
 export type ProvenKey = {
   jkt: string
@@ -32,7 +32,7 @@ export const createKeyReader =
         ...ownUrls(path, origins),
         accessToken: token,
         now: now(),
-        maxAgeSeconds: proofSeconds,
+        toleranceSeconds: proofSeconds,
       })
       if (given?.key && thumbprint(parsePublicJwk(given.key)) !== proof.jkt)
         failField(given.field, 'is not the key that the DPoP proof was made with')

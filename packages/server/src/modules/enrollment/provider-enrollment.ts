@@ -5,10 +5,11 @@ import { sourceBlock } from '../../kernel/cidr.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { createRepeatCounter } from '../../kernel/repeat-counter.ts'
 import type { Audit } from '../audit/index.ts'
-import type { ProvisioningCandidate } from '../federation/index.ts'
+import type { Enroller, Federation, ProvisioningCandidate } from '../federation/index.ts'
 import type { SourceFailures } from '../identity/index.ts'
 import { type DeviceInput, type Enrolled, type EnrollmentAdmission, refuseOpenly } from './admission.ts'
 import type { ProviderMethod } from './allocate.ts'
+import { requireAllowedAddress } from './enroll.ts'
 import type { ProvenKey } from './proven-key.ts'
 
 /** `providerId` is undefined while the provider is unknown. */
@@ -107,3 +108,14 @@ const strangerOf = ({ tenantId, sourceIp, userAgent, requestId, origin }: Actor)
   name: sourceIp,
   claim: null,
 })
+
+/** Lists the identity providers that enroll devices, for callers who may start an enrollment. */
+export const createListEnrollers =
+  ({ federation }: { federation: Pick<Federation, 'enrollers'> }) =>
+  (actor: Actor): Promise<readonly Enroller[]> => {
+    if (isOfToken(actor)) requireAllowedAddress(actor)
+    return federation.enrollers(actor.tenantId)
+  }
+export type ListEnrollers = ReturnType<typeof createListEnrollers>
+
+const isOfToken = (actor: Actor): actor is Actor<'enrollment_token'> => actor.principal.kind === 'enrollment_token'

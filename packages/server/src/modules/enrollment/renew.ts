@@ -9,7 +9,7 @@ import { encodeId } from '../../kernel/ids.ts'
 import { hour } from '../../kernel/time.ts'
 import type { Changes } from '../../replication/changes.ts'
 import type { Audit } from '../audit/index.ts'
-import { joining, proofSeconds, rememberProofs, renewal } from '../devices/index.ts'
+import { joining, proofExpiry, rememberProofs, renewal } from '../devices/index.ts'
 import { keysOfGateways } from '../gateways/index.ts'
 import { type Enrolled, wireguardKeyTaken } from './admission.ts'
 import { type IssueCredential, termOf } from './credential.ts'
@@ -83,11 +83,7 @@ export const createRenew =
             ...(before.wireguard_public_key ? [before.wireguard_public_key] : []),
           ])
         if (newKey) {
-          const [isFirst] = await rememberProofs(
-            tx,
-            [newKey.proof],
-            new Date(at.getTime() + (2 * proofSeconds + 10) * 1000),
-          )
+          const [isFirst] = await rememberProofs(tx, [newKey.proof], proofExpiry(at))
           if (!isFirst) unauthorized()
         }
         const renewed = await renewal.renewDevice(

@@ -121,3 +121,16 @@ export const pruneTokens = purging(
   (before) => sql`least(revoked_at, expires_at) < ${before} and not exists (
     select from devices d where d.tenant_id = enrollment_tokens.tenant_id and d.token_id = enrollment_tokens.token_id)`,
 )
+
+/** Creation time of the first enrollment token among those that are still stored. */
+export const firstTokenAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
+  const row = await tx
+    .selectFrom('enrollment_tokens')
+    .select('created_at')
+    .where('tenant_id', '=', tenant)
+    .orderBy('created_at')
+    .orderBy('token_id')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.created_at
+}

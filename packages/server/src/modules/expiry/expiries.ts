@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { hash, X509Certificate } from 'node:crypto'
 import type { Contract } from '@holdfast/contract'
 import { type ExpiryStatus, expiryStatuses } from '@holdfast/contract/vocabulary'
 import type { Static } from 'typebox'
@@ -8,7 +8,6 @@ import { type ExpiringObject, type ExpirySource, oneBatch } from '../../kernel/e
 import { day } from '../../kernel/time.ts'
 import type { ExpiryDeps } from './deps.ts'
 import { endsWhile, expiryStatusOf, firstWarning, renewsItself } from './standing.ts'
-import { certificatesIn } from './tls.ts'
 
 type Query = Static<Contract['listExpiries']['query']>
 type Counts = Record<ExpiryStatus, number>
@@ -138,3 +137,20 @@ function keysWithin({ type, status, within_days, renews_itself }: Query, at: Dat
   const soonest = until && end && until < end ? until : end
   return { after, ...(soonest && { until: soonest }) }
 }
+
+/**
+ * Reads the certificates that a listener presents (PEM, leaf first). They stay the same as long as its process runs.
+ */
+const certificatesIn = (pem: string): ExpiringObject[] =>
+  (pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).map((text) => {
+    const certificate = new X509Certificate(text)
+    return {
+      type: 'tls_certificate',
+      id: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+      // A certificate that names hosts may have no subject.
+      name: (certificate.subjectAltName ?? certificate.subject ?? certificate.serialNumber).split(/, |\n/)[0] ?? '',
+      since: certificate.validFromDate,
+      expiresAt: certificate.validToDate,
+      renewal: 'by_hand',
+    }
+  })

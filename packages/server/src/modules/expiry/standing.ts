@@ -1,11 +1,12 @@
+import { expiryDays } from '@holdfast/contract/limits'
 import type { ExpiryStatus } from '@holdfast/contract/vocabulary'
 import type { ExpiringObject } from '../../kernel/expiring-object.ts'
 import { day } from '../../kernel/time.ts'
 
 /** Days before the end at which administrators are notified, nearest first. */
-const thresholds = [1, 7, 14, 30] as const
+const thresholds = [expiryDays.critical, 7, 14, expiryDays.warning] as const
 export type Threshold = (typeof thresholds)[number]
-export const firstWarning = 30 * day
+export const firstWarning = expiryDays.warning * day
 
 /** True while nobody has to act: no renewal is needed, or the automatic one is not overdue yet. */
 export const renewsItself = ({ renewal }: Pick<ExpiringObject, 'renewal'>, at: Date): boolean =>
@@ -16,17 +17,18 @@ export const renewsItself = ({ renewal }: Pick<ExpiringObject, 'renewal'>, at: D
  * items that somebody has to renew.
  */
 export function endsWhile(status: ExpiryStatus, at: Date): { after: Date; until?: Date } {
+  const { critical, warning } = expiryDays
   const after = (days: number) => new Date(at.getTime() + days * day)
   if (status === 'expired') return { after: new Date(0), until: at }
-  if (status === 'critical') return { after: at, until: after(1) }
-  return status === 'warning' ? { after: after(1), until: after(30) } : { after: after(30) }
+  if (status === 'critical') return { after: at, until: after(critical) }
+  return status === 'warning' ? { after: after(critical), until: after(warning) } : { after: after(warning) }
 }
 
 export function expiryStatusOf(expiry: Pick<ExpiringObject, 'renewal' | 'expiresAt'>, at: Date): ExpiryStatus {
   if (renewsItself(expiry, at)) return 'ok'
   const days = daysUntilEnd(expiry, at)
   if (days <= 0) return 'expired'
-  return days <= 1 ? 'critical' : days <= 30 ? 'warning' : 'ok'
+  return days <= expiryDays.critical ? 'critical' : days <= expiryDays.warning ? 'warning' : 'ok'
 }
 
 /**

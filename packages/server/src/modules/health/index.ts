@@ -1,5 +1,6 @@
-import { readinessHandlers } from './health.handlers.ts'
-import { createReadiness, type ReadinessDeps } from './readiness.ts'
+import { Answer } from '../../http/answer/answer.ts'
+import type { Handlers } from '../../http/handlers.ts'
+import { createReadiness, type Readiness, type ReadinessDeps } from './readiness.ts'
 
 export { createListening, type Listening } from './listening.ts'
 
@@ -15,3 +16,13 @@ export function createReadinessHealth(deps: ReadinessDeps) {
     jobs: [{ name: 'forget_replicas', cron: '25 4 * * *', run: readiness.forgetOthers }],
   }
 }
+
+const readinessHandlers = (readiness: Readiness) =>
+  ({
+    health: async () => ({ status: 'ok' }),
+    ready: async ({ request }) => {
+      if (await readiness.isReady()) return { status: 'ready' }
+      const body = { error: 'internal_error', detail: 'not ready', request_id: request.caller.requestId }
+      return new Answer(Buffer.from(JSON.stringify(body)), { status: 503, headers: { 'retry-after': '1' } })
+    },
+  }) satisfies Partial<Handlers>

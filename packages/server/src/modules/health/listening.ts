@@ -1,5 +1,5 @@
 import { background, type Database } from '../../db/database.ts'
-import * as queries from './listening.queries.ts'
+import * as queries from './health.queries.ts'
 
 /**
  * The absence of reports is evidence only while the deployment could receive them. Every sweep that judges by absence

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Database, foreground, type Patience } from '../../db/database.ts'
 import { second } from '../../kernel/time.ts'
 import type { Feed } from '../../replication/feed.ts'
-import { forgetSilent, markSeen } from './replicas.queries.ts'
+import { forgetSilent, markSeen } from './health.queries.ts'
 
 export type ReadinessDeps = { db: Database; feed: Pick<Feed, 'isFresh' | 'catchUp'> }
 

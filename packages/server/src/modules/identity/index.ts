@@ -1,26 +1,54 @@
 import { createPasswordHasher } from '@holdfast/crypto'
 import { background } from '../../db/database.ts'
 import type { IdentityDeps } from './deps.ts'
-import { identityHandlers } from './handlers.ts'
 import { createOwned } from './owned/owned.ts'
 import { createTenantAdministrators } from './people/administrator-of-tenant.ts'
 import { createEndAccess } from './people/end-access.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
+import { grantHandlers } from './people/grants.handlers.ts'
+import { createGrants } from './people/grants.ts'
+import { groupHandlers } from './people/groups.handlers.ts'
+import { createGroups } from './people/groups.ts'
 import { createRecovery } from './people/recovery.ts'
 import { createPeopleHits } from './people/search-hits.ts'
 import { createRequireStoppable } from './people/standing-in.ts'
-import { createIdentityRules } from './rules.ts'
+import { userHandlers } from './people/users.handlers.ts'
+import { createUsers } from './people/users.ts'
+import { createIdentityRules, type IdentityRules } from './rules.ts'
+import { createCookie } from './sessions/cookie.ts'
+import { adminSessionHandlers } from './sessions/sessions.handlers.ts'
 import { pruneSessions } from './sessions/sessions.queries.ts'
 import { createPages } from './signin/all-pages.ts'
 import { createByProvider } from './signin/by-provider.ts'
+import { credentialHandlers } from './signin/credentials.handlers.ts'
+import { loginHandlers } from './signin/login.handlers.ts'
 import { forgetFailures } from './signin/login.queries.ts'
-import { createMe } from './signin/me.ts'
+import { createMe, type Me } from './signin/me.ts'
 import { createSourceFailures } from './signin/source-failures.ts'
 
 export { type IdentityDeps, type NotifyAdministrators, type PasswordCost, usualPasswordCost } from './deps.ts'
-export * from './owned/door.ts'
-export * from './people/door.ts'
-export * from './signin/door.ts'
+export type { NewGroup, NewUser, Pair, UserAfter } from './owned/apply.queries.ts'
+export type { GroupEntry, UserEntry } from './owned/entries.queries.ts'
+export type { OwnedGroup, OwnedUser } from './owned/owned.queries.ts'
+export { type Owned, recordedChanges, rolesOf } from './owned/owned.ts'
+export type { OwnedChanges } from './owned/owned-changes.ts'
+export { type Searched, type SearchedEntry, searchedGroups, searchedUsers } from './owned/search.queries.ts'
+export { type Warning, warned } from './people/administrators.ts'
+export { wasSetBy } from './people/credential-setters.queries.ts'
+export { unownedKey } from './people/credential-setters.ts'
+export { canonicalEmail } from './people/email.ts'
+export { firstPasswordProblem } from './people/first-admin.ts'
+export { countSuspended, knownGroups, secondFactorAt, userExists, usernameOf } from './people/known.queries.ts'
+export { breakGlassUsername, longestUsername, newUsername } from './people/new-username.ts'
+export { listOfEnded } from './people/recovery.ts'
+export { holdStoppable, requireMayLetIn, requireNotStronger } from './people/standing-in.ts'
+export { canonicalUsername } from './people/username.ts'
+export { isOwnExternalId, ownExternalId, shownExternalId } from './people/users.queries.ts'
+export { createCookie } from './sessions/cookie.ts'
+export type { ByProvider } from './signin/by-provider.ts'
+export { safeNext } from './signin/next-path.ts'
+export { escapeHtml, pageHeaders, renderPage } from './signin/page-layout.ts'
+export type { SourceFailures } from './signin/source-failures.ts'
 
 export function createIdentity(given: IdentityDeps) {
   const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200, params: given.passwordCost }) }
@@ -62,3 +90,15 @@ export function createIdentity(given: IdentityDeps) {
   }
 }
 export type Identity = ReturnType<typeof createIdentity>
+
+function identityHandlers(deps: IdentityDeps & IdentityRules & { me: Me }) {
+  const withCookie = { ...deps, cookie: createCookie(deps.publicUrl) }
+  return {
+    ...loginHandlers(withCookie),
+    ...credentialHandlers(withCookie),
+    ...adminSessionHandlers(deps),
+    ...userHandlers({ ...deps, users: createUsers(deps) }),
+    ...groupHandlers({ ...deps, groups: createGroups(deps) }),
+    ...grantHandlers({ ...deps, grants: createGrants(deps) }),
+  }
+}

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import {
   defaultEmailSettings,
   defaultWebhookSettings,
@@ -11,6 +10,7 @@ import type { Database, Tx } from '../../db/database.ts'
 import { jobSource, type Source, type TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
+import { mintWebhookSecret } from '../../outbound/standard-webhook.ts'
 import type { Audit, FieldChanges } from '../audit/index.ts'
 import * as queries from './settings.queries.ts'
 
@@ -19,8 +19,6 @@ export type StoredNotificationSettings = { email: EmailSettings; webhook: Webhoo
 type Wanted = { email: EmailSettings; webhook: Omit<WebhookSettings, 'url'> & { url?: string | null } }
 
 const sealContext = (tenant: TenantId) => `notification_settings/${tenant}/webhook_secret_jwe`
-/** Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes, which are the HMAC key. */
-const mintSecret = () => `whsec_${randomBytes(32).toString('base64')}`
 
 export function createChannelSettings({
   db,
@@ -72,7 +70,7 @@ export function createChannelSettings({
     ): Promise<{ stored: StoredNotificationSettings; secret: string | null }> => {
       const tenant = actor.tenantId
       // Sealing is slow, so it happens before the transaction, even if the secret then turns out not to be needed.
-      const secret = mintSecret()
+      const secret = mintWebhookSecret()
       const sealed = await seal(kek, sealContext(tenant), Buffer.from(secret))
       return db.inTenant(tenant, async (tx) => {
         const at = now()

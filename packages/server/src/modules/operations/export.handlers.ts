@@ -1,4 +1,5 @@
 import { contract } from '@holdfast/contract'
+import { pageItems } from '@holdfast/contract/limits'
 import { type Exported, exportKinds } from '@holdfast/contract/ops-export'
 import type { Permission } from '@holdfast/contract/vocabulary'
 import type { Handlers } from '../../http/handlers.ts'
@@ -9,8 +10,6 @@ type Call = Parameters<Handlers['exportOperations']>[0]
 type Page = { items: readonly object[]; next_cursor: string | null }
 type Section = { permission: Permission | readonly Permission[]; read: (call: Call, page: PageOf) => Promise<Page> }
 type PageOf = { limit: number; cursor?: string }
-/** The default of every list. */
-const usualLimit = 50
 
 /**
  * An export concatenates lists. Each is read by its own operation, if the caller may read it there. A cursor is the
@@ -22,7 +21,7 @@ export function fleetExportHandlers({ reads, now }: OperationsDeps) {
     [sections[type].permission].flat().every((permission) => actor.principal.permissions.has(permission))
   return {
     exportOperations: async (call) => {
-      const { kind, limit = usualLimit, cursor } = call.query
+      const { kind, limit = pageItems.usual, cursor } = call.query
       const all: readonly Exported[] = exportKinds[kind]
       const given = all.filter((type) => mayRead(call, type))
       const from = cursor === undefined ? { type: given[0], inner: '' } : placeIn(given, cursor)

@@ -1,3 +1,4 @@
+import { pollSeconds } from '@holdfast/contract/limits'
 import { decodeJws, signJws } from '@holdfast/crypto'
 import type { Variant } from '@holdfast/policy'
 import type { Database, Tx } from '../../db/database.ts'
@@ -5,18 +6,15 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { Representation } from '../../kernel/results.ts'
-import { day, hour } from '../../kernel/time.ts'
 import type { Changes, Moment } from '../../replication/changes.ts'
 import type { FleetDevice } from '../devices/index.ts'
-import type { Trust } from '../trust/index.ts'
+import { signedLifetimes, type Trust } from '../trust/index.ts'
 import * as queries from './policy.queries.ts'
 
 const bundleType = 'policy-bundle+jws'
 const pointerType = 'policy-pointer+jwt'
-/** A bundle is valid for a day, a pointer for an hour. Each is signed again on a request after half of that. */
-const bundleLifetime = day
-const pointerLifetime = hour
-const defaultPollSeconds = 30
+/** Each is signed again on a request after half of its lifetime. */
+const { policyBundle: bundleLifetime, policyPointer: pointerLifetime } = signedLifetimes
 
 type Delivered = { channel: 'canary' | 'stable'; version: number; digest: string; seq: number; pointer: string }
 export type DigestBody = Delivered & { poll_seconds: number }
@@ -112,7 +110,7 @@ export function createSigning({
       iat: Math.floor(at / 1000),
       exp: Math.floor((at + pointerLifetime) / 1000),
     })
-    const poll_seconds = variant.content.settings.poll_seconds ?? defaultPollSeconds
+    const poll_seconds = variant.content.settings.poll_seconds ?? pollSeconds
     const body = Buffer.from(JSON.stringify({ ...delivered, poll_seconds, pointer }))
     const next: SignedVariant = {
       keys,

@@ -1,3 +1,4 @@
+import { previousSecretHours } from '@holdfast/contract/limits'
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { keyedLocks } from '../../db/advisory-locks.ts'
 import type { Tx } from '../../db/database.ts'
@@ -174,8 +175,8 @@ const setPrevious = (tx: Tx, { tenant_id, connector_id }: ConnectorKey, previous
     .execute()
 
 /** Time in which the previous secret stays valid, so that the receiver can switch. */
-const previousHours = sql.lit(24)
-/** Keeps the previous secret of a locked connector. It signs in addition to the new one for a day. */
+const previousHours = sql.lit(previousSecretHours)
+/** Keeps the previous secret of a locked connector. For that time it signs in addition to the new one. */
 export const keepPrevious = (tx: Tx, before: ConnectorKey & Pick<ConnectorRow, 'credential_jwe'>) =>
   setPrevious(tx, before, {
     previous_credential_jwe: before.credential_jwe,

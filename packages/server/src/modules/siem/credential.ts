@@ -1,16 +1,12 @@
-import { randomBytes } from 'node:crypto'
 import type { SiemConnectorKind } from '@holdfast/contract/vocabulary'
 import { type Kek, unseal } from '@holdfast/crypto'
 import { failField } from '../../kernel/app-error.ts'
+import { isWebhookSecret, webhookSecretFormat } from '../../outbound/standard-webhook.ts'
 import type { ConnectorRow } from './connectors.queries.ts'
 import type { SinkTarget } from './sinks/sink.ts'
-import { isWebhookSecret } from './sinks/webhook.ts'
 
 /** Context for sealing. The previous credential has the same one, because it is moved unchanged. */
 export const sealContext = (connectorId: string) => `siem_connectors/${connectorId}/credential_jwe`
-
-/** Standard Webhooks: 24 to 64 bytes, which are the HMAC key. */
-export const mintWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
 const taking: readonly SiemConnectorKind[] = ['webhook', 'splunk_hec', 'opensearch']
 export const takesCredential = (kind: SiemConnectorKind): boolean => taking.includes(kind)
@@ -18,8 +14,7 @@ export const takesCredential = (kind: SiemConnectorKind): boolean => taking.incl
 /** Throws 422 if the credential does not fit this kind of connector. */
 export function checkCredential(kind: SiemConnectorKind, credential: string): void {
   if (!takesCredential(kind)) failField('credential', `is not of ${kind}`)
-  if (kind === 'webhook' && !isWebhookSecret(credential))
-    failField('credential', 'must be whsec_ and the base64 of 24 to 64 bytes')
+  if (kind === 'webhook' && !isWebhookSecret(credential)) failField('credential', `must be ${webhookSecretFormat}`)
   if (/[^\x20-\x7e]/.test(credential)) failField('credential', 'must be printable ASCII')
 }
 

@@ -1,3 +1,4 @@
+import { deadLetterDays } from '@holdfast/contract/limits'
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { purgeTime } from '../../db/kept.ts'
@@ -86,8 +87,8 @@ export async function deleteDeadLetters(tx: Tx, { tenant_id, connector_id }: Of,
 export const isDeadLetter = async (tx: Tx, of: Of, seq: number): Promise<boolean> =>
   (await inConnector(tx, of).select('seq').where('seq', '=', seq).executeTakeFirst()) !== undefined
 
-const isOld = sql`failed_at < ${purgeTime} - interval '90 days'`
-/** Deletes dead letters after 90 days. They then count as lost, except those that only an export was refused. */
+const isOld = sql`failed_at < ${purgeTime} - interval '${sql.raw(`${deadLetterDays}`)} days'`
+/** Deletes dead letters at the end of their time. They then count as lost, except those that only an export was refused. */
 export const pruneDeadLetters: Prune = {
   isDue: deleting('siem_dead_letters', isOld).isDue,
   take: async (tx, tenant: TenantId, limit) => {

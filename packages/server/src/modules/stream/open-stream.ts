@@ -1,3 +1,4 @@
+import { streamCommentSeconds } from '@holdfast/contract/limits'
 import type { streamEnds } from '@holdfast/contract/stream'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import type { Stands } from '../../kernel/results.ts'
@@ -6,7 +7,7 @@ import { ChangeBatch } from './batch.ts'
 import { encodeText, eventsOf, heartbeatText, retryText, type Scope, streamText } from './write.ts'
 
 type EndReason = (typeof streamEnds)[number]
-const heartbeatMs = 15 * second
+const heartbeatMs = streamCommentSeconds * second
 const retryMs = 2 * second
 /** Keeps a client that ignores `replaced` from displacing its successor at once. */
 const retryOfReplacedMs = 600 * second

@@ -1,6 +1,9 @@
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { decodeId, idOf, missing, newUuid } from '../../kernel/ids.ts'
 
+/** Made by the first start and permanent. A request that names no tenant means this one. */
+export const defaultTenant = 'default'
+
 const tenantId = (uuid: string) => uuid as TenantId
 export const newTenantId = () => tenantId(newUuid())
 

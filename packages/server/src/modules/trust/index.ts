@@ -12,6 +12,7 @@ import { createTrusted } from './trust.ts'
 export { type Authority, chainOf, type Keyring, rootOf } from './keys/keyring.ts'
 export { KeyAwayError } from './keys/provider.ts'
 export { createKeyProviders } from './keys/providers.ts'
+export { backdated, signedLifetimes } from './lifetimes.ts'
 
 export function createTrust(deps: TrustDeps) {
   const trusted = createTrusted(deps)

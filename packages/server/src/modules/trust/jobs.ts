@@ -5,7 +5,7 @@ import { eachTenantOf } from '../../kernel/each-tenant.ts'
 import type { Rotation } from './anchors/rotation.ts'
 import type { TrustDeps } from './deps.ts'
 import { renewIssuingAfter } from './keys/hierarchy.ts'
-import { dueToDestroy, forgetDestroyed } from './keys/unneeded.queries.ts'
+import { dueToDestroy, forgetDestroyed } from './keys/keys.queries.ts'
 import { activeIssuing, type DueSigner, dueToRetire } from './signers/signers.queries.ts'
 import type { Signers } from './signers/signers.ts'
 

@@ -1,11 +1,11 @@
 import type { TenantId } from '../../kernel/actor.ts'
+import { eachTenant } from '../../kernel/each-tenant.ts'
 import { createAskers } from './delivery/asker.ts'
 import { deliveryHandlers } from './delivery/delivery.handlers.ts'
 import { createDownloads } from './delivery/downloads.ts'
 import { createLive } from './delivery/live.ts'
 import { createManifests } from './delivery/manifest.ts'
 import type { BucketCredential, StoreOptions, UpdatesDeps } from './deps.ts'
-import { updateJobs } from './jobs.ts'
 import { packageHandlers } from './packages/packages.handlers.ts'
 import { createPackageRules } from './packages/packages.ts'
 import { createSweep } from './packages/sweep.ts'
@@ -16,10 +16,10 @@ import { createReleaseTransitions } from './releases/transitions.ts'
 import { createBucketStore } from './store/bucket-store.ts'
 import { createFolderStore } from './store/folder-store.ts'
 import { createIncoming } from './store/incoming.ts'
-import { createRepository } from './tuf/repository.ts'
-import { createRoots } from './tuf/roots.ts'
+import { createRepository, type Repositories } from './tuf/repository.ts'
+import { createRoots, type Roots } from './tuf/roots.ts'
 import { tufHandlers } from './tuf/tuf.handlers.ts'
-import { pruneMetadata } from './tuf/tuf.queries.ts'
+import { hasMetadata, pruneMetadata } from './tuf/tuf.queries.ts'
 
 export type { PackageStore } from './store/store.ts'
 
@@ -54,3 +54,28 @@ export function createUpdates(given: UpdatesDeps) {
     removeAll: (tenant: TenantId): Promise<void> => sweep.removeAll(tenant),
   }
 }
+
+const updateJobs = ({
+  db,
+  tenants,
+  repositories,
+  roots,
+  sweep,
+}: Pick<UpdatesDeps, 'db' | 'tenants'> & {
+  repositories: Repositories
+  roots: Roots
+  sweep: () => Promise<number>
+}) => [
+  {
+    name: 'renew_update_metadata',
+    cron: '5 * * * *',
+    /** Refreshes metadata without a request too, so that a client that returns after days finds valid metadata. */
+    run: async () =>
+      eachTenant(await tenants(), async (tenant) => {
+        if (!(await db.inTenant(tenant, (tx) => hasMetadata(tx, tenant)))) return
+        await repositories.of(tenant)
+        await roots.warn(tenant)
+      }),
+  },
+  { name: 'sweep_packages', cron: '35 * * * *', run: sweep },
+]

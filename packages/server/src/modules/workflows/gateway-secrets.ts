@@ -1,9 +1,10 @@
+import { pageItems, replacedSecretHours } from '@holdfast/contract/limits'
 import { Closed, Id, OneOf } from '@holdfast/contract/schema'
 import { sealTo } from '@holdfast/crypto'
 import { Type } from 'typebox'
 import { failField } from '../../kernel/app-error.ts'
 import { callOf, definition, type WorkflowStep } from './definition.ts'
-import { pageSize, walk } from './steps.ts'
+import { walk } from './steps.ts'
 
 /** Most gateways of one run: each is a step. */
 const mostGateways = 500
@@ -16,7 +17,7 @@ const Coordinate = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' })
 export const rotateGatewaySecrets = definition({
   kind: 'workflow',
   name: 'rotate_gateway_secrets',
-  summary: 'Give every gateway of a pool a new secret, sealed to a key of yours; the old ones work for 4 hours at most',
+  summary: `Give every gateway of a pool a new secret, sealed to a key of yours; the old ones work for ${replacedSecretHours} hours at most`,
   params: Closed({
     pool_id: Id('gateway_pool'),
     recipient: Closed(
@@ -33,7 +34,7 @@ export const rotateGatewaySecrets = definition({
       (cursor) =>
         look('listGateways', {
           params: { pool_id },
-          query: { sort: 'name', limit: pageSize, ...(cursor !== undefined && { cursor }) },
+          query: { sort: 'name', limit: pageItems.most, ...(cursor !== undefined && { cursor }) },
         }),
       ({ gateway_id, name }) => {
         steps.push({

@@ -1,3 +1,4 @@
+import { namedObjects } from '@holdfast/contract/limits'
 import { Closed } from '@holdfast/contract/schema'
 import type { WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { StoredCall } from '../../db/tables/workflows.ts'
@@ -11,8 +12,6 @@ import type { Rights } from './rights.ts'
 import { isReversible } from './takes-back.ts'
 import { workflows } from './workflows.ts'
 
-/** Most objects that a step names. */
-const mostNamed = 100
 export type Planned = { definition: Definition; secondApprover: boolean; steps: readonly WorkflowStep[] }
 
 type PlansDeps = Pick<WorkflowsDeps, 'perform' | 'requireStepUp' | 'requireStoppable' | 'now'> & { rights: Rights }
@@ -78,7 +77,7 @@ export const stored = ({ call, summary, affects, onError }: WorkflowStep) => ({
   action: call.operation,
   summary,
   input: call,
-  affects: affects.slice(0, mostNamed),
+  affects: affects.slice(0, namedObjects),
   affects_count: affects.length,
   on_error: onError,
   reversible: isReversible(call),

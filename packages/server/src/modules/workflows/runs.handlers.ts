@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { runAnswerSeconds } from '@holdfast/contract/limits'
 import type { RunOperation, WorkflowKind } from '@holdfast/contract/vocabulary'
 import { Answer } from '../../http/answer/answer.ts'
 import type { Handlers } from '../../http/handlers.ts'
@@ -16,7 +17,7 @@ import { isReversible } from './takes-back.ts'
 import { type RunDetail, type ShownConfirmations, viewDefinition, viewDetail, viewPlan, viewRun } from './view.ts'
 
 /** Time that an answer waits for the end of a run, in ms. The state of longer runs has to be requested. */
-const answerWithinMs = 8 * second
+const answerWithinMs = runAnswerSeconds * second
 const lastRuns = 20
 
 type Given = { params?: Record<string, unknown>; dry_run?: boolean; reason?: string; undo_after_seconds?: number }

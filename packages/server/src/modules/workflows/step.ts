@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { pageItems } from '@holdfast/contract/limits'
 import * as claims from '../../db/claims.ts'
 import { UnknownOutcome } from '../../db/database.ts'
 import type { StoredCall } from '../../db/tables/workflows.ts'
@@ -13,7 +14,7 @@ import type { WorkflowsDeps } from './deps.ts'
 import type { ActorOf } from './requester.ts'
 import type { Rights } from './rights.ts'
 import type { StepOutcome, StepRow, WorkflowRunRow } from './runs.queries.ts'
-import { pageSize, walk } from './steps.ts'
+import { walk } from './steps.ts'
 import { isReversible, type RecordedEvent, resultInRecord, resultOf, sealedResultOf, undoOf } from './takes-back.ts'
 
 /** Interval between checks of heartbeats, in ms: short at first, because most gateways confirm at once. */
@@ -74,7 +75,7 @@ export function createCarryOut({
           { ...actor, claim: null },
           {
             operation: 'listAuditEvents',
-            query: { request_id: actor.requestId, limit: pageSize, ...(cursor !== undefined && { cursor }) },
+            query: { request_id: actor.requestId, limit: pageItems.most, ...(cursor !== undefined && { cursor }) },
           },
         ) as Promise<{ items: RecordedEvent[]; next_cursor: string | null }>,
       (event) => {

@@ -43,7 +43,6 @@ export async function revokeKeysSteps(
   }
 }
 
-export const pageSize = 200
 /** Most pages of a list that are read. */
 const mostPages = 500
 

@@ -1,3 +1,4 @@
+import { pageItems } from '@holdfast/contract/limits'
 import { Closed, Id, OneOf } from '@holdfast/contract/schema'
 import { Type } from 'typebox'
 import type { StoredParty } from '../../db/tables/columns.ts'
@@ -14,7 +15,7 @@ import {
   type WorkflowStep,
 } from './definition.ts'
 import { rotateGatewaySecrets } from './gateway-secrets.ts'
-import { pageSize, revokeDevicesOf, walk } from './steps.ts'
+import { revokeDevicesOf, walk } from './steps.ts'
 
 /** Limit of a single operation. */
 const most = 10_000
@@ -137,7 +138,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
       const whole = await walk(
         (cursor) =>
           look('listSessions', {
-            query: { sort: 'started_at', limit: pageSize, ...(cursor !== undefined && { cursor }) },
+            query: { sort: 'started_at', limit: pageItems.most, ...(cursor !== undefined && { cursor }) },
           }),
         ({ session_id, last_seen_at, device_name }) => {
           if (last_seen_at < since) silent.push({ type: 'vpn_session', id: session_id, name: device_name })
@@ -208,7 +209,12 @@ async function devicesUnseenSince(since: string, look: ReadCurrent): Promise<Sto
   const whole = await walk(
     (cursor) =>
       look('listDevices', {
-        query: { status: 'active', sort: 'enrolled_at', limit: pageSize, ...(cursor !== undefined && { cursor }) },
+        query: {
+          status: 'active',
+          sort: 'enrolled_at',
+          limit: pageItems.most,
+          ...(cursor !== undefined && { cursor }),
+        },
       }),
     ({ device_id, name, enrolled_at, last_seen_at }) => {
       if (enrolled_at >= since) return 'enough'

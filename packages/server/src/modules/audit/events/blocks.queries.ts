@@ -4,8 +4,8 @@ import type { ListPlace } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { blockPlaces, unread } from '../words/words.queries.ts'
 import { wordsOf } from '../words/words.ts'
+import type { Order } from './conditions.queries.ts'
 import { behindSeq, type EventFilter } from './conditions.queries.ts'
-import type { Order } from './order.queries.ts'
 
 /** Maximum number of blocks read for a page. */
 const most = 4

@@ -6,11 +6,11 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { idOf, missing } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
+import type { Order } from './conditions.queries.ts'
 import { type EventRow, findEvent, readEvents } from './events.queries.ts'
 import { facetNamesOf, viewFacet } from './facets.ts'
 import { filterOf } from './filter.ts'
 import { countEvents } from './histogram.queries.ts'
-import type { Order } from './order.queries.ts'
 
 type Deps = { db: Database; pager: Pager; now: () => Date; catchUp: (tenant: TenantId) => Promise<void> }
 

@@ -1,7 +1,7 @@
 import type { AuditKind } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { eventsSince, headSeqOf } from './since.queries.ts'
+import { eventsSince, headSeqOf } from './events.queries.ts'
 
 type Since = {
   head: number

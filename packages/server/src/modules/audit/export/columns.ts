@@ -2,7 +2,7 @@ import { auditHash, canonicalJson, noHash } from '@holdfast/crypto'
 import type { Selectable } from 'kysely'
 import type { Tables } from '../../../db/tables/index.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { BrokenPlace } from './broken-place.ts'
+import { BrokenPlace } from './broken-off.ts'
 
 export type AuditExportRow = Omit<Selectable<Tables['audit_log']>, 'tenant_id' | 'sequenced_at'>
 type Named = { id?: unknown; name?: unknown } | null

@@ -4,20 +4,17 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { type Signer, signJws } from '@holdfast/crypto'
 import { type Database, type Tx, UnknownOutcome } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { fail } from '../../../kernel/app-error.ts'
+import { AppError, fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Stands } from '../../../kernel/results.ts'
 import type { EventFilter } from '../events/conditions.queries.ts'
 import { checkpointsAfter } from '../proof/proof.queries.ts'
 import { BrokenRecord } from '../proof/tiles.ts'
 import type { createRecorder } from '../recorder.ts'
-import { BrokenOff, type Cause } from './broken-off.ts'
-import { BrokenPlace } from './broken-place.ts'
+import { BrokenOff, BrokenPlace, type Cause } from './broken-off.ts'
 import { exportedAs, hashAt, headPlaceOf } from './export.queries.ts'
 import type { Layout, Signed } from './layouts.ts'
 import { pagesUpTo } from './pages.ts'
-import { createPlaces } from './places.ts'
-import { createRunning } from './running.ts'
 
 const manifestType = 'audit-export+jws'
 /** Number of events written before other work of the process gets a turn. */
@@ -180,3 +177,56 @@ async function standing(tx: Tx, tenant: TenantId): Promise<Pick<Signed['manifest
   return { head, ...(newest && { checkpoint: newest.note }) }
 }
 export type AuditExports = ReturnType<typeof createAuditExports>
+
+const mostOfTenant = 2
+const mostOfAll = 32
+
+/** Limits concurrent exports. Each holds memory for as long as its client likes. */
+function createPlaces() {
+  const taken = new Map<TenantId, number>()
+  let all = 0
+  return {
+    /** Takes one slot, until `ended` aborts. Throws 429 if none is free. */
+    take: (tenant: TenantId, ended: AbortSignal): void => {
+      const own = taken.get(tenant) ?? 0
+      if (own >= mostOfTenant || all >= mostOfAll)
+        throw new AppError('rate_limited', 'as many exports are on their way as may be; try again later', {
+          retryAfterSeconds: 10,
+        })
+      if (ended.aborted) return
+      taken.set(tenant, own + 1)
+      all++
+      ended.addEventListener('abort', () => {
+        all--
+        const left = (taken.get(tenant) ?? 1) - 1
+        if (left > 0) taken.set(tenant, left)
+        else taken.delete(tenant)
+      })
+    },
+  }
+}
+
+/** Tracks running exports, so that the shutdown can wait for their last writes. */
+function createRunning() {
+  const ends = new Set<Promise<void>>()
+  let isStopping = false
+  return {
+    /** Registers an export. The caller calls the returned function at its end. */
+    begin: (): (() => void) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      ends.add(promise)
+      return () => {
+        ends.delete(promise)
+        resolve()
+      }
+    },
+    letGo: (): void => {
+      isStopping = true
+    },
+    /** True once the shutdown has begun. Running exports are cut then. */
+    isStopping: (): boolean => isStopping,
+    ended: async (): Promise<void> => {
+      while (ends.size > 0) await Promise.all(ends)
+    },
+  }
+}

@@ -1,6 +1,12 @@
-import { syslogOriginOf } from '../formats/syslog.ts'
-import { auditExportHandlers } from './export.handlers.ts'
-import { createAuditExports, type ExportsDeps } from './export.ts'
+import type { Contract, Given } from '@holdfast/contract'
+import type { Handlers } from '../../../http/handlers.ts'
+import type { Actor } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { Streamed } from '../../../kernel/results.ts'
+import { filterOf } from '../events/filter.ts'
+import { type SyslogOrigin, syslogOriginOf } from '../formats/syslog.ts'
+import { type AuditExports, createAuditExports, type ExportsDeps } from './export.ts'
+import { type Layout, layouts, syslogLayout } from './layouts.ts'
 
 export type ExportDeps = ExportsDeps & { publicUrl: string; oidArc: string }
 
@@ -9,4 +15,29 @@ export function createExport(deps: ExportDeps) {
   const exports = createAuditExports(deps)
   const { letGo, ended } = exports
   return { handlers: auditExportHandlers({ ...deps, exports, syslogOrigin: syslogOriginOf(deps) }), letGo, ended }
+}
+
+type Asked = Omit<Given<Contract['exportAudit']>['query'], 'format'>
+type Deps = { exports: AuditExports; now: () => Date; syslogOrigin: SyslogOrigin }
+
+function auditExportHandlers({ exports, now, syslogOrigin }: Deps) {
+  const streamed = (actor: Actor, format: 'csv' | 'json' | 'ndjson' | 'syslog', layout: Layout, asked: Asked) => {
+    const filter = filterOf(asked)
+    const filename = `audit-${now()
+      .toISOString()
+      .replaceAll(/\.\d+|[-:]/g, '')}.${layout.extension}`
+    return new Streamed({ type: layout.type, filename }, (ended, stands) =>
+      exports.begin(actor, { format, filter: asked }, filter, layout, { ended, stands }),
+    )
+  }
+  return {
+    exportAudit: ({ actor, query: { format = 'json', ...asked } }) => streamed(actor, format, layouts[format], asked),
+    exportAuditSyslog: ({ actor, query: { framing = 'newline', ...asked } }) =>
+      streamed(actor, 'syslog', syslogLayout(syslogOrigin, framing), asked),
+    getAuditExportManifest: ({ actor, query: { sha256, format, ...filter } }) => {
+      if (format === undefined && Object.keys(filter).length > 0)
+        fail('bad_request', 'format: must be given with filters')
+      return exports.manifest(actor, sha256, format && { format, filter })
+    },
+  } satisfies Partial<Handlers>
 }

@@ -4,7 +4,7 @@ import type { StoredEvent } from '../formats/event.ts'
 import { json } from '../formats/json.ts'
 import { octetCounted, type SyslogOrigin, syslog } from '../formats/syslog.ts'
 import { printableJson } from '../formats/text.ts'
-import type { BrokenPlace } from './broken-place.ts'
+import type { BrokenPlace } from './broken-off.ts'
 
 export type Signed = Output<Contract['getAuditExportManifest']>
 /** Layout of an export file. */

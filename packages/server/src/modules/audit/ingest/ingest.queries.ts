@@ -1,3 +1,4 @@
+import { ingestion } from '@holdfast/contract/limits'
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { purgeTime } from '../../../db/kept.ts'
@@ -17,7 +18,10 @@ export async function noteReported(tx: Tx, { tenantId, gatewayId, at }: Report, 
   return rows[0]?.known ?? []
 }
 
-const old = deleting('audit_ingested', sql`received_at < ${purgeTime} - interval '30 days'`)
+const old = deleting(
+  'audit_ingested',
+  sql`received_at < ${purgeTime} - interval '${sql.raw(`${ingestion.rememberedDays}`)} days'`,
+)
 /**
  * Purges the IDs under which gateways have reported; the events stay. An hour brings many of these small rows, hence
  * the higher limit.

@@ -1,15 +1,19 @@
+import type { Contract, Given } from '@holdfast/contract'
+import { reportedKinds } from '@holdfast/contract/audit-fields'
+import { ingestion } from '@holdfast/contract/limits'
 import type { Database, Tx } from '../../../db/database.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { AppError } from '../../../kernel/app-error.ts'
+import { canonicalAddress } from '../../../kernel/cidr.ts'
+import { isDateTime } from '../../../kernel/date-time.ts'
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
 import { createRateLimiter } from '../../../kernel/rate-limit.ts'
+import { isStorable } from '../../../kernel/text.ts'
 import type { Arrival } from '../audit.queries.ts'
+import { arrivalsOf, kept } from '../record.ts'
 import { noteReported } from './ingest.queries.ts'
-import { eventReader, type GivenEvent } from './read-event.ts'
 
-/** Limit for the events of one gateway, including known ones. Each replica counts separately. */
-const mostPerMinute = 60_000
 /** Bytes of a usual event. Longer ones count as several. */
 const usualLength = 1024
 
@@ -50,7 +54,8 @@ export function createIngest({ db, now, place }: Deps) {
   const sent = createRateLimiter()
 
   function charge(actor: Actor<'gateway'>, count: number): void {
-    const wait = sent.take(actor.principal.id, mostPerMinute, performance.now(), count)
+    // Known events count too. Each replica counts separately.
+    const wait = sent.take(actor.principal.id, ingestion.eventsPerMinute, performance.now(), count)
     if (wait > 0) throw new AppError('rate_limited', 'too many events', { retryAfterSeconds: wait })
   }
 
@@ -77,3 +82,50 @@ export function createIngest({ db, now, place }: Deps) {
     handlers: { ingestAuditEvents: ({ actor, body }) => take(actor, body.events) } satisfies Partial<Handlers>,
   }
 }
+
+type GivenEvent = Given<Contract['ingestAuditEvents']>['body']['events'][number]
+
+/**
+ * Reads the events of one report: each as it will be recorded, or the error. They are claims of the gateway. The
+ * gateway is the actor; anything that it says about others is the target or a detail. The server sets the facts that it
+ * observes itself (time, address, request).
+ */
+function eventReader(actor: Actor<'gateway'>, received: Date): (e: GivenEvent) => Arrival | { error: string } {
+  const arrivalOf = arrivalsOf(actor, received)
+  return (e) => {
+    const kind = reportedKinds.find((known) => known === e.kind)
+    if (!kind) return { error: 'kind is none that a gateway may report (gateway_report.*)' }
+    if (!isDateTime(e.at)) return { error: 'at is not a time (RFC 3339)' }
+    const address = e.remote_ip === undefined ? undefined : canonicalAddress(e.remote_ip)
+    if (e.remote_ip !== undefined && address === undefined) return { error: 'remote_ip is not an address' }
+    if (!printable.test(e.event_id))
+      return { error: 'event_id has other characters than printable ASCII without spaces' }
+    if (!textsOf(e).every(isStorable)) return { error: 'a text has the character NUL or half of a surrogate pair' }
+    const fields = {
+      gateway_id: actor.id ?? '',
+      gateway_event_id: e.event_id,
+      gateway_time: new Date(e.at).toISOString(),
+      ...(address !== undefined && { remote_ip: address }),
+    }
+    return arrivalOf(kind, fields, {
+      ...(e.outcome && { outcome: e.outcome }),
+      ...(e.target && { target: { type: e.target.type, id: e.target.id ?? null, name: e.target.name ?? null } }),
+      ...(e.details && { details: cut(e.details) }),
+    })
+  }
+}
+
+/** Sorted as the record sorts its members. */
+function cut(details: NonNullable<GivenEvent['details']>) {
+  const members: typeof details = {}
+  for (const name of Object.keys(details).sort()) {
+    const value = details[name]!
+    members[name] = typeof value === 'string' ? kept(value) : value
+  }
+  return members
+}
+
+const textsOf = ({ target, details = {} }: GivenEvent) =>
+  [target?.id, target?.name, ...Object.values(details)].filter((value) => typeof value === 'string')
+
+const printable = /^[!-~]+$/

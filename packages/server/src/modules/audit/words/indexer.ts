@@ -3,8 +3,7 @@ import { isAway } from '../../../db/unavailable.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
-import { createHoles } from './holes.ts'
-import { blockPlaces, noteWords, type Read, readPart, unread } from './words.queries.ts'
+import { blockPlaces, holesOf, noteWords, type Read, readPart, unread } from './words.queries.ts'
 import { wordsOnce } from './words.ts'
 
 /** Blocks of one tenant before other tenants get a turn. */
@@ -88,5 +87,27 @@ async function addWords(words: Set<string>, records: string): Promise<void> {
   for (const record of records.split('\n')) {
     add(record)
     if (slices.isOver()) await slices.next()
+  }
+}
+
+/** Blocks per query. */
+const holesAtOnce = 1_000
+
+type ReadBlock = (tenant: TenantId, block: number) => Promise<Read>
+
+/**
+ * Indexes missing blocks again. Blocks are indexed in order, so one is missing only if it was deleted. Each process
+ * checks a tenant once.
+ */
+function createHoles({ db, readBlock }: { db: Database; readBlock: ReadBlock }) {
+  const looked = new Set<TenantId>()
+  return async (tenant: TenantId): Promise<void> => {
+    if (looked.has(tenant)) return
+    const missing = await db.inTenant(tenant, (tx) => holesOf(tx, tenant, holesAtOnce), background)
+    for (const block of missing) {
+      const read = await readBlock(tenant, block)
+      await db.inTenant(tenant, (tx) => noteWords(tx, tenant, read), background)
+    }
+    if (missing.length < holesAtOnce) looked.add(tenant)
   }
 }

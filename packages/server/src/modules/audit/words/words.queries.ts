@@ -47,3 +47,13 @@ export async function noteWords(tx: Tx, tenant: TenantId, { block, times, words 
 
 /** Purges blocks whose events are all purged. */
 export const pruneWords = deleting('audit_words', sql`block < ${beginning}`)
+
+/** Blocks without indexed words before the newest indexed block, at most `most`. */
+export async function holesOf(tx: Tx, tenant: TenantId, most: number): Promise<number[]> {
+  const { rows } = await sql<{ block: number }>`
+    select block from generate_series(audit_begins_after(${tenant}) / ${blockPlaces}::bigint,
+      (select max(block) from audit_words where tenant_id = ${tenant})) as block
+    where not exists (select from audit_words w where w.tenant_id = ${tenant} and w.block = block.block)
+    order by block limit ${most}`.execute(tx)
+  return rows.map(({ block }) => block)
+}

@@ -3,18 +3,16 @@ import { createCrl, type RevocationReason, type RevokedCertificate } from '@hold
 import { background, type Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
-import { day, hour, minute, second } from '../../../kernel/time.ts'
+import { hour, second } from '../../../kernel/time.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import { tenantCache } from '../../../replication/tenant-cache.ts'
-import type { Authority } from '../../trust/index.ts'
+import { type Authority, backdated, signedLifetimes } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
 import { serialOf } from '../serial.ts'
 import * as queries from './crls.queries.ts'
 
 /** Validity of a CRL. A new one is issued after a revocation, and after half of this time. */
-const lifetime = day
-/** Verifiers' clocks may be slow, and a CRL that is not valid yet is useless to them. */
-const backdated = 5 * minute
+const lifetime = signedLifetimes.certificate
 /** Revocations within this time share one CRL. */
 const gatherMs = second
 /** Attempts while other replicas issue at the same time. After that the job takes over. */

@@ -10,16 +10,12 @@ import {
 import type { TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
-import { day, minute, second } from '../../../kernel/time.ts'
+import { minute, second } from '../../../kernel/time.ts'
 import type { FleetDevice } from '../../devices/index.ts'
-import { type Authority, chainOf, type Keyring } from '../../trust/index.ts'
+import { type Authority, backdated, chainOf, type Keyring, signedLifetimes } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
-import { pkiAddressesOf } from '../pki-addresses.ts'
 import type { SpcRow } from './spcs.queries.ts'
 
-const lifetime = day
-/** Verifiers' clocks may be slow. */
-const backdated = 5 * minute
 /** Shorter certificates are not issued. */
 const shortest = minute
 
@@ -82,7 +78,11 @@ export function createPrepare({ trust, policyOf, publicUrl, pkiUrl, oidArc, now 
     const variant = await policyOf(tenant, device.deviceId)
     const at = now()
     const start = Math.floor(at.getTime() / second) * second
-    const end = Math.min(start + lifetime, device.credentialUntil, authority.x509.validToDate.getTime())
+    const end = Math.min(
+      start + signedLifetimes.certificate,
+      device.credentialUntil,
+      authority.x509.validToDate.getTime(),
+    )
     if (end - start < shortest) fail('validation_error', "the device's credential is about to end: renew it first")
     const notBefore = new Date(Math.max(start - backdated, authority.x509.validFromDate.getTime()))
     const notAfter = new Date(end)
@@ -124,4 +124,13 @@ export function createPrepare({ trust, policyOf, publicUrl, pkiUrl, oidArc, now 
     }
     return { row, thumbprint: key, chain: chainOf(keyring, authority) }
   }
+}
+
+/**
+ * Addresses in a certificate of the CRL, the OCSP responder and the certificate of its issuer (RFC 5280 §4.2.1.13,
+ * §4.2.2.1). They contain both IDs, so that the server need not search for the tenant.
+ */
+function pkiAddressesOf(url: string, tenant: TenantId, signerId: string) {
+  const name = `${encodeId('tenant', tenant)}/${encodeId('signer', signerId)}`
+  return { crlUrl: `${url}/crl/${name}.crl`, ocspUrl: `${url}/ocsp/${name}`, issuerUrl: `${url}/ca/${name}.cer` }
 }

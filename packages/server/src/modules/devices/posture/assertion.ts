@@ -4,7 +4,8 @@ import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { encodeId, idOf, missing, newUuid } from '../../../kernel/ids.ts'
-import { minute, second } from '../../../kernel/time.ts'
+import { second } from '../../../kernel/time.ts'
+import { signedLifetimes } from '../../trust/index.ts'
 import type { Fleet } from '../fleet.ts'
 import { type Appraise, reportOf } from './appraisal.ts'
 import { assertionType, type JudgedPosture, postureClaimsOf } from './claims.ts'
@@ -14,7 +15,6 @@ import { type AttestationState, attestationStateOf, lastReportOf, shutOut } from
 type Asked = { device_id?: string; user_id?: string; nonce?: string }
 type Assertion = Pick<AttestationState, 'status' | 'reasons'> & { assertion: string; expires_at: string }
 
-const lifetime = 10 * minute
 /** Maximum number of assertions kept for reuse. Each takes about 2 KB. */
 const mostShared = 10_000
 type Shared = { says: string; making: Promise<string>; iat: number; exp: number }
@@ -69,7 +69,7 @@ export function createAssertions({
     const known = key === undefined ? undefined : shared.get(key)
     const at = inSeconds(nowMs)
     if (known?.says === says && known.iat <= at && at <= (known.iat + known.exp) / 2) return known
-    const exp = Math.min(at + inSeconds(lifetime), inSeconds(until))
+    const exp = Math.min(at + inSeconds(signedLifetimes.postureAssertion), inSeconds(until))
     const making = signJws(signer, assertionType, { ...claims, jti: newUuid(), iat: at, exp })
     const made: Shared = { says, making, iat: at, exp }
     if (key !== undefined) {

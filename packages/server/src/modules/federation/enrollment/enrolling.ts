@@ -1,3 +1,4 @@
+import { idTokenMinutes } from '@holdfast/contract/limits'
 import type { Tx } from '../../../db/database.ts'
 import type { Source, TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
@@ -15,7 +16,7 @@ import * as queries from './enrolling.queries.ts'
 
 /** Most providers in one list. */
 const mostEnrollers = 50
-const issuedWithinSeconds = (10 * minute) / second
+const issuedWithinSeconds = (idTokenMinutes * minute) / second
 
 /**
  * Proof that an enrolling person brings from a provider: an ID token, or a code that the provider gave to one of our

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { namedObjects } from '@holdfast/contract/limits'
 import { type Permission, roleNames } from '@holdfast/contract/vocabulary'
 import type { Tx } from '../../../db/database.ts'
 import { type Actor, permissionsOf } from '../../../kernel/actor.ts'
@@ -144,7 +145,7 @@ export function viewEnded({ links: ended, changes }: EndedLinks) {
     users: users.length,
     links: ended.length,
     sessions: changes.length,
-    user_ids: users.slice(0, 100).map((id) => encodeId('user', id)),
+    user_ids: users.slice(0, namedObjects).map((id) => encodeId('user', id)),
   }
 }
 

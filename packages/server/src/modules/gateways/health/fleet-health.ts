@@ -3,7 +3,10 @@ import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { gatewayHealthHandlers } from './health.handlers.ts'
 import { createGatewayHealth } from './health.ts'
-import { createGatewayHistory } from './history/gateway-history.ts'
+import { historyHandlers } from './history/history.handlers.ts'
+import { pruneGatewayHistory } from './history/history.queries.ts'
+import { createHistory } from './history/history.ts'
+import { createStateRecorder } from './history/record-states.ts'
 import { createImpact } from './impact.ts'
 
 /** Status and problems of gateways, their history, and the devices that they affect. */
@@ -17,3 +20,10 @@ export function createFleetHealth(deps: GatewaysDeps & { registry: Registry; act
     prunes,
   }
 }
+
+/** States and session counts of gateways over time. */
+const createGatewayHistory = (deps: GatewaysDeps & { registry: Registry; activity: Activity }) => ({
+  handlers: historyHandlers(createHistory(deps)),
+  jobs: [{ name: 'record_gateway_states', cron: '* * * * *', run: createStateRecorder(deps) }],
+  prunes: pruneGatewayHistory,
+})

@@ -4,7 +4,7 @@ import type { Handlers } from '../../../http/handlers.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
-import { acceptedInstant } from '../reports/instant.ts'
+import { acceptedInstant, acceptedRange } from '../reports/instant.ts'
 import { steadyAfterMs } from '../reports/status.ts'
 import { closedBy } from '../sync/own-part.ts'
 import type { Health, HealthReads } from './health.ts'
@@ -25,7 +25,9 @@ export const gatewayHealthHandlers = (health: HealthReads, impact: Impact, now: 
     gatewayImpact: async ({ actor, params, query }) => {
       const { since, outcome, ...page } = query
       const filter = {
-        ...(since !== undefined && { since: acceptedInstant(since, now().getTime()) ?? failField('since', between) }),
+        ...(since !== undefined && {
+          since: acceptedInstant(since, now().getTime()) ?? failField('since', acceptedRange),
+        }),
         ...(outcome !== undefined && { outcome }),
       }
       const found = await impact.read(actor.tenantId, idOf('gateway', params.gateway_id), filter, page)
@@ -41,8 +43,6 @@ export const gatewayHealthHandlers = (health: HealthReads, impact: Impact, now: 
       }
     },
   }) satisfies Partial<Handlers>
-
-const between = 'must lie between 7 days ago and 5 minutes from now'
 
 function viewHealth(h: Health, nowMs: number): Output<typeof gatewayHealth>['items'][number] {
   const { gateway, pool, activity: a, share, expectedSeq, inQuestion } = h

@@ -1,7 +1,7 @@
 import type { Output } from '@holdfast/contract'
 import type { gatewayHealth } from '@holdfast/contract/gateway-health'
 import { day, second } from '../../../kernel/time.ts'
-import { mostOffsetMs } from '../reports/gateway-clock.ts'
+import { mostOffsetMs } from '../reports/instant.ts'
 import type { closedBy } from '../sync/own-part.ts'
 
 type Problem = Output<typeof gatewayHealth>['items'][number]['problems'][number]

@@ -1,7 +1,9 @@
 import { background } from '../../../db/database.ts'
 import { jobSource, type TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
+import { encodeId } from '../../../kernel/ids.ts'
 import { minute } from '../../../kernel/time.ts'
+import type { Notice } from '../../notifications/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
@@ -9,7 +11,6 @@ import { tenantsWithSilent } from '../reports/sessions.queries.ts'
 import { gatewayStatusOf } from '../reports/status.ts'
 import { gatewaySilentMs } from './assess.ts'
 import type { Connections } from './connections.ts'
-import { mismatchNotice } from './notice.ts'
 import type { Doubtful } from './questions.queries.ts'
 import * as queries from './questions.queries.ts'
 
@@ -132,4 +133,38 @@ export function createConnectionJudge({
       })
     },
   }
+}
+
+type Group = { verdict: Doubtful; gateway_id: string | null; connections: number }
+
+const severities = { unauthorized: 'critical', conflict: 'warning', stale: 'warning' } as const
+/** Advice for administrators: the finding, its importance and the next step. */
+const advice: Record<Doubtful, string> = {
+  unauthorized:
+    'The gateway says that it carries devices that may not connect. Look whether it gets its policy and applies it; while it does not, take it off the network.',
+  conflict:
+    'Witnesses say different things of the same connection: one of them has lost it, or does not tell the truth. Look at what each says.',
+  stale:
+    'The gateway is heard of, but it does not meter these connections any more; they end here after a quarter of an hour of silence. Look at its metering, and at its clock.',
+}
+
+/** Returns the notification for the connections of one gateway (null: no known gateway) with this verdict. */
+function mismatchNotice({ verdict, gateway_id, connections }: Group, name: string | null) {
+  const many = connections === 1 ? '1 connection' : `${connections} connections`
+  const where = gateway_id === null ? 'to no gateway that there is' : `of gateway ${name ?? '(deleted)'}`
+  const id = gateway_id && encodeId('gateway', gateway_id)
+  const filter = id ? `&gateway_id=${id}` : ''
+  return {
+    kind: `connection.${verdict}`,
+    severity: severities[verdict],
+    title: `${many} ${where} ${connections === 1 ? 'is' : 'are'} ${words[verdict]}`,
+    detail: `${advice[verdict]}\nGET /v1/admin/connection_truth?verdict=${verdict}${filter}`,
+    subject: { type: 'gateway', id, name },
+    dedupe_key: `connection.${verdict}:${gateway_id ?? 'none'}`,
+  } as const satisfies Notice
+}
+const words: Record<Doubtful, string> = {
+  unauthorized: 'unauthorized',
+  conflict: 'in conflict',
+  stale: 'stale',
 }

@@ -3,7 +3,7 @@ import { byRank, type HeldSource, joinDetail, type Match, rankOf, type SessionSo
 import { encodeId } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Activity } from '../reports/activity.ts'
-import { sessionHits } from '../reports/search-hits.ts'
+import { findActiveOf } from '../reports/sessions.queries.ts'
 import { createGatewaySnapshots } from './gateway-snapshots.ts'
 import type { KnownGateway, Registry } from './registry.ts'
 
@@ -55,3 +55,23 @@ const allowedOn = (gateway: KnownGateway): SearchAction[] => [
   gateway.draining ? 'undrain' : 'drain',
   ...(gateway.locked ? [] : (['compromised_gateway'] as const)),
 ]
+
+/** Search hits of active VPN sessions. */
+const sessionHits: SessionSource = {
+  findOf: async (tx, { tenantId }, { sessionId, deviceIds, userIds }, most) => {
+    const found = [
+      ...(sessionId === undefined ? [] : await findActiveOf(tx, tenantId, 'session_id', [sessionId], most)),
+      ...(deviceIds.length === 0 ? [] : await findActiveOf(tx, tenantId, 'device_id', deviceIds, most)),
+      ...(userIds.length === 0 ? [] : await findActiveOf(tx, tenantId, 'user_id', userIds, most)),
+    ]
+    return found.map((s) => ({
+      id: s.session_id,
+      name: s.device_name ?? encodeId('device', s.device_id),
+      detail: joinDetail(s.assigned_ip, s.source_ip),
+      status: 'active',
+      allows: ['terminate'],
+      deviceId: s.device_id,
+      userId: s.user_id,
+    }))
+  },
+}

@@ -1,3 +1,4 @@
+import { replacedSecretHours } from '@holdfast/contract/limits'
 import { digestSecret, equalDigest, isStoredAs, mintToken } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
 import type { IncomingRequest, PresentedToken } from '../../../http/admission/authenticate.ts'
@@ -10,9 +11,6 @@ import type { GatewaysDeps } from '../deps.ts'
 import { lockGateway } from './gateways.queries.ts'
 import type { Registry } from './registry.ts'
 import * as queries from './secrets.queries.ts'
-
-/** Maximum lifetime of a replaced secret. */
-const overlapMs = 4 * hour
 
 type Known = { principal: Principal<'gateway'>; validUntil: Date | null; isLocked: boolean }
 type NewSecret = { token: string; digest: queries.Digest }
@@ -128,7 +126,7 @@ export function createGatewaySecrets({
       const at = now()
       await queries.endExpired(tx, tenant, gatewayId, at)
       const inUse = await queries.findReplaced(tx, tenant, gatewayId)
-      const until = inUse?.valid_until ?? new Date(at.getTime() + overlapMs)
+      const until = inUse?.valid_until ?? new Date(at.getTime() + replacedSecretHours * hour)
       if (inUse) await queries.endUnused(tx, tenant, gatewayId)
       else await queries.limitCurrent(tx, tenant, gatewayId, until)
       await queries.insertSecret(tx, tenant, gatewayId, newUuid(), secret.digest, at)

@@ -12,8 +12,7 @@ import type { Registry } from '../registry/registry.ts'
 import { closedBy } from '../sync/own-part.ts'
 import { poolAccessOf } from '../sync/pool-access.ts'
 import type { Activity } from './activity.ts'
-import { correctionOf } from './gateway-clock.ts'
-import { acceptedAheadMs, acceptedInstant } from './instant.ts'
+import { acceptedAheadMs, acceptedInstant, acceptedRange, correctionOf } from './instant.ts'
 import { createMeteredSessions, type EndedSession } from './metered-sessions.ts'
 import type { MeteringSample, ReportKey } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
@@ -176,10 +175,9 @@ const sum = (samples: readonly GivenSample[], of: (s: GivenSample) => number) =>
 type Clocks = { at: Date; aheadMs: number }
 
 function readKey(gatewayId: string, body: Body, { at, aheadMs }: Clocks): ReportKey {
-  const between = 'must lie between 7 days ago and 5 minutes from now'
   const read = (text: string) => acceptedInstant(text, at.getTime(), aheadMs)
-  const intervalStart = read(body.interval_start) ?? failField('interval_start', between)
-  const intervalEnd = read(body.interval_end) ?? failField('interval_end', between)
+  const intervalStart = read(body.interval_start) ?? failField('interval_start', acceptedRange)
+  const intervalEnd = read(body.interval_end) ?? failField('interval_end', acceptedRange)
   if (intervalEnd < intervalStart) failField('interval_end', 'lies before interval_start')
   return { gatewayId, bootId: body.boot_id, sequence: body.sequence, intervalStart, intervalEnd }
 }

@@ -1,3 +1,4 @@
+import { gatewaySilence, steadyMinutes } from '@holdfast/contract/limits'
 import { minute, second } from '../../../kernel/time.ts'
 
 export type GatewayStatus = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
@@ -9,15 +10,15 @@ export type ReportedState = {
   proposed_key: string | null
 }
 
-export const degradedAfterMs = 30 * second
-export const downAfterMs = 60 * second
+export const degradedAfterMs = gatewaySilence.degradedSeconds * second
+export const downAfterMs = gatewaySilence.downSeconds * second
 
 /** True if the last report is older than a report may be late. */
 export const isSilent = (lastSeenMs: number | null, nowMs: number): boolean =>
   lastSeenMs === null || nowMs - lastSeenMs >= degradedAfterMs
 
 /** Time for which a gateway that was down is offered after the others, so that devices do not flap. */
-export const steadyAfterMs = 5 * minute
+export const steadyAfterMs = steadyMinutes * minute
 /** `upSinceMs`: time since when the gateway reports again after being down; null if it never was down. */
 export const isSteady = (upSinceMs: number | null, nowMs: number): boolean =>
   upSinceMs === null || nowMs - upSinceMs >= steadyAfterMs
@@ -37,8 +38,12 @@ export function gatewayStatusOf(
   if (gateway.public_key === null && gateway.proposed_key !== null)
     return { status: 'pending', status_reason: `Its key waits for an administrator. ${heard}` }
   if (silentMs === null) return { status: 'never_seen', status_reason: heard }
-  if (silentMs >= downAfterMs) return { status: 'down', status_reason: `${heard} A gateway is down after 60 seconds.` }
+  if (silentMs >= downAfterMs)
+    return { status: 'down', status_reason: `${heard} A gateway is down after ${gatewaySilence.downSeconds} seconds.` }
   if (silentMs >= degradedAfterMs)
-    return { status: 'degraded', status_reason: `${heard} A gateway is degraded after 30 seconds.` }
+    return {
+      status: 'degraded',
+      status_reason: `${heard} A gateway is degraded after ${gatewaySilence.degradedSeconds} seconds.`,
+    }
   return { status: 'healthy', status_reason: heard }
 }

@@ -11,8 +11,7 @@ import { type ConnectionClaim, unconfirmed, upsertClaims } from '../reconciliati
 import { connectionClaimsOf } from '../reconciliation/claims.ts'
 import { question } from '../reconciliation/questions.queries.ts'
 import type { Registry } from '../registry/registry.ts'
-import { correctionOf } from './gateway-clock.ts'
-import { acceptedInstant } from './instant.ts'
+import { acceptedInstant, acceptedRange, correctionOf } from './instant.ts'
 import type { TelemetryEvent } from './telemetry.queries.ts'
 import * as queries from './telemetry.queries.ts'
 
@@ -137,7 +136,7 @@ function readEvent(
   { at: now, aheadMs }: { at: Date; aheadMs: number },
 ): TelemetryEvent | { error: string } {
   const at = acceptedInstant(e.at, now.getTime(), aheadMs)
-  if (!at) return { error: 'at must lie between 7 days ago and 5 minutes from now' }
+  if (!at) return { error: `at ${acceptedRange}` }
   const sessionId = e.session_id === undefined ? null : decodeId('vpn_session', e.session_id)
   if (sessionId === undefined) return { error: noSession }
   const gatewayId = e.gateway_id === undefined ? null : decodeId('gateway', e.gateway_id)

@@ -5,7 +5,6 @@ import type { GatewayRegistry } from '../registry/registry.ts'
 import type { Liveness } from '../reports/liveness.ts'
 import { gatewayStatusOf, isSteady } from '../reports/status.ts'
 import { closedBy } from './own-part.ts'
-import { tunnelOf } from './reach.ts'
 
 const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3, pending: 3 } as const
 
@@ -73,3 +72,58 @@ export function viewPool({ poolId, content, ...of }: Pool & { poolId: string; co
 /** Load in coarse steps, so that the order, and with it the digest, does not change with every session. */
 const loadOf = (sessions: number, share: number | null): number =>
   share === null ? Math.floor(Math.log2(sessions + 1)) : Math.floor((10 * sessions) / share)
+
+/** Tunnel settings of a device for a pool. */
+type Tunnel = {
+  mtu: number
+  /** Addresses of resolvers. */
+  dns: readonly string[]
+  /** Keepalive interval; 0 for none. */
+  keepalive_seconds: number
+  /** Networks. The device itself resolves DNS names of resources. */
+  routes: readonly string[]
+  /** Resources, hosts and networks that the policy allows through the pool. */
+  resources: readonly string[]
+}
+
+const everywhere = ['0.0.0.0/0', '::/0']
+/** NAT devices drop idle mappings after about half a minute. */
+const defaultKeepalive = 25
+
+/**
+ * Returns the names that allow rules in force reach through a pool: of rules and resources that name this pool or none.
+ */
+function namesThrough({ rules, resources }: VariantContent, poolId: string, at: number): string[] {
+  const names = new Set<string>()
+  for (const { action, to, via, expires_at } of rules) {
+    if (action !== 'allow' || (expires_at !== undefined && Date.parse(expires_at) <= at)) continue
+    for (const name of to) {
+      const pool = Object.hasOwn(resources, name) ? resources[name]?.pool : undefined
+      if (via ? via.includes(poolId) : pool === undefined || pool === poolId) names.add(name)
+    }
+  }
+  return [...names].sort()
+}
+
+/** A policy may lower the pool's MTU and replace its resolvers. All traffic uses the tunnel if the policy says so. */
+function tunnelOf(content: VariantContent, pool: PoolRow, poolId: string, at: number): Tunnel {
+  const { settings } = content
+  const resources = namesThrough(content, poolId, at)
+  const dns = settings.dns?.servers ?? pool.dns
+  const networks = resources.flatMap((name) =>
+    Object.hasOwn(content.resources, name)
+      ? (content.resources[name]?.cidrs ?? [])
+      : name === '*'
+        ? everywhere
+        : [name],
+  )
+  const resolvers = dns.map((address) => `${address}/${address.includes(':') ? 128 : 32}`)
+  const isWhole = settings.split_tunnel === false || resources.includes('*')
+  return {
+    mtu: Math.min(settings.mtu ?? pool.mtu, pool.mtu),
+    dns,
+    keepalive_seconds: settings.keepalive_seconds ?? defaultKeepalive,
+    routes: isWhole ? everywhere : [...new Set([...networks, ...resolvers])].sort(),
+    resources,
+  }
+}

@@ -1,15 +1,16 @@
+import type { Handlers } from '../../../http/handlers.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { idOf, missing } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
-import { createHeldReads } from '../../devices/index.ts'
+import { createHeldReads, type HeldReads } from '../../devices/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { createDeltas } from './delta.ts'
-import { createDeviceDirectory } from './directory.ts'
+import { createDeviceDirectory, type DirectoryReads } from './directory.ts'
 import { createPeers } from './peers.ts'
-import { pullHandlers } from './pull.handlers.ts'
 import { createSnapshots } from './snapshots.ts'
-import { createUnifiedPolicy } from './unified-policy.ts'
+import { createUnifiedPolicy, type KnownState, type UnifiedPolicy } from './unified-policy.ts'
 import { createPullWaiters } from './waiters.ts'
 
 /**
@@ -44,3 +45,25 @@ export function createPull(deps: GatewaysDeps & { registry: Registry; activity: 
     },
   }
 }
+
+/** Endpoints that gateways and devices fetch from. */
+const pullHandlers = ({
+  policy,
+  directory,
+  waits,
+  unified,
+}: Pick<GatewaysDeps, 'policy'> & {
+  directory: DirectoryReads
+  waits: HeldReads
+  unified: UnifiedPolicy
+}) =>
+  ({
+    gatewayPools: ({ actor: { principal }, hold }) => waits.readOrWait(principal, directory.read, hold),
+    unifiedPolicy: ({ actor, query, hold }) => unified.answer(actor, readKnown(query), hold),
+    unifiedPolicyChunk: ({ actor, params }) => unified.chunk(actor, params.digest),
+    gatewayPolicyBundle: async ({ actor, query }) =>
+      (await policy.bundleFor(actor.tenantId, idOf('device', query.device_id))) ?? missing('device'),
+  }) satisfies Partial<Handlers>
+
+const readKnown = ({ since, as_of }: { since?: number; as_of?: string }): KnownState | undefined =>
+  since === undefined ? undefined : { since, asOf: as_of === undefined ? undefined : Date.parse(as_of) }

@@ -1,3 +1,4 @@
+import { absentUserDays } from '@holdfast/contract/limits'
 import { background, type Database } from '../../../db/database.ts'
 import { jobSource, type TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
@@ -10,10 +11,10 @@ import { lockGroups, removeMembers } from '../people/groups.queries.ts'
 import { findUser, softDelete } from '../people/users.queries.ts'
 import { lockAbsent } from './owned.queries.ts'
 
-const keptMs = 30 * day
+const keptMs = absentUserDays * day
 const atOnce = 200
 
-/** Deletes suspended users that their directory has not named for 30 days. Returns their number. */
+/** Deletes suspended users that their directory has not named for a while. Returns their number. */
 export function createAbsence(deps: {
   db: Database
   audit: Audit
@@ -46,7 +47,7 @@ export function createAbsence(deps: {
           gone.map(({ id, name }) => {
             const user_id = encodeId('user', id)
             const target = { type: 'user', id: user_id, name }
-            const details = { reason: 'its directory has not named it for 30 days' }
+            const details = { reason: `its directory has not named it for ${absentUserDays} days` }
             return { source, kind: 'user.changed', fields: { operation: 'delete', user_id }, more: { target, details } }
           }),
         )

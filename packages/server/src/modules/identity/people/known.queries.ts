@@ -44,3 +44,14 @@ export const countSuspended = async (tx: Tx, tenant: TenantId, most: number): Pr
       limit ${most}) as counted`.execute(tx)
   return rows[0]?.n ?? 0
 }
+
+/** Returns the time at which this user set up a second factor. */
+export const secondFactorAt = async (tx: Tx, tenant: TenantId, userId: string): Promise<Date | undefined> => {
+  const row = await tx
+    .selectFrom('user_totp')
+    .select('enrolled_at')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row?.enrolled_at ?? undefined
+}

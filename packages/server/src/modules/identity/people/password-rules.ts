@@ -1,10 +1,10 @@
+import { passwordWithSecondFactor } from '@holdfast/contract/limits'
 import { canonicalPassword } from '@holdfast/crypto'
 import { isGuessable, type KnownPasswords, repeatedUnit } from './password-guesses.ts'
 
 /** Name of the service, as a context word for every password. */
 export const serviceName = 'holdfast'
 const maxLength = 128
-const withSecondFactor = 8
 /** Minimum length of a context word; shorter ones are part of too many good passwords. */
 const shortestWord = 4
 
@@ -38,19 +38,20 @@ export async function passwordProblem(
 ): Promise<string | undefined> {
   const text = fold(password)
   const length = [...canonicalPassword(password)].length
-  const least = mfa ? Math.min(withSecondFactor, minLength) : minLength
+  const least = mfa ? Math.min(passwordWithSecondFactor, minLength) : minLength
   if (length < least) return `must have at least ${least} characters`
   if (length > maxLength) return `must have at most ${maxLength} characters`
   const known = await blocklist()
   if (known.has(text)) return tooCommon
   const unit = repeatedUnit(text)
-  if (unit !== undefined && ([...unit].length < withSecondFactor || known.has(unit))) return 'is a short text repeated'
+  if (unit !== undefined && ([...unit].length < passwordWithSecondFactor || known.has(unit)))
+    return 'is a short text repeated'
   const folded = words.map(fold)
   if (folded.includes(text)) return 'is a name of the account or the service'
   let rest = text
   for (const word of folded.toSorted((a, b) => b.length - a.length))
     if ([...word].length >= shortestWord) rest = rest.replaceAll(word, '')
-  if (rest !== text && ([...rest].length < withSecondFactor || isPadding(rest) || isGuessable(rest, known)))
+  if (rest !== text && ([...rest].length < passwordWithSecondFactor || isPadding(rest) || isGuessable(rest, known)))
     return 'is little more than names of the account or the service'
   return isGuessable(text, known) ? tooCommon : undefined
 }

@@ -7,13 +7,13 @@ import { factorPages } from './factor-pages.ts'
 import type { Login } from './login.ts'
 import { codeForms } from './login-pages.ts'
 import type { Me } from './me.ts'
-import { withNext } from './next-path.ts'
+import { withNext, withoutLastSlash } from './next-path.ts'
+import { pageHeaders, renderPage, seeOther } from './page-layout.ts'
 import { assets } from './page-style.ts'
 import { homePage, loginPages, problemPage } from './pages.ts'
 import { passwordPage } from './password-page.ts'
 import type { Passwords } from './passwords.ts'
 import type { Totp } from './totp.ts'
-import { unknownPage } from './unknown-page.ts'
 
 /** Pages of the sign-in and of required actions. No page needs a script. */
 export function createPages(
@@ -52,3 +52,23 @@ export function createPages(
 
 /** Version of this server, as in package.json. A test compares them. */
 export const productVersion = '0.1.0'
+
+/** Answer for an unknown page. The root redirects, and so does every address for a person who is not signed in. */
+export const unknownPage: UnknownPage = ({ url, requestId, isSignedIn }) => {
+  const [path = ''] = url.split('?')
+  if (path === '/') return seeOther(isSignedIn ? '/admin' : '/admin/login')
+  if (!isSignedIn) return seeOther(withNext('/admin/login', url))
+  const tidy = withoutLastSlash(url)
+  if (tidy !== undefined) return seeOther(tidy)
+  return {
+    status: 404,
+    headers: pageHeaders,
+    body: renderPage(
+      'No such page',
+      `<h1>No such page</h1>
+<p>There is no page at this address. Check the address, or go to the start page.</p>
+<p class="more"><a href="/admin">To the start page</a></p>
+<p><small>Request ${requestId}</small></p>`,
+    ),
+  }
+}

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { unknownPage } from './all-pages.ts'
 import { safeNext, withoutLastSlash } from './next-path.ts'
-import { unknownPage } from './unknown-page.ts'
 
 test('a path of this site is kept', () => {
   for (const path of ['/admin', '/admin/devices?status=active#top', '/']) assert.equal(safeNext(path), path)

@@ -2,7 +2,7 @@ import type { PasswordHasher } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
-import { presenceMs } from '../../../kernel/presence.ts'
+import { presenceProof, presentUntil } from '../../../kernel/presence.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { findPassword } from '../people/passwords.queries.ts'
 import type { Subject } from '../people/subject.ts'
@@ -44,10 +44,9 @@ export function createOwnPassword(deps: {
     /** True if the account has a password to prove. */
     isThere: ({ tenant, id }: Subject): Promise<boolean> => phcOf(tenant, id).then((phc) => phc !== null),
 
-    /** 403 for a session that is older than 5 minutes. */
+    /** 403 for a session that does not prove that its person is present. */
     requireFresh: ({ own }: Subject): void => {
-      if (own && now().getTime() - own.startedAt.getTime() > presenceMs)
-        fail('forbidden', 'this needs a sign-in not older than 5 minutes: sign in again, then repeat it')
+      if (own && presentUntil(own.startedAt) < now()) fail('forbidden', `this needs ${presenceProof.signIn}`)
     },
   }
 }

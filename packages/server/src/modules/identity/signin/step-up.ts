@@ -2,7 +2,7 @@ import type { Database } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { presentUntil } from '../../../kernel/presence.ts'
+import { presenceProof, presentUntil } from '../../../kernel/presence.ts'
 import type { Changes } from '../../../replication/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
@@ -40,10 +40,7 @@ export function createStepUp(deps: {
           'this change needs a fresh one-time code, and your account has no authenticator app: enroll one with POST /v1/admin/users/totp/enroll and /verify, then repeat it',
         )
       if (!principal.steppedUpAt || presentUntil(principal.steppedUpAt) <= now())
-        fail(
-          'forbidden',
-          'this change needs a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it',
-        )
+        fail('forbidden', `this change needs ${presenceProof.code}`)
     },
 
     stepUp: async (actor: Actor<'session'>, code: string) => {

@@ -7,14 +7,13 @@ import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Audit } from '../../audit/index.ts'
 import { holdVerdicts } from '../../devices/index.ts'
-import type { RaiseNotification } from '../../notifications/index.ts'
+import type { Notice, RaiseNotification } from '../../notifications/index.ts'
 import * as policies from '../policy.queries.ts'
 import type { MoveVerdicts } from '../stored-verdicts.ts'
 import type { Versions } from '../versions.ts'
 import type { BundleRow } from '../view.ts'
 import * as queries from './gate.queries.ts'
 import type { HealthOf } from './health.ts'
-import { failedNotice } from './notice.ts'
 import { judgeRollout } from './verdict.ts'
 
 /** Name of the job. Its own changes appear under it in the audit log. */
@@ -132,3 +131,23 @@ export function createGates({
       eachTenant(await db.acrossTenants((tx) => queries.tenantsWithGates(tx), background), look),
   }
 }
+
+/** Notice of a canary that failed its gate. `rolledBackTo`: the version that ended it. */
+const failedNotice = (
+  canary: { type: string; id: string; name: string; version: number },
+  reason: string,
+  rolledBackTo: number | undefined,
+): Notice => ({
+  kind: 'policy.gate_failed',
+  severity: rolledBackTo === undefined ? 'critical' : 'warning',
+  title:
+    rolledBackTo === undefined
+      ? `Canary version ${canary.version} fails its gate`
+      : `Canary version ${canary.version} was rolled back`,
+  detail:
+    rolledBackTo === undefined
+      ? `${reason}. Its devices still have it: publish what stable delivers to take it back, or a canary that mends it.`
+      : `${reason}. Version ${rolledBackTo} gives its devices what stable delivers.`,
+  subject: { type: canary.type, id: canary.id, name: canary.name },
+  dedupe_key: `policy.gate_failed:${canary.id}`,
+})

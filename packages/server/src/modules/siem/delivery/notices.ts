@@ -1,3 +1,4 @@
+import { deadLetterDays } from '@holdfast/contract/limits'
 import type { Tx } from '../../../db/database.ts'
 import { isAway } from '../../../db/unavailable.ts'
 import { jobSource, type TenantId } from '../../../kernel/actor.ts'
@@ -21,8 +22,7 @@ const meanwhile: Readonly<Record<Kind, string>> = {
   'siem.parked':
     'Nothing more is sent there until somebody changes the connector, tests it with success, replays, or sets aside the event that it stands on. Events are kept meanwhile.',
   'siem.failing': 'It is tried again by itself. Events are kept meanwhile.',
-  'siem.dead_letters':
-    'What comes behind them goes on. They are kept for 90 days; once the receiver takes them, a replay sends them again. Of others nothing is told until there are none any more.',
+  'siem.dead_letters': `What comes behind them goes on. They are kept for ${deadLetterDays} days; once the receiver takes them, a replay sends them again. Of others nothing is told until there are none any more.`,
 }
 
 type NoticesDeps = {

@@ -2,9 +2,9 @@ import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Notice, RaiseNotification } from '../../notifications/index.ts'
+import { spokenOf } from '../plans/limits.ts'
 import * as queries from './entitlement.queries.ts'
 import type { Entitlements } from './entitlements.ts'
-import { spokenOf } from './spoken.ts'
 import { type MetricStatus, readStatus } from './status.ts'
 
 type Alert = MetricStatus & { limit: number; level: 'approaching' | 'at_limit' | 'over'; since: Date }

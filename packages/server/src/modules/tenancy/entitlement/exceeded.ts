@@ -5,7 +5,7 @@ import { encodeId } from '../../../kernel/ids.ts'
 import { createRepeatCounter } from '../../../kernel/repeat-counter.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { RaiseNotification } from '../../notifications/index.ts'
-import { spokenOf } from './spoken.ts'
+import { spokenOf } from '../plans/limits.ts'
 
 type Exceeded = Source & { metric: CountedMetric; used: number; limit: number; asked: number }
 

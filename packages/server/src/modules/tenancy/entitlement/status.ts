@@ -10,7 +10,7 @@ import { isAtLimit, type LimitState, type Resolved, stateOf } from '../plans/lim
 import { carriedSince, usedOf } from './entitlement.queries.ts'
 import type { Entitlements } from './entitlements.ts'
 
-const gigabyte = 1e9
+export const gigabyte = 1e9
 export type MetricStatus = {
   metric: EntitlementMetric
   used: number

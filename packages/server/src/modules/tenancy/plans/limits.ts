@@ -84,3 +84,13 @@ export function stateOf(used: number, limit: number | null): LimitState {
 /** True if nothing can be added to a metric. */
 export const isAtLimit = ({ isClosed, limits }: Resolved, metric: CountedMetric, used: number): boolean =>
   isClosed || (limits[metric] !== null && used >= limits[metric])
+
+/** Name of each metric at the beginning of a sentence. */
+export const spokenOf: Record<EntitlementMetric, string> = {
+  users: 'Users',
+  devices: 'Devices',
+  gateways: 'Gateways',
+  sessions: 'VPN sessions',
+  api_keys: 'API keys',
+  bandwidth_gb_month: 'GB this month',
+}

@@ -1,4 +1,5 @@
 import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contract/settings'
+import type { StartStepName } from '@holdfast/contract/vocabulary'
 import type { Database, Tx } from '../../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
@@ -8,7 +9,15 @@ import { type Memory, tenantCache } from '../../../replication/tenant-cache.ts'
 import type { Audit } from '../../audit/index.ts'
 import { mergeSections, onlyChanged, sectionDifferences } from './merge.ts'
 import { refuseOwnLimits } from './own-limits.ts'
-import { holdSettings, lockSettings, readSettings, type Sections, writeSettings } from './settings.queries.ts'
+import {
+  holdSettings,
+  lockSettings,
+  readDismissed,
+  readSettings,
+  type Sections,
+  setDismissed,
+  writeSettings,
+} from './settings.queries.ts'
 
 type SettingsDeps = {
   db: Database
@@ -88,3 +97,16 @@ function check({ principal }: Actor, before: SecuritySettings, after: SecuritySe
   if (turnsOn && !hasFactor)
     failField('mfa.step_up', 'binds you too: enroll an authenticator app first, and do it in a session')
 }
+
+/** Steps of the first setup that the administrators of a tenant removed from its list. */
+export const createDismissedSteps = ({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) => ({
+  read: async (tx: Tx, tenant: TenantId): Promise<ReadonlySet<string>> => new Set(await readDismissed(tx, tenant)),
+
+  /** Returns true if anything changed. A repetition is not recorded. */
+  set: (actor: Actor, step: StartStepName, dismissed: boolean): Promise<boolean> =>
+    db.inTenant(actor.tenantId, async (tx) => {
+      if (!(await setDismissed(tx, actor.tenantId, { step, dismissed }, now()))) return false
+      await audit.record(tx, actor, 'start_step.dismissed', { step, dismissed })
+      return true
+    }),
+})

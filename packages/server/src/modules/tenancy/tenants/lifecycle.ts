@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { deletionDelayDays } from '@holdfast/contract/limits'
 import type { Database, Tx } from '../../../db/database.ts'
 import type { StoredLimits } from '../../../db/tables/tenancy.ts'
 import { mapUniqueViolation } from '../../../db/unique-violation.ts'
@@ -6,7 +7,7 @@ import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
-import { second } from '../../../kernel/time.ts'
+import { day, second } from '../../../kernel/time.ts'
 import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { Change, Changes } from '../../../replication/changes.ts'
 import type { Audit, FieldChanges } from '../../audit/index.ts'
@@ -15,8 +16,7 @@ import type { Administrator, PrepareAdministrator } from '../deps.ts'
 import type { Entitlements } from '../entitlement/entitlements.ts'
 import { withoutNulls } from '../plans/limits.ts'
 import { holdPlan } from '../plans/plans.queries.ts'
-import { newTenantId } from '../tenant-id.ts'
-import { defaultTenant } from './default-tenant.ts'
+import { defaultTenant, newTenantId } from '../tenant-id.ts'
 import * as queries from './tenants.queries.ts'
 
 type Fields = { name?: string; display_name?: string; plan_id?: string | null; limits?: StoredLimits }
@@ -25,7 +25,7 @@ type With = { reason: string | undefined; expected: ExpectedVersion }
 type Made = { userId: string; username: string; temporary: { password: string; expiresAt: Date } | null }
 type Outcome = { changed: boolean; tenant: queries.TenantRow; administrator: Made | null }
 
-const usualDelaySeconds = 7 * 86_400
+const usualDelaySeconds = (deletionDelayDays * day) / second
 
 export function createTenantLifecycle(deps: {
   db: Database

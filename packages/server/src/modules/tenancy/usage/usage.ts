@@ -1,10 +1,11 @@
+import { usageDays } from '@holdfast/contract/limits'
 import { type CountedMetric, countedMetrics } from '@holdfast/contract/vocabulary'
 import type { Database, Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { day, hour } from '../../../kernel/time.ts'
 import type { Entitlements } from '../entitlement/entitlements.ts'
-import { isCounted, type MetricStatus, monthOf, readStatus } from '../entitlement/status.ts'
+import { gigabyte, isCounted, type MetricStatus, monthOf, readStatus } from '../entitlement/status.ts'
 import { daysUntilLimit, slopeOf } from './forecast.ts'
 import * as queries from './usage.queries.ts'
 
@@ -13,9 +14,7 @@ type Peaks = Record<CountedMetric, number>
 type UsageStep = { at: Date; rxBytes: number; txBytes: number; sessions: number; peak: Peaks; atEnd: Peaks }
 
 const lengths = { hour, day }
-const mostDays = { hour: 31, day: 400 }
 const usualSpanMs = 30 * day
-const gigabyte = 1e9
 
 export function createUsage(deps: { db: Database; now: () => Date; entitlements: Pick<Entitlements, 'resolveIn'> }) {
   const { db, now } = deps
@@ -83,8 +82,8 @@ function spanOf({ from, to, step = 'day' }: Asked, at: Date) {
   const toMs = floor(end - 1) + length
   const fromMs = floor(from === undefined ? toMs - usualSpanMs : Date.parse(from))
   if (fromMs >= toMs) failField('from', 'must lie before to')
-  if (toMs - fromMs > mostDays[step] * day)
-    failField('from', `lies more than ${mostDays[step]} days before to, which is the most with step=${step}`)
+  if (toMs - fromMs > usageDays[step] * day)
+    failField('from', `lies more than ${usageDays[step]} days before to, which is the most with step=${step}`)
   return { from: new Date(fromMs), to: new Date(toMs), step }
 }
 

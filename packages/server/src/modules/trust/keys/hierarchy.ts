@@ -8,7 +8,8 @@ import {
 } from '@holdfast/crypto'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { day, minute } from '../../../kernel/time.ts'
+import { day } from '../../../kernel/time.ts'
+import { backdated } from '../lifetimes.ts'
 import type { NewSigningKey } from './keys.queries.ts'
 import { newKey } from './make.ts'
 import type { KeyProvider } from './provider.ts'
@@ -17,8 +18,6 @@ import type { KeyProvider } from './provider.ts'
 const lifetime = { root: 3650 * day, issuing: 365 * day }
 /** An issuing CA is replaced after two thirds of its lifetime. */
 export const renewIssuingAfter = (lifetime.issuing * 2) / 3
-/** Certificates are backdated because clocks of verifiers may be slow. */
-const backdated = 5 * minute
 
 /** A root with its key; `certificate` is PEM. */
 type Root = { signer: Signer; certificate: string; key: NewSigningKey }

@@ -3,15 +3,10 @@ import { canonicalJson, certificateInfo, type GeneralJws, signGeneralJws } from 
 import type { Static } from 'typebox'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { day } from '../../../kernel/time.ts'
 import type { Keyring } from '../keys/keyring.ts'
+import { signedLifetimes } from '../lifetimes.ts'
 
 const trustSetType = 'trust-set+jws'
-/**
- * A set is valid for 7 days and is issued anew after half of that, so that clients that refresh always have a valid
- * one.
- */
-export const setLifetime = 7 * day
 
 export type SignedTrustSet = Static<typeof TrustSet> & { signed: GeneralJws }
 
@@ -55,8 +50,8 @@ export async function signTrustSet(
     tenant_id: encodeId('tenant', tenant),
     version,
     issued_at: now.toISOString(),
-    expires_at: new Date(now.getTime() + setLifetime).toISOString(),
-    refresh_after: new Date(now.getTime() + setLifetime / 2).toISOString(),
+    expires_at: new Date(now.getTime() + signedLifetimes.trustSet).toISOString(),
+    refresh_after: new Date(now.getTime() + signedLifetimes.trustSet / 2).toISOString(),
     ...contentOf(keyring),
   }
   const signed = await signGeneralJws(keyring.trustSigners, trustSetType, Buffer.from(canonicalJson(document)))

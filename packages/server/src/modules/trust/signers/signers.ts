@@ -7,13 +7,13 @@ import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
 import { everything } from '../../../replication/changes.ts'
-import type { TrustDeps } from '../deps.ts'
+import type { Coverage, TrustDeps } from '../deps.ts'
 import { makeIssuing } from '../keys/hierarchy.ts'
 import { insertKeys, type NewSigningKey, type SigningKeyRow } from '../keys/keys.queries.ts'
 import { makeKey, makes } from '../keys/make.ts'
+import { overlapOf } from '../lifetimes.ts'
+import { firstListing } from '../sets/sets.queries.ts'
 import type { Trusted } from '../trust.ts'
-import { createNeeded } from './needed.ts'
-import { overlapOf } from './overlap.ts'
 import * as queries from './signers.queries.ts'
 
 type End = { compromised: boolean; force: boolean; reason: string | undefined }
@@ -174,3 +174,33 @@ export function createSigners({
   }
 }
 export type Signers = ReturnType<typeof createSigners>
+
+const share = (what: string, { total, behind }: Coverage) => (behind > 0 ? [`${behind} of ${total} ${what}`] : [])
+
+/** Returns the reasons why a key is still needed, with counts. Empty if it is not needed. */
+const createNeeded =
+  ({ coverageOf, certificatesOf }: Pick<TrustDeps, 'coverageOf' | 'certificatesOf'>) =>
+  async (
+    tx: Tx,
+    tenant: TenantId,
+    key: SigningKeyRow,
+    heirs: readonly SigningKeyRow[],
+    at: Date,
+  ): Promise<string[]> => {
+    const reasons: string[] = []
+    if (key.state === 'retiring' && key.retire_after !== null && key.retire_after > at)
+      reasons.push(`what it signed is good until ${key.retire_after.toISOString()}`)
+    if (key.purpose === 'ca-issuing') {
+      const certificates = await certificatesOf(tx, tenant, key.signer_id, at)
+      if (certificates > 0) reasons.push(`${certificates} certificates that it issued are still good`)
+    }
+    const heir = heirs.find((other) => other.state === 'active')
+    if ((key.purpose === 'ca-root' || key.purpose === 'trust-set') && heir) {
+      const listed = await firstListing(tx, tenant, heir.kid)
+      const { devices, gateways } = await coverageOf(tx, tenant, listed ?? Number.MAX_SAFE_INTEGER)
+      const behind = [...share('devices', devices), ...share('gateways', gateways)]
+      if (behind.length > 0)
+        reasons.push(`${behind.join(' and ')} have not fetched a trust set that lists the key after it`)
+    }
+    return reasons
+  }

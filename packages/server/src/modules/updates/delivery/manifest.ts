@@ -1,7 +1,10 @@
 import type { Output } from '@holdfast/contract'
+import { versionPattern } from '@holdfast/contract/semver'
 import type { updateManifest } from '@holdfast/contract/update-delivery'
+import type { packagePlatforms } from '@holdfast/contract/vocabulary'
 import { type Signer, sha256Hex, signJws } from '@holdfast/crypto'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { failField } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { mapMaybePromise } from '../../../kernel/maybe-promise.ts'
@@ -12,8 +15,7 @@ import { pathOfTarget } from '../packages/package.ts'
 import type { Repository, RepositoryOf } from '../tuf/repository.ts'
 import type { Askers } from './asker.ts'
 import type { LiveOf } from './live.ts'
-import { type Asker, type Offer, offerOf, type WantedUpdate } from './offer.ts'
-import { type UpdateQuestion, wantedOf } from './wanted.ts'
+import { type Asker, type LiveRelease, type Offer, offerOf, type WantedUpdate } from './offer.ts'
 
 type Manifest = Output<typeof updateManifest>
 type Content = Omit<Manifest, 'generated_at' | 'expires_at' | 'signature'>
@@ -117,4 +119,43 @@ function contentOf(offer: Offer, { channel }: Asker, { version: current }: Wante
     ),
     tuf: { root_version: tuf.versions.root, timestamp_version: tuf.versions.timestamp, metadata_base: metadataBase },
   }
+}
+
+/** Values of a request. Missing ones come from those that the device reported. */
+type UpdateQuestion = { [K in keyof WantedUpdate]?: WantedUpdate[K] }
+
+/**
+ * Returns platform, architecture and version for an answer. A parameter of the request takes precedence. An unknown
+ * value is refused by its name.
+ */
+function wantedOf(asked: UpdateQuestion, known: Asker['known'], releases: readonly LiveRelease[]): WantedUpdate {
+  // Devices and packages have the same platforms.
+  const platform = asked.platform ?? (known.platform as (typeof packagePlatforms)[number])
+  return {
+    platform,
+    arch: asked.arch ?? known.arch ?? onlyArchOf(releases, platform),
+    version: asked.version ?? versionOf(known.version),
+  }
+}
+
+const isVersion = new RegExp(versionPattern)
+function versionOf(known: string | null): string {
+  if (known === null) return failField('version', 'is required: the device has never given its client_version')
+  if (isVersion.test(known)) return known
+  return failField(
+    'version',
+    `is required: the client_version of the device, ${JSON.stringify(known)}, is not a version like 1.4.0`,
+  )
+}
+
+/** If the platform has no package, nothing is offered whatever the architecture is. */
+function onlyArchOf(releases: readonly LiveRelease[], platform: WantedUpdate['platform']): WantedUpdate['arch'] {
+  const packages = releases.flatMap((r) => r.packages.filter((p) => p.platform === platform))
+  const archs = [...new Set(packages.map((p) => p.arch))].filter((arch) => arch !== 'universal').sort()
+  const [only = 'universal', other] = archs
+  if (other === undefined) return only
+  return failField(
+    'arch',
+    `is required: the device has not given its arch, and releases have packages for ${archs.join(', ')}`,
+  )
 }

@@ -6,9 +6,9 @@ import { type Differences, differences } from '../../../kernel/differences.ts'
 import { decodeId, encodeId } from '../../../kernel/ids.ts'
 import type { ExpectedVersion } from '../../../kernel/version.ts'
 import { knownGroups } from '../../identity/index.ts'
+import type { Notice } from '../../notifications/index.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { lockRepository } from '../repositories.queries.ts'
-import { haltNotice } from './notices.ts'
 import type { Release, ReleaseRollout, ReleaseRow } from './releases.queries.ts'
 import * as queries from './releases.queries.ts'
 import { namesInRelease, noRelease, releaseTarget } from './releases.ts'
@@ -135,3 +135,15 @@ const impossible = ({ status }: ReleaseRow, { operation }: Given) =>
     'validation_error',
     `the release is ${status}: ${operation} needs one that is ${rules[operation].from.join(' or ')}`,
   )
+
+function haltNotice({ release_id, version, reason }: ReleaseRow, { name }: Actor): Notice {
+  const id = encodeId('release', release_id)
+  return {
+    kind: 'release.halted',
+    severity: 'warning',
+    title: `The release ${version} was halted`,
+    detail: `${name ?? 'Somebody'} halted it: ${reason}. No device is offered it or can download it any more; devices that have installed it keep it until a newer release is published.`,
+    subject: { type: 'release', id, name: version },
+    dedupe_key: `release.halted:${release_id}`,
+  }
+}

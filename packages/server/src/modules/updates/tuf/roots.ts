@@ -4,10 +4,10 @@ import { failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
 import { everything } from '../../../replication/changes.ts'
+import type { Notice } from '../../notifications/index.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { lockRepository } from '../repositories.queries.ts'
 import { isOnline, keyIdOf, onlineRoles, type RoleKeys, type Root } from './metadata.ts'
-import { newestRootNotice } from './notices.ts'
 import type { Repositories, Repository } from './repository.ts'
 import { insertMetadata, newestMetadata } from './tuf.queries.ts'
 
@@ -114,3 +114,12 @@ async function countersigned(brought: Root, present: Root['signed'], keys: RoleK
   const signatures = isKeeper ? [...others, await tufSignature(brought.signed, keys.root)] : others
   return { signed: brought.signed, signatures }
 }
+
+const newestRootNotice = (tenantId: string, version: number, why: string): Notice => ({
+  kind: 'update_root.due',
+  severity: 'critical',
+  title: `A next root of the update repository is due after root ${version}`,
+  detail: `${why[0]?.toUpperCase()}${why.slice(1)}. Its keepers make and sign the next one: holdfast update root next, then sign, then publish.`,
+  subject: { type: 'tenant', id: tenantId, name: null },
+  dedupe_key: `update_root.due:${version}:${why}`,
+})

@@ -1,3 +1,4 @@
+import { idTokenMinutes } from '@holdfast/contract/limits'
 import type { Configuration } from 'openid-client'
 import { minute, second } from '../../../../kernel/time.ts'
 import type { Outbound } from '../../../../outbound/outbound.ts'
@@ -15,7 +16,7 @@ import { addUserInfo, withUnknown } from './user-info.ts'
 
 type Issuer = Pick<OidcProvider, 'kind' | 'issuer'>
 /** Maximum age of a token that the provider sends to this server itself. */
-export const issuedWithinSeconds = (10 * minute) / second
+export const issuedWithinSeconds = (idTokenMinutes * minute) / second
 
 /** Result of an inspection, for the administrator who sets the provider up. */
 type Inspection = {

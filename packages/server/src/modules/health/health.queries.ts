@@ -2,6 +2,14 @@ import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { second } from '../../kernel/time.ts'
 
+/** Each replica writes its own row, so that replicas never wait for each other. */
+export const markSeen = (tx: Tx, replica: string) =>
+  sql`insert into replicas (replica_id, seen_at) values (${replica}, clock_timestamp())
+    on conflict (replica_id) do update set seen_at = excluded.seen_at`.execute(tx)
+
+export const forgetSilent = (tx: Tx) =>
+  sql`delete from replicas where seen_at < clock_timestamp() - interval '1 day'`.execute(tx)
+
 /**
  * Each sweep, once a minute, records that the deployment listens. A missing sweep interrupts that, and so does a clock
  * that jumps.

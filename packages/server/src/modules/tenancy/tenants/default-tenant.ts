@@ -1,2 +1,0 @@
-/** Made by the first start and permanent. A request that names no tenant means this one. */
-export const defaultTenant = 'default'
