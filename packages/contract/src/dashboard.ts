@@ -44,7 +44,7 @@ const ChannelAdoption = Closed(
 export const dashboardOverview = endpoint({
   method: 'GET',
   path: '/v1/admin/dashboard/overview',
-  summary: 'The first page of a console in one answer, some seconds old at most; what moves slowly a minute or two',
+  summary: 'Data for the first page of a console, at most some seconds old; slowly changing values one or two minutes',
   access,
   etag: true,
   response: Closed(
@@ -82,7 +82,7 @@ export const dashboardOverview = endpoint({
       }),
       sessions: Closed({ active: Count }),
       policy: Type.Array(ChannelAdoption, {
-        description: 'What is delivered, by channel, and how far that has got; a canary only while it is under way',
+        description: 'Delivered version of each channel and its adoption; a canary only while it is active',
       }),
       logins: Closed({ failed_24h: Count }),
       alerts: Closed({ info: UpTo, warning: UpTo, critical: UpTo }, { description: 'Notifications that are open' }),
@@ -90,7 +90,7 @@ export const dashboardOverview = endpoint({
         expired: Count,
         critical: Count,
         warning: Count,
-        soonest: Type.Array(Expiry, { description: 'What somebody has to renew first; five at most' }),
+        soonest: Type.Array(Expiry, { description: 'Items that a person must renew, most urgent first; at most five' }),
       }),
       usage: Type.Array(
         Closed(
@@ -125,7 +125,7 @@ export const listPendingAdoption = endpoint({
   method: 'GET',
   path: '/v1/admin/policy/{bundle_id}/pending',
   costly: true,
-  summary: 'Who lags behind a version that is delivered: gateways and devices that have not said that they apply it',
+  summary: 'Gateways and devices that have not confirmed a delivered version',
   access,
   params: Closed({ bundle_id: Id('policy_bundle') }),
   query: Closed(pageQuery),
@@ -136,14 +136,12 @@ export const readMetrics = endpoint({
   method: 'GET',
   path: '/v1/admin/metrics',
   costly: true,
-  summary: 'What charts are made of, by hour or day (UTC): traffic, VPN sessions, enrollments, refusals',
+  summary: 'Series for charts, by hour or day (UTC): traffic, VPN sessions, enrollments, refusals',
   access,
   query: Closed({
     from: Type.Optional(Time),
     to: Type.Optional(Time),
-    step: Type.Optional(
-      OneOf(usageSteps, { description: '`day` unless said; at most 31 days by hour, 400 days by day' }),
-    ),
+    step: Type.Optional(OneOf(usageSteps, { description: 'Default: `day`; at most 31 days by hour, 400 days by day' })),
   }),
   response: Closed({ from: Time, to: Time, step: OneOf(usageSteps), series: Series }, { title: 'Metrics' }),
 })
