@@ -33,7 +33,7 @@ test('what is not the answer is told nothing, and whoever is waited for too long
         statuses.push((await fetch(new URL(at, redirectUri))).status)
       return answerUntil(new Date(Date.now() - 1000))
     }),
-    /Nobody signed in in time/,
+    /The sign-in took too long/,
   )
   assert.deepEqual(statuses, [404, 404, 404])
 })

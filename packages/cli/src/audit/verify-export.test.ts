@@ -51,7 +51,7 @@ test('a manifest is signed by a key that is younger than what was known when its
   const lines = () => linesOf(once(Buffer.from(text(rows) + manifest)))
   const { verdict } = await verifyExport(lines(), { trusted: before, trustedNow: async () => trusted, witness })
   assert.equal(verdict.manifest_is_signed, true)
-  await assert.rejects(verifyExport(lines(), { trusted: before, witness }), refused(1, /nobody who is trusted signed/))
+  await assert.rejects(verifyExport(lines(), { trusted: before, witness }), refused(1, /no signature of a trusted key/))
 })
 
 test('one place is changed, removed, put in, moved: the first one that is not what was recorded is named', async () => {
@@ -103,35 +103,47 @@ test('an event whose hash was made to fit is between two checkpoints that were k
   const kept = [await checkpointOf(rows.slice(0, 4)), await checkpointOf(rows.slice(0, 15))]
   for (const n of [5, 6, 10, 14]) {
     const attack = rehash(withRow(n, changed), n, n)
-    const where = { ...refused(5, /not the one that was signed/), latest: n + 1 }
+    const where = { ...refused(5, /differs from the signed event/), latest: n + 1 }
     await assert.rejects(verify(text(attack) + manifest, { kept }), where, String(n))
-    await assert.rejects(verify(text(withRow(n, changed)) + manifest, { kept }), refused(n, /not what was recorded/))
+    await assert.rejects(verify(text(withRow(n, changed)) + manifest, { kept }), refused(n, /the event was altered/))
   }
   const all = rehash(withRow(7, changed), 7)
-  await assert.rejects(verify(text(all) + (await manifestOf(all)), { kept }), refused(5, /from here to place 15/))
+  await assert.rejects(
+    verify(text(all) + (await manifestOf(all)), { kept }),
+    refused(5, /from here to sequence number 15/),
+  )
   assert.equal((await verify(text(all) + (await manifestOf(all)))).events, 20, 'nothing else tells')
 })
 
 test('a record that was cut, or written anew, is not the one of which a checkpoint was kept', async () => {
   const kept = [await checkpointOf(rows.slice(0, 15))]
   const cut = rows.slice(0, 12)
-  await assert.rejects(verify(text(cut) + (await manifestOf(cut)), { kept }), refused(13, /15 places were signed/))
+  await assert.rejects(verify(text(cut) + (await manifestOf(cut)), { kept }), refused(13, /15 events were signed/))
   const anew = makeRecord(20, (n) => eventNamed(n, { kind: 'user.created' }))
-  await assert.rejects(verify(text(anew) + (await manifestOf(anew)), { kept }), refused(1, /from here to place 15/))
+  await assert.rejects(
+    verify(text(anew) + (await manifestOf(anew)), { kept }),
+    refused(1, /from here to sequence number 15/),
+  )
   assert.equal((await verify(text(rows) + manifest, { kept })).checkpoint, 15)
   const first = text(rows.slice(0, 15))
   assert.equal((await verify(first, { kept, isTrusted: false })).checkpoint, 15, 'without any key')
-  await assert.rejects(verify(text(rows), { kept, isTrusted: false }), refused(16, /nobody vouches/), 'behind it')
+  await assert.rejects(verify(text(rows), { kept, isTrusted: false }), refused(16, /nothing proves/), 'behind it')
 })
 
 test('what a file lacks: its end, its manifest, the trust in who signed it', async () => {
-  await assert.rejects(verify(text(rows)), refused(21, /without a manifest/))
+  await assert.rejects(verify(text(rows)), refused(21, /without a signed manifest/))
   await assert.rejects(verify(text(rows.slice(0, 19)) + manifest), refused(20, /it is missing/))
   await assert.rejects(verify(text(rows).slice(0, -9)), refused(20, /not JSON/))
-  await assert.rejects(verify(''), refused(1, /without a manifest/))
-  await assert.rejects(verify(text(rows) + manifest + lineOf(rows[0]!)), refused(21, /behind the manifest/))
-  await assert.rejects(verify(text(rows) + (await manifestOf(rows, {}, stranger))), refused(1, /nobody who is trusted/))
-  await assert.rejects(verify(text(rows) + manifest.replace('"events":20', '"events":19')), refused(1, /not the one/))
+  await assert.rejects(verify(''), refused(1, /without a signed manifest/))
+  await assert.rejects(verify(text(rows) + manifest + lineOf(rows[0]!)), refused(21, /follows the manifest/))
+  await assert.rejects(
+    verify(text(rows) + (await manifestOf(rows, {}, stranger))),
+    refused(1, /no signature of a trusted key/),
+  )
+  await assert.rejects(
+    verify(text(rows) + manifest.replace('"events":20', '"events":19')),
+    refused(1, /differs from the signed/),
+  )
   const other = { tenant_id: 'tnt_01h455vb4pex5vsknk084sn02r' }
   await assert.rejects(verify(text(rows) + (await manifestOf(rows, other))), refused(1, /of another tenant/))
   const mixed = makeRecord(20, (n) => eventNamed(n, n === 8 ? other : {}))
@@ -145,7 +157,7 @@ test('an export that begins later goes on from the hash that its manifest names'
   const before = { hash_before_first: rows[9]!.hash.toString('hex') }
   assert.equal((await verify(text(late) + (await manifestOf(late, before)))).first_seq, 11)
   const attack = [changed(late[0]!), ...late.slice(1)]
-  await assert.rejects(verify(text(attack) + (await manifestOf(late, before))), refused(11, /does not fit/))
+  await assert.rejects(verify(text(attack) + (await manifestOf(late, before))), refused(11, /hash is wrong/))
   assert.equal((await verify(text(late) + (await manifestOf(late)))).first_seq, 11, 'the hash before is gone')
   await assert.rejects(verify(text(attack) + (await manifestOf(late))), refused(11, /byte for byte/))
 })
@@ -161,9 +173,9 @@ test('a filter leaves places out, which only a signed manifest can say', async (
   const without = (seq: number) => some.filter((row) => row.seq !== seq)
   await assert.rejects(verify(text(without(2)) + whole), refused(2, /missing/))
   await assert.rejects(verify(text(without(20)) + whole), refused(20, /missing/))
-  await assert.rejects(verify(text(without(7)) + whole), refused(2, /6 events were exported, and here are 5/))
+  await assert.rejects(verify(text(without(7)) + whole), refused(2, /6 events were exported, and the file has 5/))
   const attack = (n: number) => some.map((row) => (row.seq === n ? changed(row) : row))
-  await assert.rejects(verify(text(attack(9)) + whole), refused(9, /does not fit/))
+  await assert.rejects(verify(text(attack(9)) + whole), refused(9, /hash is wrong/))
   await assert.rejects(verify(text(attack(20)) + whole), refused(2, /byte for byte/))
 })
 
@@ -177,10 +189,10 @@ test('a line that is none is told apart', async () => {
     ['\u0000\n', /not JSON/],
     [others[0]!.replace('\n', '\r\n'), /ends with CR/],
     [others[0]!.replace('{', '{"kind":"x",'), /duplicate members/],
-    [others[0]!.replace('"kind"', '"n":9007199254740993,"kind"'), /9007199254740993 is not one/],
-    [others[0]!.replace('"kind"', '"n":1e-400,"kind"'), /1e-400 is not one/],
+    [others[0]!.replace('"kind"', '"n":9007199254740993,"kind"'), /9007199254740993 is not in canonical form/],
+    [others[0]!.replace('"kind"', '"n":1e-400,"kind"'), /1e-400 is not in canonical form/],
     [others[0]!.replace('Zo', '\\ud800'), /./],
-    [others[0]!.replace('"seq":2', '"seq":2.5'), /no place/],
+    [others[0]!.replace('"seq":2', '"seq":2.5'), /no sequence number/],
     [others[0]!.replace('"hash":"', '"hash":"A'), /no hash/],
     [`{"a":${'['.repeat(1000)}${']'.repeat(1000)}}\n`, /nested too deeply/],
     ['{"seq":2,"hash":null}\n', /no hash/],

@@ -41,6 +41,6 @@ test('a file that is there already is kept, and nothing is asked', async (t) => 
   await download()
   const { code, err } = await download()
   assert.equal(code, 2)
-  assert.match(err, /it is there already/)
+  assert.match(err, /it exists already/)
   assert.equal(control.asked, 1)
 })

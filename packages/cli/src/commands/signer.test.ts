@@ -46,11 +46,11 @@ test('activating needs no word, retiring does', async (t) => {
   const { asked, signer: run } = await start(t, { changed: false, signer })
   const { out, err } = await run('activate sgn_1 --reason yearly')
   assert.match(out, /^signer_id +sgn_1\n/)
-  assert.equal(err, 'It was so before.\n')
+  assert.equal(err, 'No change.\n')
   const refused = await run('retire sgn_1 --compromised')
   assert.equal(refused.code, 2)
-  assert.match(refused.err, /nothing that it signed counts any more\? Add --yes/)
-  assert.match((await run('retire sgn_1 --force')).err, /Whoever still needs it is left behind\./)
+  assert.match(refused.err, /All its signatures become invalid\. Add --yes/)
+  assert.match((await run('retire sgn_1 --force')).err, /still need it fail until/)
   assert.equal((await run('retire sgn_1 --compromised --force --reason stolen --yes')).code, 0)
   assert.deepEqual(
     asked.map(({ line, body }) => [line, body]),
@@ -62,7 +62,7 @@ test('activating needs no word, retiring does', async (t) => {
 })
 
 test('why a key can not retire yet is the sentence of the server, exit code 1', async (t) => {
-  const detail = '3 of 9 devices have not fetched a trust set that lists the key after it: wait, or force it'
+  const detail = '3 of 9 devices have not fetched a trust set with its successor: wait, or force it'
   const { signer: run } = await start(t, { error: 'validation_error', detail, request_id: 'r-1' }, 422)
   assert.deepEqual(await run('retire sgn_1 --yes'), { code: 1, out: '', err: `Error: ${detail} (request r-1)\n` })
 })
