@@ -98,14 +98,11 @@ export function createApplyRun({ db, audit, changes, now, owned, notify }: RunDe
   ): Promise<DirectoryRunRow | undefined> {
     const earlier = await queries.runOfSnapshot(tx, tenant, directory.directory_id, origin.snapshot_id)
     if (earlier && earlier.generated_at.getTime() !== origin.generatedAt.getTime())
-      failField('snapshot_id', `was that of the snapshot of ${earlier.generated_at.toISOString()}`)
+      failField('snapshot_id', `was used by the snapshot of ${earlier.generated_at.toISOString()}: send a new one`)
     if (earlier) return earlier
     const known = directory.generated_at
     if (known && origin.generatedAt <= known)
-      failField(
-        'generated_at',
-        `must be later than ${known.toISOString()}, that of the newest snapshot which was taken`,
-      )
+      failField('generated_at', `must be later than ${known.toISOString()}, the time of the newest accepted snapshot`)
     return undefined
   }
 

@@ -183,8 +183,8 @@ function* planUsers(
   return { changes: { createdUsers: created, changedUsers: changed, deletedUsers }, known }
 }
 const frozenBecause = {
-  last_administrator: 'nobody else could administer this tenant',
-  stronger_user: 'it may do more than whoever brought the snapshot',
+  last_administrator: 'the user is the last administrator of this tenant',
+  stronger_user: 'the user has permissions that the sender of the snapshot does not have',
 } as const
 
 function afterOf(before: OwnedUser, said: SaidUser | undefined, username: string, email: string | null): UserAfter {

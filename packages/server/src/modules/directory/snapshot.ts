@@ -42,7 +42,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
       problems.push({
         problem: 'email_refused',
         external_id,
-        detail: 'the first of emails is no mail address',
+        detail: 'the first of emails is not a mail address',
       })
     said.push({ externalId, username: isRefused ? undefined : name, displayName, email, active })
   }
@@ -66,7 +66,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
       problems.push({
         problem: 'unknown_member',
         external_id: oneLine(group.externalId),
-        detail: `${unknown} of the members of "${oneLine(group.displayName)}" are no users of the snapshot`,
+        detail: `${unknown} of the members of "${oneLine(group.displayName)}" are not users of the snapshot`,
       })
   }
   for (const [i, user] of users.entries()) {

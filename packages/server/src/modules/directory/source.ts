@@ -15,8 +15,5 @@ export function requireSource(
   wanted: DirectoryOfRun['source'],
 ): void {
   if (source !== wanted)
-    fail(
-      'validation_error',
-      `the directory ${provider} is kept ${keptBy[source]}; what else keeps one has another name`,
-    )
+    fail('validation_error', `the directory ${provider} is already kept ${keptBy[source]}: use another name`)
 }

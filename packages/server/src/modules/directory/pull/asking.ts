@@ -93,7 +93,7 @@ export function createAsking(deps: AskingDeps): Ask {
 
   return async (url, what, headers = {}) => {
     if (!URL.canParse(url) || new URL(url).origin !== origin)
-      throw new PullError('elsewhere', `${what} lie on another host than the directory, which was not asked.`)
+      throw new PullError('elsewhere', `${what} point to another host than the directory; that host was not contacted.`)
     const get = async () =>
       send(what, url, {
         headers: { ...headers, accept: 'application/json', authorization: `Bearer ${await heldToken()}` },
@@ -106,7 +106,7 @@ export function createAsking(deps: AskingDeps): Ask {
     }
     if (answer.status !== 200) throw refusalOf(what, answer)
     const json = jsonOf(answer.body)
-    if (json === undefined) throw new PullError('answer', `What the directory answered is not JSON (${what}).`)
+    if (json === undefined) throw new PullError('answer', `The answer of the directory is not JSON (${what}).`)
     return { json, headers: answer.headers }
   }
 }
@@ -128,9 +128,10 @@ function refusalOf(what: string, { status, body }: Sent): PullError {
   const code = answerFields(answerFields(jsonOf(body)).error).code
   // Microsoft Graph no longer keeps the state of the delta link.
   if (status === 410 || (status === 400 && typeof code === 'string' && /^syncState(NotFound|Invalid)$/i.test(code)))
-    return new PullError('gone', `${what}: the directory no longer knows what was read before.`)
-  if (status === 401) return new PullError('credential', `The directory does not take its own token (${what}).`)
-  if (status === 403) return new PullError('forbidden', `The client may not read this at the directory: ${what}.`)
+    return new PullError('gone', `${what}: the directory no longer accepts its change token.`)
+  if (status === 401) return new PullError('credential', `The directory refused the token that it issued (${what}).`)
+  if (status === 403)
+    return new PullError('forbidden', `The client lacks the permission at the directory to read this: ${what}.`)
   return new PullError('answer', `${what} could not be read: the directory answered ${status}.`)
 }
 
@@ -160,12 +161,12 @@ export const answerFields = (value: unknown): Readonly<Record<string, unknown>> 
   typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 export const listOf = (value: unknown, what: string): readonly unknown[] => {
   if (Array.isArray(value)) return value
-  throw new PullError('answer', `What the directory answered is no list (${what}).`)
+  throw new PullError('answer', `The answer of the directory is not a list (${what}).`)
 }
 /** Reads the directory's ID of an entry. An entry without one cannot be identified, so this throws. */
 export const idIn = (entry: Readonly<Record<string, unknown>>, what: string): string => {
   const { id } = entry
   if (typeof id === 'string' && /^[\x21-\x7e]{1,256}$/.test(id)) return id
-  throw new PullError('answer', `What the directory answered has an entry without an id (${what}).`)
+  throw new PullError('answer', `The answer of the directory has an entry without an id (${what}).`)
 }
 export const wordsIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

@@ -166,7 +166,4 @@ const isGood = ({ readAt, pages }: NonNullable<SourceRow['kept']>, at: Date): bo
   at.getTime() - Date.parse(readAt) < keptForMs && pages < mostKeptPages
 
 const notCancelled = ({ status }: DirectoryRunRow): never =>
-  fail(
-    'validation_error',
-    `this run is ${status}: only a pull that is on its way, or a run that is held, can be cancelled`,
-  )
+  fail('validation_error', `this run is ${status}: only a running pull or a held run can be cancelled`)

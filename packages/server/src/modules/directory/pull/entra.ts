@@ -36,7 +36,7 @@ export function createEntra(problemOf: Vendor['problemOf']): Vendor {
     progress.phase = cursor.changes ? 'changes' : cursor.what
     const [next, delta] = [wordsIn(answer['@odata.nextLink']), wordsIn(answer['@odata.deltaLink'])]
     if (next !== undefined) return { page, cursor: { ...cursor, url: next } }
-    if (delta === undefined) throw new PullError('answer', `${what} end without a link to what comes after them.`)
+    if (delta === undefined) throw new PullError('answer', `${what}: the last page has no link for later changes.`)
     if (cursor.what === 'groups') return { page, cursor: null, links: { users: cursor.users ?? '', groups: delta } }
     if (take.take_groups === 'none') return { page, cursor: null, links: { users: delta, groups: cursor.after } }
     return { page, cursor: { ...cursor, what: 'groups', url: cursor.after, users: delta } }

@@ -104,7 +104,7 @@ export function createPulls(deps: PullDeps) {
     const whole = { runId, origin, said, content, startedAt, confirmed, write }
     const run = pull.dry_run ? await taking.dryRun(behalfOf(h), whole) : await taking.take(behalfOf(h), whole)
     if (run.run_id !== runId)
-      throw new PullError('unstable', 'A snapshot was taken meanwhile under the id of this run.')
+      throw new PullError('unstable', 'A snapshot with the id of this run was accepted meanwhile.')
   }
 
   /**
@@ -212,5 +212,5 @@ const stopping = () => new Error('this replica stops')
 function sentenceOf(e: unknown): string {
   if (e instanceof PullError) return e.message
   if (e instanceof AppError && e.code !== 'internal_error') return e.message
-  return 'A fault of this deployment ended it; its log says more.'
+  return 'It ended with an internal error; see the log of the server.'
 }

@@ -125,9 +125,12 @@ export function createReading({
       const more = content ? Buffer.byteLength(content) : 0
       bytes = { own: bytes.own + more, all: bytes.all + more }
       if (bytes.own > mostBytes)
-        throw new PullError('too_large', 'The directory is too large to be kept while it is read.')
+        throw new PullError('too_large', 'The directory is too large to be held in memory while it is read.')
       if (bytes.all > mostBytesOfTenant)
-        throw new PullError('too_large', 'The directories are too large together to be kept while they are read.')
+        throw new PullError(
+          'too_large',
+          'The directories that are being read are together too large to be held in memory.',
+        )
       const number = pages
       await guarded(h, async (tx) => {
         const next = content === undefined ? number : number + 1
@@ -161,7 +164,7 @@ export function createReading({
     let wasGone = false
     while ('at' in cursor) {
       if (now().getTime() - h.startedAt.getTime() > longestMs)
-        throw new PullError('unstable', 'It was not at its end after six hours.')
+        throw new PullError('unstable', 'The pull did not finish within six hours.')
       const take = { ...source }
       const step = await vendor
         .step(ask, place, { cursor: cursor.at, take, seen, progress })

@@ -80,15 +80,15 @@ export function readPath(kind: Kind, path: string): PatchTarget {
   const filtered = withFilter.exec(own)
   const [, name = '', sub] = filtered ? [filtered[0], filtered[1], filtered[3]] : (withSub.exec(own) ?? [])
   const standing = plain.test(name) ? attributeOf(kind, name) : undefined
-  if (!standing)
-    return failScim('invalidPath', `path: "${written.slice(0, 128)}" names no attribute that is known here`)
+  if (!standing) return failScim('invalidPath', `path: "${written.slice(0, 128)}" is not a known attribute`)
   if (standing.is !== 'settable') return standing
   const parts = kind.settable[standing.name] ?? []
   const isMany = standing.name === 'emails' || standing.name === 'members'
-  if (filtered && !isMany) failScim('invalidPath', `path: ${standing.name} has one value, which no filter chooses`)
+  if (filtered && !isMany)
+    failScim('invalidPath', `path: ${standing.name} has a single value, so a filter is not allowed`)
   const part = sub === undefined ? undefined : spelled(sub, parts)
   if (sub !== undefined && part === undefined)
-    failScim('invalidPath', `path: "${standing.name}.${sub.slice(0, 64)}" names no attribute that is known here`)
+    failScim('invalidPath', `path: "${standing.name}.${sub.slice(0, 64)}" is not a known attribute`)
   return {
     ...standing,
     ...(filtered && { filter: parseFilter(filtered[2] ?? '') }),

@@ -57,7 +57,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
   async function roomFor({ tx, tenant, directory }: Push, name: string, id: string) {
     const holder = await entries.groupNamed(tx, tenant, directory, name)
     if (!holder || holder.group_id === id) return []
-    if (!holder.is_own || !holder.absent) failScim('uniqueness', 'displayName: another group has it')
+    if (!holder.is_own || !holder.absent) failScim('uniqueness', 'displayName: is already taken by another group')
     return [{ before: holder, name: madeRoom(holder.name, holder.group_id) }]
   }
 
@@ -70,7 +70,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     const there = await entries.usersThere(tx, tenant, directory, coming)
     const stranger = coming.find((user) => !there.has(user))
     if (stranger !== undefined)
-      failScim('invalidValue', `members: ${encodeId('user', stranger)} is no user of this directory`)
+      failScim('invalidValue', `members: ${encodeId('user', stranger)} is not a user of this directory`)
     const among = wanted.members ? undefined : [...wanted.removed, ...wanted.added]
     const inside = new Set(await entries.membersOfGroup(tx, tenant, { directory, group, ...(among && { among }) }))
     const going = wanted.members ? [...inside].filter((user) => !wanted.members?.has(user)) : [...wanted.removed]
@@ -94,7 +94,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     const external_id = named ?? kept ?? ownExternalId(group_id)
     if (external_id !== before?.external_id) {
       const other = await entries.groupEntry(tx, tenant, directory, { externalId: external_id })
-      if (other) failScim('uniqueness', 'externalId: another group of this directory has it')
+      if (other) failScim('uniqueness', 'externalId: is already taken by another group of this directory')
     }
     const room = before?.name === name ? [] : await roomFor(push, name, group_id)
     const { added, removed } = await moved(push, group_id, wanted)
@@ -162,7 +162,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
           externalId === undefined
             ? undefined
             : await entries.groupEntry(push.tx, push.tenant, push.directory, { externalId })
-        if (known && !known.absent) failScim('uniqueness', 'externalId: a group of this directory has it')
+        if (known && !known.absent) failScim('uniqueness', 'externalId: is already taken by a group of this directory')
         return save(push, known, wanted)
       })
     },
@@ -227,7 +227,10 @@ const toldOf = (change: DiffItem['change'], group: OwnedGroup, removed: number):
 /** Limits the members listed in one answer. */
 export function requireListable(groups: readonly GroupEntry[]): void {
   if (groups.reduce((n, g) => n + g.member_count, 0) > mostMembers.shown)
-    failScim('tooMany', `there are more than ${mostMembers.shown} members: ask with excludedAttributes=members`)
+    failScim(
+      'tooMany',
+      `the group has more than ${mostMembers.shown} members: repeat the request with excludedAttributes=members`,
+    )
 }
 
 export const externalIdOf = (external_id: string) => (isOwnExternalId(external_id) ? {} : { externalId: external_id })

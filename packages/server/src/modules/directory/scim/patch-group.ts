@@ -31,7 +31,7 @@ function membersOf(value: unknown): string[] {
   })
 }
 const userOf = (said: string): string =>
-  decodeId('user', said) ?? failScim('invalidValue', `members: "${said.slice(0, 64)}" is the id of no user`)
+  decodeId('user', said) ?? failScim('invalidValue', `members: "${said.slice(0, 64)}" is not the id of a user`)
 
 function setName(change: GroupChange, name: string, value: unknown): void {
   if (name === 'externalId') change.externalId = attributeText(name, value, longest.externalId)
@@ -84,7 +84,7 @@ export function patchGroup(patch: ScimPatch): GroupChange {
       if (target.filter || (value !== undefined && value !== null)) take(named)
       else setAll([])
     } else if (target.filter || target.sub !== undefined)
-      failScim('invalidPath', 'path: members are added and removed, each has nothing to change')
+      failScim('invalidPath', 'path: a member can only be added or removed')
     else if (op === 'add') add(membersOf(value))
     else setAll(membersOf(value))
   }
@@ -99,11 +99,11 @@ function requireFew<C extends GroupChange>(change: C): C {
 
 /** members[value eq "…"], or several joined by `or`. */
 function chosenBy({ filter, sub }: PatchTarget): string[] {
-  if (!filter || sub !== undefined) return failScim('invalidPath', 'path: a member is removed as a whole')
+  if (!filter || sub !== undefined) return failScim('invalidPath', 'path: a member can only be removed as a whole')
   const walk = (f: ScimFilter): string[] => {
     if (f.kind === 'or') return [...walk(f.left), ...walk(f.right)]
     if (f.kind !== 'compare' || f.op !== 'eq' || f.path.toLowerCase() !== 'value' || typeof f.value !== 'string')
-      return failScim('invalidFilter', 'path: members are chosen by value eq')
+      return failScim('invalidFilter', 'path: members can be selected only by value eq')
     const user = decodeId('user', f.value)
     return user === undefined ? [] : [user]
   }

@@ -71,7 +71,7 @@ function setEmails(
   if (chosen.size === 0) {
     const said = filter ? valuesSaid(filter, emailParts) : {}
     const made = said && emailOf({ ...said, ...given })
-    if (!made && op === 'replace' && sub === undefined) failScim('noTarget', 'path: chooses none of emails')
+    if (!made && op === 'replace' && sub === undefined) failScim('noTarget', 'path: no entry of emails matches')
     if (made) keepEmails(draft, [...emails, made], [made])
     return
   }

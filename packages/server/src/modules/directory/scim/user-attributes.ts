@@ -40,7 +40,7 @@ function* partsOf(at: string, value: Record<string, unknown>, parts: readonly st
     const part = spelled(written, parts)
     if (part !== undefined) yield [part, its]
     else if (written !== '$ref')
-      failScim('invalidSyntax', `${at}: "${written.slice(0, 64)}" is no sub-attribute that is known here`)
+      failScim('invalidSyntax', `${at}: "${written.slice(0, 64)}" is not a known sub-attribute`)
   }
 }
 
@@ -108,8 +108,7 @@ export function* settableOf(kind: Kind, body: object): Generator<[name: string, 
   const seen = new Set<string>()
   for (const [written, value] of Object.entries(body)) {
     const standing = attributeOf(kind, written)
-    if (!standing)
-      failScim('invalidSyntax', `"${written.slice(0, 64)}" is no attribute that is known here, or read past`)
+    if (!standing) failScim('invalidSyntax', `"${written.slice(0, 64)}" is not a known attribute`)
     if (seen.has(standing.name)) failScim('invalidSyntax', `${standing.name.slice(0, 64)}: is given twice`)
     seen.add(standing.name)
     if (standing.is === 'settable') yield [standing.name, value]

@@ -53,10 +53,13 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
   /** Refuses to remove the last administrator, and to change a user who may do more than the caller. */
   async function requireUnprotected({ tx, actor, tenant }: Push, before: UserEntry, after: UserAfter): Promise<void> {
     if (isStrongerThanPrincipal(behalfOf(actor), before))
-      fail('forbidden', `${before.username} may do more than this API key: it stays as it is`)
+      fail(
+        'forbidden',
+        `${before.username} has permissions that this API key does not have, so the key cannot change this user`,
+      )
     const isGoing = before.status === 'active' && after.status === 'suspended'
     if (isGoing && (await owned.lastAdministrators(tx, tenant, [before])).size > 0)
-      fail('forbidden', `${before.username} stays active: nobody else could administer this tenant`)
+      fail('forbidden', `${before.username} is the last administrator of this tenant and stays active`)
   }
 
   /**
@@ -75,7 +78,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     if (!holder || holder.user_id === id) return []
     const { is_own, ...before } = holder
     if (!is_own || !before.absent || isStrongerThanPrincipal(behalfOf(actor), before))
-      failScim('uniqueness', 'userName: somebody else has it')
+      failScim('uniqueness', 'userName: is already taken by another user')
     return [{ before, after: { ...sameAs(before), username: madeRoom(before.username, before.user_id) } }]
   }
 
@@ -102,7 +105,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     if (external_id !== before?.external_id) {
       const other = await entries.userEntry(tx, tenant, directory, { externalId: external_id })
       if (other && other.user_id !== replaced?.user_id)
-        failScim('uniqueness', 'externalId: another user of this directory has it')
+        failScim('uniqueness', 'externalId: is already taken by another user of this directory')
     }
     const room = await roomFor(push, facts.username, before?.user_id)
     const made: OwnedUser = before ?? { user_id, external_id, ...facts, ...newcomer }
@@ -198,7 +201,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
           externalId === undefined
             ? undefined
             : await entries.userEntry(push.tx, push.tenant, push.directory, { externalId })
-        if (known && !known.absent) failScim('uniqueness', 'externalId: a user of this directory has it')
+        if (known && !known.absent) failScim('uniqueness', 'externalId: is already taken by a user of this directory')
         if (!known) return save(push, undefined, said)
         const isSame = known.username === storedUserFacts(said).username
         return isSame ? save(push, known, said) : save(push, undefined, said, known)

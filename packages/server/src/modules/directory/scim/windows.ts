@@ -60,8 +60,8 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
     await notify(tx, tenant, {
       kind: 'directory.held',
       severity: 'critical',
-      title: `What ${provider} takes away is held`,
-      detail: `${sentenceOf(reason)} Nothing more of it is taken away until somebody confirms ${run_id} (holdfast directory confirm ${run_id}). If it is a mistake, mend it at the identity provider and cancel the run (holdfast directory cancel ${run_id}).`,
+      title: `Removals by ${provider} are held`,
+      detail: `${sentenceOf(reason)} No further removal is applied until an administrator confirms ${run_id} (holdfast directory confirm ${run_id}). If it is a mistake, correct it at the identity provider and cancel the run (holdfast directory cancel ${run_id}).`,
       subject: target,
       dedupe_key: `directory.held:${run_id}`,
     })
@@ -133,8 +133,8 @@ export type Windows = ReturnType<typeof createWindows>
 
 const sentenceOf = ({ rule, removed, of, most, group }: HeldReason): string =>
   rule === 'users_removed'
-    ? `Within an hour ${removed} of ${of} active users would be suspended, and at most ${most} may be.`
-    : `Within an hour the group ${group} would lose ${removed} of ${of} members, and at most ${most} may go.`
+    ? `Within an hour ${removed} of ${of} active users would be suspended; the limit is ${most}.`
+    : `Within an hour the group ${group} would lose ${removed} of ${of} members; the limit is ${most}.`
 
 /** Throws 403: the change was not applied, and administrators have been notified. */
 export const refuseHeldRun = ({ held }: Held): never =>

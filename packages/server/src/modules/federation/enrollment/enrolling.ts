@@ -47,7 +47,8 @@ export function createEnrolling({
     const within = { audiences, nonce, maxAgeSeconds: issuedWithinSeconds }
     if ('idToken' in grant) return oidc.verify({ kind, issuer, mappedClaims }, grant.idToken, within)
     const { code, verifier, redirectUri, clientId, iss } = grant
-    if (!audiences.includes(clientId)) throw new FederationError('audience', 'The code is of another application.')
+    if (!audiences.includes(clientId))
+      throw new FederationError('audience', 'The code was issued to another application.')
     // The application has compared the state of the answer itself, so any value serves.
     const state = newUuid()
     const answer = new URLSearchParams({ code, state, ...(iss !== undefined && { iss }) })
@@ -84,7 +85,7 @@ export function createEnrolling({
       providerId: string,
       { nonce, ...grant }: EnrollmentGrant & { nonce: string },
     ): Promise<ProvisioningCandidate | NotProven> => {
-      if ('redirectUri' in grant && !URL.canParse(grant.redirectUri)) failField('redirect_uri', 'is no URL')
+      if ('redirectUri' in grant && !URL.canParse(grant.redirectUri)) failField('redirect_uri', 'is not a URL')
       const provider = await db.inTenant(by.tenantId, (tx) => findProvider(tx, by.tenantId, providerId))
       if (!provider) return { refused: 'unknown_provider' }
       if (!provider.enabled || !provider.enrollment) return { refused: 'turned_off' }

@@ -48,14 +48,14 @@ export function createLinks({
       const { user, provider, subject } = wanted
       // A stolen session could otherwise add a lasting way to sign in that asks for neither password nor code.
       if (actor.principal.kind === 'session' && actor.principal.userId === user)
-        requirePresence(actor, 'this adds a way to sign in beside your password and code', now())
+        requirePresence(actor, 'this adds another way to sign in to your account', now())
       if (storable(subject, 255) !== subject) failField('subject', 'has characters that can not be stored')
       return db.inTenant(tenant, async (tx) => {
         const held = (await holdProvider(tx, tenant, provider)) ?? failField('provider_id', 'no such identity provider')
         const username = await people.requireLinkable(tx, actor, user)
         const issuer =
           providerIssuer(held) ??
-          failField('provider_id', 'its metadata have not been read yet: enable or test it first')
+          failField('provider_id', 'the metadata of this provider have not been read yet: enable or test it first')
         const account = { provider_id: provider, issuer, subject }
         const before = await queries.findLink(tx, tenant, account)
         if (before?.user_id === user) return { link: before, changed: false }
@@ -72,7 +72,7 @@ export function createLinks({
           last_login_at: null,
         }
         if ((before && !isLeft) || !(await queries.insertLink(tx, row)))
-          failField('subject', 'is linked to another user: end that first')
+          failField('subject', 'is linked to another user: remove that link first')
         await people.noteSetting(tx, actor, tenant, user, now())
         await record(tx, actor, 'link', { ...wanted, username })
         return { link: { ...row, provider_name: held.name }, changed: true }

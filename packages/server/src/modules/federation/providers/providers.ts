@@ -211,7 +211,10 @@ export function createProviders({
           if (!isChanged) return { row: before, ended: { links: [], changes: [] } }
           // A person who may change a provider may still not see its secret, which is sent to the issuer.
           if (secret === undefined && before.client_secret_jwe !== null && fields.oidc?.issuer !== before.oidc?.issuer)
-            failField('oidc.client_secret', 'must be given again with another issuer, where it is sent from now on')
+            failField(
+              'oidc.client_secret',
+              'must be given again if the issuer changes, since it is sent to the new issuer',
+            )
           await queries.updateProvider(tx, tenant, id, fields, {
             secretJwe,
             measured: read ?? stillMeasured(before, fields),

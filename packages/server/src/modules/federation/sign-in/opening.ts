@@ -66,7 +66,7 @@ export function createOpening(
     const wait = steps.take(sourceBlock(caller.sourceIp), stepsPerMinute, performance.now())
     if (wait === 0) return
     await returns.throttle(tenant, caller)
-    throw new AppError('rate_limited', 'too many sign-ins begin at this address', { retryAfterSeconds: wait })
+    throw new AppError('rate_limited', 'too many sign-ins were begun from this address', { retryAfterSeconds: wait })
   }
 
   async function saidOf(by: Source, provider: ProviderRow, proven: ProvenIdentity) {

@@ -28,7 +28,7 @@ export const createTenantAdministrators =
     const { name: username, problem } = newUsername(given.username)
     if (username === undefined) return failField('administrator.username', problem)
     const email = given.email === undefined ? null : canonicalEmail(given.email)
-    if (email === undefined) return failField('administrator.email', 'has characters that nobody sees')
+    if (email === undefined) return failField('administrator.email', 'has invisible characters: remove them')
     const words = [serviceName, username, tenantName, ...(email ? [email.split('@')[0] ?? ''] : [])]
     const minLength = defaultSecuritySettings.passwords.min_length
     const weak =

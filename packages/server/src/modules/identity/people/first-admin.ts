@@ -34,7 +34,8 @@ export function createFirstAdmins(deps: {
   /** Creates a local user with a password. Of two concurrent first starts only one creates it. */
   async function createUser(tenant: TenantId, user: LocalUser): Promise<{ userId: string; created: boolean }> {
     const password_phc = await hasher.hashPassword(user.password)
-    const username = canonicalUsername(user.username).name ?? fail('internal_error', `${user.username} is no username`)
+    const username =
+      canonicalUsername(user.username).name ?? fail('internal_error', `${user.username} is not a valid username`)
     const id = newUuid()
     return db.inTenant(tenant, async (tx) => {
       const at = now()
@@ -51,7 +52,7 @@ export function createFirstAdmins(deps: {
       }
       if (!(await queries.insertUnlessTaken(tx, unlimited, row))) {
         const taken = await queries.findIdByUsername(tx, tenant, username)
-        return { userId: taken ?? fail('internal_error', `the user ${username} can't be made`), created: false }
+        return { userId: taken ?? fail('internal_error', `the user ${username} cannot be created`), created: false }
       }
       if (user.roles.length > 0) await queries.insertRoles(tx, tenant, id, user.roles, at)
       const user_id = encodeId('user', id)

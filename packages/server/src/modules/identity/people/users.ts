@@ -210,7 +210,9 @@ const usernameOf = (text: string, current?: string): string => {
   return name ?? failField('user.username', problem)
 }
 const emailOf = (text: string | null | undefined): string | null | undefined =>
-  typeof text === 'string' ? (canonicalEmail(text) ?? failField('user.email', 'has characters that nobody sees')) : text
+  typeof text === 'string'
+    ? (canonicalEmail(text) ?? failField('user.email', 'has invisible characters: remove them'))
+    : text
 
 /** Fields of a user for audit events, as on the wire. */
 const factsOf = ({ username, email, display_name, status, roles, group_ids }: UserRow) => ({

@@ -122,7 +122,9 @@ export function createLogin(deps: {
     const slash = name.indexOf('/')
     const named = slash < 0 ? undefined : await tenancy.tenantByName(name.slice(0, slash).trim())
     const tenantId =
-      named ?? (await tenancy.tenantByName(defaultTenant)) ?? fail('internal_error', 'there is no tenant yet')
+      named ??
+      (await tenancy.tenantByName(defaultTenant)) ??
+      fail('internal_error', 'this deployment has no tenant yet: look at the log of the server')
     const typed = named ? name.slice(slash + 1).trim() : name
     // An invalid username is looked up too, so that it takes as long.
     const username = canonicalUsername(typed).name ?? typed
@@ -198,7 +200,7 @@ const attemptAt = (tenantId: TenantId, caller: Caller): Pick<Attempt, 'tenantId'
 })
 
 const noCode: GivenFactor = { totp: '', recoveryCode: '' }
-const busy = 'many people sign in right now; try again in a moment'
+const busy = 'too many sign-ins at the same time; try again in a moment'
 
 /** Replaces characters that the database or a log line cannot hold. */
 const clean = (text: string) => text.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd')

@@ -33,7 +33,7 @@ export function createOwnPassword(deps: {
     prove: async ({ source, tenant, id }: Subject, username: string, given: string | undefined) => {
       const phc = await phcOf(tenant, id)
       if (phc === null) return null
-      if (given === undefined) failField('current_password', 'is required, because this changes how you sign in')
+      if (given === undefined) failField('current_password', 'is required: the current password of your account')
       const right = await attempts.pass(source, { id, username }, async () =>
         (await hasher.verifyPassword(phc, given)) ? true : undefined,
       )

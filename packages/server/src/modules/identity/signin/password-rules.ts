@@ -51,11 +51,11 @@ export async function passwordProblem(
   for (const word of folded.toSorted((a, b) => b.length - a.length))
     if ([...word].length >= shortestWord) rest = rest.replaceAll(word, '')
   if (rest !== text && ([...rest].length < withSecondFactor || isPadding(rest) || isGuessable(rest, known)))
-    return 'is little more than names of the account or the service'
+    return 'consists mostly of names of the account or the service'
   return isGuessable(text, known) ? tooCommon : undefined
 }
 const tooCommon =
-  'is one of the passwords that attackers try first, or one of them with digits or signs added: take several words that do not belong together'
+  'is one of the passwords that attackers try first, or one of them with added digits or signs: use several unrelated words'
 
 /** True for digits and signs alone, up to the length that is tried with every name. */
 const isPadding = (text: string) => text.length < 12 && !/\p{L}/u.test(text)

@@ -185,7 +185,7 @@ const alarmOf = ({ id, name, sourceIp }: Source, at: Date) =>
     kind: 'break_glass.used',
     severity: 'critical',
     title: `Break-glass sign-in: ${name}`,
-    detail: `${name} signed in with a password at ${at.toISOString()}, from ${sourceIp ?? 'an unknown address'}. If nobody of yours did, suspend the account, which ends its sessions, and look at what it changed.`,
+    detail: `${name} signed in with a password at ${at.toISOString()}, from ${sourceIp ?? 'an unknown address'}. If this was not expected, suspend the account, which ends its sessions, and check its changes in the audit log.`,
     subject: { type: 'user', id, name: name ?? '' },
   }) as const
 

@@ -22,23 +22,23 @@ test('where a signature stands, what it is over and what it holds is judged befo
     [good.replace('<samlp:Status>', '<samlp:Status id="_assertion1">'), /same ID/],
     [plainResponse(), /Nothing in the response is signed/],
     [good, /response itself is not signed/, true],
-    [good.replace(/(<ds:Signature .*<\/ds:Signature>)/, '$1$1'), /where none belongs/],
-    [good.replace('<ds:KeyInfo>', '<ds:KeyInfo><ds:Signature/>'), /where none belongs/],
+    [good.replace(/(<ds:Signature .*<\/ds:Signature>)/, '$1$1'), /at an unexpected position/],
+    [good.replace('<ds:KeyInfo>', '<ds:KeyInfo><ds:Signature/>'), /at an unexpected position/],
     [good.replace('URI="#_assertion1"', 'URI="#_response1"'), /something else/],
     [good.replace('URI="#_assertion1"', 'URI=""'), /something else/],
-    [good.replace(/(<ds:Reference.*<\/ds:Reference>)/, '$1$1'), /not of the form/],
-    [good.replace('</ds:Signature>', '<ds:Object/></ds:Signature>'), /not of the form/],
-    [good.replace('</ds:Signature>', '<x:SignatureValue xmlns:x="u"/></ds:Signature>'), /not of the form/],
-    [good.replace('</ds:Signature>', '<ds:SignedInfo/></ds:Signature>'), /not of the form/],
+    [good.replace(/(<ds:Reference.*<\/ds:Reference>)/, '$1$1'), /not have the form/],
+    [good.replace('</ds:Signature>', '<ds:Object/></ds:Signature>'), /not have the form/],
+    [good.replace('</ds:Signature>', '<x:SignatureValue xmlns:x="u"/></ds:Signature>'), /not have the form/],
+    [good.replace('</ds:Signature>', '<ds:SignedInfo/></ds:Signature>'), /not have the form/],
     [
       good.replace(
         /<ds:CanonicalizationMethod([^>]*)\/>/,
         '<ds:CanonicalizationMethod$1><a/></ds:CanonicalizationMethod>',
       ),
-      /form of the XML/,
+      /canonicalization/,
     ],
-    [good.replace(/<ds:Transform [^>]*enveloped-signature"\/>/, ''), /form of the XML/],
-    [good.replace('#enveloped-signature', '#base64'), /form of the XML/],
+    [good.replace(/<ds:Transform [^>]*enveloped-signature"\/>/, ''), /canonicalization/],
+    [good.replace('#enveloped-signature', '#base64'), /canonicalization/],
   ]
   for (const [xml, sentence, signedResponse] of cases) {
     assert.notEqual(xml === good, signedResponse === undefined)
