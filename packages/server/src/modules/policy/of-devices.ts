@@ -52,7 +52,7 @@ export function createOfDevices({
       const policy = await store.at(tenant)
       return (device: FleetDevice, atMs: number) => policy.verdictOf(device, atMs)
     },
-    /** Undefined if no canary is under way. */
+    /** Undefined if no canary is active. */
     canaryOf: async (tenant: TenantId) => (await store.at(tenant)).canaryReach,
     waiting: waits.waiting,
     isAwaited: waits.isAwaited,

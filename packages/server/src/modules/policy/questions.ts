@@ -68,7 +68,7 @@ export function createQuestions({
   /** `checks`: those of an unpublished policy. */
   async function askerOf(tenant: TenantId, q: PolicyQuestion, checks?: ReportedChecks): Promise<Asker> {
     if ((q.device_id === undefined) === (q.user_id === undefined))
-      failField('device_id', 'name a device_id or a user_id, one of the two')
+      failField('device_id', 'give either device_id or user_id')
     if (q.device_id !== undefined) {
       const id = idOf('device', q.device_id)
       const device = (await fleet.all(tenant, checks)).get(id)
@@ -127,7 +127,7 @@ export function createQuestions({
     const names = through.map((pool) => pool.name)
     const [only] = names
     const shown = names.slice(0, 10).join(', ')
-    if (only === undefined) return [{ kind: 'gateway', detail: 'no gateway pool is enabled that leads there' }]
+    if (only === undefined) return [{ kind: 'gateway', detail: 'no enabled gateway pool leads to the target' }]
     const detail = names.length === 1 ? `no gateway of pool ${only} is up` : `no gateway of the pools ${shown} is up`
     return [{ kind: 'gateway', detail }]
   }
@@ -135,7 +135,10 @@ export function createQuestions({
     const until = device && (await gateways().blockedUntil(tenant, device.deviceId))
     if (!until) return []
     return [
-      { kind: 'session', detail: `its session was terminated, and gateways keep it out until ${until.toISOString()}` },
+      {
+        kind: 'session',
+        detail: `its session was terminated, and gateways refuse the device until ${until.toISOString()}`,
+      },
     ]
   }
 
@@ -145,7 +148,7 @@ export function createQuestions({
     const of = device ? { device_id: device.deviceId } : { user_id: facts.user_id ?? '' }
     const limit = await gateways().sessionLimitFor(tenant, of, pools)
     if (limit === null) return []
-    return [{ kind: 'session' as const, detail: `the plan has no room for another VPN session (limit ${limit})` }]
+    return [{ kind: 'session' as const, detail: `the plan allows no further VPN session (limit ${limit})` }]
   }
 
   return {

@@ -50,7 +50,7 @@ export function createReaching({
       const test = testOf(document)
       return { by: 'document', version: null, of: () => test }
     }
-    if (channel === 'canary' && !policy.runningCanary) failField('channel', 'no canary is under way: ask for stable')
+    if (channel === 'canary' && !policy.runningCanary) failField('channel', 'no canary is active: ask for stable')
     const stable = policy.versionOn('stable')
     if (channel !== undefined) {
       const { compiled, version } = policy.versionOn(channel)
@@ -74,7 +74,7 @@ export function createReaching({
     const judges = judgesOf(policy, document, asked)
     const nowMs = now().getTime()
     const at = asked.at === undefined ? nowMs : Date.parse(asked.at)
-    if (Number.isNaN(at)) failField('at', 'is not a moment in time')
+    if (Number.isNaN(at)) failField('at', 'must be an RFC 3339 time that exists, such as 2026-01-31T09:30:00Z')
     const parties = createPartyCount()
     const rules = new Map<string, number>()
     const first: { device: FleetDevice; rule: string }[] = []

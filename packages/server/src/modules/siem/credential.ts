@@ -17,9 +17,9 @@ export const takesCredential = (kind: SiemConnectorKind): boolean => taking.incl
 
 /** Throws 422 if the credential does not fit this kind of connector. */
 export function checkCredential(kind: SiemConnectorKind, credential: string): void {
-  if (!takesCredential(kind)) failField('credential', `is not of ${kind}`)
+  if (!takesCredential(kind)) failField('credential', `is not allowed for ${kind}`)
   if (kind === 'webhook' && !isWebhookSecret(credential))
-    failField('credential', 'must be whsec_ and the base64 of 24 to 64 bytes')
+    failField('credential', 'must be whsec_ followed by 24 to 64 bytes in base64')
   if (/[^\x20-\x7e]/.test(credential)) failField('credential', 'must be printable ASCII')
 }
 

@@ -13,7 +13,7 @@ export const waitingNotice = ({ id, kind, name, requester, reason }: Waiting): N
     kind: 'workflow.awaiting_approval',
     severity: 'warning',
     title: `The ${kind} ${name} waits for a second approver`,
-    detail: `${requester ?? 'Somebody'} asks for it${why}. Nothing of it is carried out until somebody else, signed in as a person who may carry out every step, approves it; after a day it is called off. Look at its steps first.\nGET /v1/admin/workflows/runs/${runId}`,
+    detail: `${requester ?? 'An administrator'} requested it${why}. It starts when another person who has the permissions of every step approves it. Without approval it is cancelled after a day. Check its steps first.\nGET /v1/admin/workflows/runs/${runId}`,
     subject: { type: 'workflow_run', id: runId, name },
     dedupe_key: causeOf(id),
   }

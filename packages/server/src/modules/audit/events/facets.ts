@@ -10,7 +10,7 @@ type Facet = Output<Contract['auditHistogram']>['facets'][number]
 /** `kind,actor` → both names. The schema has already checked each. */
 export function facetNamesOf(text: string | undefined): FacetName[] {
   const names = (text?.split(',') ?? []) as FacetName[]
-  if (new Set(names).size < names.length) fail('bad_request', 'facets: names one of them twice')
+  if (new Set(names).size < names.length) fail('bad_request', 'facets: a name is given twice')
   return names
 }
 

@@ -14,20 +14,20 @@ type Said = Readonly<Record<string, unknown>> & { actor?: Named; target?: Named 
  */
 export function requireAsRecorded(row: AuditExportRow, before: Pick<AuditExportRow, 'seq' | 'hash'> | undefined): void {
   const { seq, record } = row
-  if (before?.seq === seq) throw new BrokenPlace(seq, 'two events stand there')
+  if (before?.seq === seq) throw new BrokenPlace(seq, 'two events have this sequence number')
   const said = read(row)
   const column = otherColumn(row, said)
-  if (column !== undefined) throw new BrokenPlace(seq, `its column ${column} is not what its record says`)
+  if (column !== undefined) throw new BrokenPlace(seq, `its column ${column} differs from its record`)
   if (JSON.stringify(said) === record || canonical(said) === record) return
   // Records from before the hash chain may be formatted differently. Their hash was made of that text.
   const known = seq === 1 ? noHash : before?.seq === seq - 1 ? before.hash : undefined
   if (known && !auditHash(known, seq, record).equals(row.hash))
-    throw new BrokenPlace(seq, 'its record is not written as it was hashed')
+    throw new BrokenPlace(seq, 'its record differs from the hashed form')
 }
 
 function read({ seq, record }: AuditExportRow): Said {
   const said = parsed(record)
-  if (typeof said !== 'object' || said === null) throw new BrokenPlace(seq, 'its record is no event')
+  if (typeof said !== 'object' || said === null) throw new BrokenPlace(seq, 'its record is not an event')
   return said as Said
 }
 function parsed(record: string): unknown {

@@ -79,7 +79,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
     try {
       if (layout.head !== '') yield counted(layout.head)
       for await (const page of pagesUpTo(db, tenant, filter, at.head.seq)) {
-        if (!(await stands())) throw new BrokenOff('revoked', 'who asked for it may do so no more')
+        if (!(await stands())) throw new BrokenOff('revoked', 'the requester no longer has the permission')
         for (let i = 0; i < page.length; i += together) {
           const some = page.slice(i, i + together)
           const text = some.map((stored, j) => layout.event(stored, events + j === 0)).join('')
@@ -126,7 +126,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
       cause = e instanceof BrokenOff ? e.why : 'error'
       if (cause === 'error') onError(e)
       if (!(e instanceof BrokenPlace)) throw e
-      onError(new BrokenRecord(tenant, `is not what was recorded at place ${e.seq}: ${e.message}`))
+      onError(new BrokenRecord(tenant, `was altered at sequence number ${e.seq}: ${e.message}`))
       // An aborted response may lose its last bytes. Formats with a trailer report the error there, in place of the
       // manifest.
       if (!layout.broken) throw e

@@ -13,7 +13,7 @@ export function createPlaces() {
     take: (tenant: TenantId, ended: AbortSignal): void => {
       const own = taken.get(tenant) ?? 0
       if (own >= mostOfTenant || all >= mostOfAll)
-        throw new AppError('rate_limited', 'as many exports are on their way as may be; try again later', {
+        throw new AppError('rate_limited', 'the maximum number of exports of this tenant is running: try again later', {
           retryAfterSeconds: 10,
         })
       if (ended.aborted) return

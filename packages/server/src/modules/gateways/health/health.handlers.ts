@@ -42,7 +42,7 @@ export const gatewayHealthHandlers = (health: HealthReads, impact: Impact, now: 
     },
   }) satisfies Partial<Handlers>
 
-const between = 'must lie between 7 days ago and 5 minutes from now'
+const between = 'must be between 7 days ago and 5 minutes from now'
 
 function viewHealth(h: Health, nowMs: number): Output<typeof gatewayHealth>['items'][number] {
   const { gateway, pool, activity: a, share, expectedSeq, inQuestion } = h

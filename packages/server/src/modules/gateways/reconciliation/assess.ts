@@ -172,7 +172,7 @@ function hasFallenSilent({ session: s, device }: WitnessReports, nowMs: number):
 function carriesWithoutCertificate(words: WitnessReports, nowMs: number): Finding | undefined {
   const { session: s, standing, lostCertificate } = words
   if (!lostCertificate || !standing.allowed || s?.state !== 'active' || !isCarried(s, nowMs)) return undefined
-  const says = { control_plane: 'none in use', gateway: s.gatewayState }
+  const says = { control_plane: 'no certificate in use', gateway: s.gatewayState }
   return { ...found('stale', 'certificate', says), outcome: 'settled' }
 }
 

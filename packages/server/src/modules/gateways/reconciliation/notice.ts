@@ -8,17 +8,17 @@ const severities = { unauthorized: 'critical', conflict: 'warning', stale: 'warn
 /** Advice for administrators: the finding, its importance and the next step. */
 const advice: Record<Doubtful, string> = {
   unauthorized:
-    'The gateway says that it carries devices that may not connect. Look whether it gets its policy and applies it; while it does not, take it off the network.',
+    'The gateway reports connections of devices that may not connect. Check whether it receives and applies its policy. Disconnect it from the network until it does.',
   conflict:
-    'Witnesses say different things of the same connection: one of them has lost it, or does not tell the truth. Look at what each says.',
+    'The gateway, the device and this server report different states of the same connection. One of them missed a change, or reports a false state. Compare their reports.',
   stale:
-    'The gateway is heard of, but it does not meter these connections any more; they end here after a quarter of an hour of silence. Look at its metering, and at its clock.',
+    'The gateway reports, but without traffic of these connections. After 15 minutes without it the sessions end here. Check the metering and the clock of the gateway.',
 }
 
 /** Returns the notification for the connections of one gateway (null: no known gateway) with this verdict. */
 export function mismatchNotice({ verdict, gateway_id, connections }: Group, name: string | null) {
   const many = connections === 1 ? '1 connection' : `${connections} connections`
-  const where = gateway_id === null ? 'to no gateway that there is' : `of gateway ${name ?? '(deleted)'}`
+  const where = gateway_id === null ? 'to an unknown gateway' : `of gateway ${name ?? '(deleted)'}`
   const id = gateway_id && encodeId('gateway', gateway_id)
   const filter = id ? `&gateway_id=${id}` : ''
   return {

@@ -35,7 +35,7 @@ export function gatewayStatusOf(
     return { status: 'draining', status_reason: `Taken out of the directory by an administrator${why}. ${heard}` }
   }
   if (gateway.public_key === null && gateway.proposed_key !== null)
-    return { status: 'pending', status_reason: `Its key waits for an administrator. ${heard}` }
+    return { status: 'pending', status_reason: `Its key waits for approval by an administrator. ${heard}` }
   if (silentMs === null) return { status: 'never_seen', status_reason: heard }
   if (silentMs >= downAfterMs) return { status: 'down', status_reason: `${heard} A gateway is down after 60 seconds.` }
   if (silentMs >= degradedAfterMs)

@@ -137,13 +137,13 @@ function readEvent(
   { at: now, aheadMs }: { at: Date; aheadMs: number },
 ): TelemetryEvent | { error: string } {
   const at = acceptedInstant(e.at, now.getTime(), aheadMs)
-  if (!at) return { error: 'at must lie between 7 days ago and 5 minutes from now' }
+  if (!at) return { error: 'at must be between 7 days ago and 5 minutes from now' }
   const sessionId = e.session_id === undefined ? null : decodeId('vpn_session', e.session_id)
   if (sessionId === undefined) return { error: noSession }
   const gatewayId = e.gateway_id === undefined ? null : decodeId('gateway', e.gateway_id)
   if (gatewayId === undefined) return { error: 'gateway_id is not an id of a gateway (gwy_…)' }
   if (e.kind === 'policy_applied' && e.policy_digest === undefined)
-    return { error: 'policy_applied says which policy_digest' }
+    return { error: 'policy_applied requires policy_digest' }
   return {
     tenantId,
     deviceId,

@@ -10,12 +10,12 @@ export const failedNotice = (
   severity: rolledBackTo === undefined ? 'critical' : 'warning',
   title:
     rolledBackTo === undefined
-      ? `Canary version ${canary.version} fails its gate`
+      ? `Canary version ${canary.version} failed its health check (gate)`
       : `Canary version ${canary.version} was rolled back`,
   detail:
     rolledBackTo === undefined
-      ? `${reason}. Its devices still have it: publish what stable delivers to take it back, or a canary that mends it.`
-      : `${reason}. Version ${rolledBackTo} gives its devices what stable delivers.`,
+      ? `${reason}. Its devices still have it. Roll back to the stable version, or publish a corrected canary.`
+      : `${reason}. Its devices now get version ${rolledBackTo}, with the document of the stable channel.`,
   subject: { type: canary.type, id: canary.id, name: canary.name },
   dedupe_key: `policy.gate_failed:${canary.id}`,
 })

@@ -105,7 +105,7 @@ export function createRecordDeliveries({ db, send, notices, onError }: Deliverie
       if (stopping.signal.aborted) return await free(taken)
       if (lost.signal.aborted) return
       if (!isAway(e)) onError(e)
-      const problem = 'A fault of this deployment kept it from being sent.'
+      const problem = 'It was not sent because of an internal error; see the log of the server.'
       await later(taken, { problem, pace: { ...taken, attempts: 1 } })
     } finally {
       letGo()

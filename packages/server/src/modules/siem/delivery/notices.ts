@@ -19,10 +19,10 @@ type Kind = (typeof kinds)[number]
 
 const meanwhile: Readonly<Record<Kind, string>> = {
   'siem.parked':
-    'Nothing more is sent there until somebody changes the connector, tests it with success, replays, or sets aside the event that it stands on. Events are kept meanwhile.',
-  'siem.failing': 'It is tried again by itself. Events are kept meanwhile.',
+    'Nothing more is sent there until an administrator changes the connector, tests it successfully, starts a replay, or sets aside the event that blocks it. Events are kept meanwhile.',
+  'siem.failing': 'It is retried automatically. Events are kept meanwhile.',
   'siem.dead_letters':
-    'What comes behind them goes on. They are kept for 90 days; once the receiver takes them, a replay sends them again. Of others nothing is told until there are none any more.',
+    'Later events are still delivered. Dead letters are kept for 90 days. Correct the receiver, then start a replay of dead letters. There is no further notification about dead letters until all of them are removed.',
 }
 
 type NoticesDeps = {

@@ -123,9 +123,9 @@ export function createSending(deps: SendingDeps) {
       const dead = await keep(leased, progress, pace, parts)
       if (dead === undefined) return { why: 'lost' }
       if (inARow >= mostRefusedInARow)
-        return stopped(`It refused ${inARow} events one after the other, the last one so: ${refused.at(-1)?.[1]}`)
+        return stopped(`The receiver refused ${inARow} events in a row. Its last answer: ${refused.at(-1)?.[1]}`)
       if (refused.length > 0 && dead >= mostDeadLetters)
-        return stopped(`There are ${dead} dead letters, more than are kept.`)
+        return stopped(`There are ${dead} dead letters, which is the maximum.`)
       from = to
       left = left.slice(batch.events.length)
     }

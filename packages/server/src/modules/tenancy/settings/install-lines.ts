@@ -65,7 +65,7 @@ function checkTemplate(field: string, template: string): void {
   const unknown = template.match(placeholder)?.find((name) => !installPlaceholders.some((known) => known === name))
   if (unknown !== undefined)
     failField(field, `has the unknown placeholder ${unknown}: use ${installPlaceholders.join(' and ')}`)
-  if (ownSecret.test(template)) failField(field, 'holds a token or a key: write {token} in its place')
+  if (ownSecret.test(template)) failField(field, 'contains a token or a key: write {token} instead')
   checkAppearance(field, template)
 }
 

@@ -18,18 +18,17 @@ export const createNeeded =
   ): Promise<string[]> => {
     const reasons: string[] = []
     if (key.state === 'retiring' && key.retire_after !== null && key.retire_after > at)
-      reasons.push(`what it signed is good until ${key.retire_after.toISOString()}`)
+      reasons.push(`its signatures are valid until ${key.retire_after.toISOString()}`)
     if (key.purpose === 'ca-issuing') {
       const certificates = await certificatesOf(tx, tenant, key.signer_id, at)
-      if (certificates > 0) reasons.push(`${certificates} certificates that it issued are still good`)
+      if (certificates > 0) reasons.push(`${certificates} certificates that it issued are still valid`)
     }
     const heir = heirs.find((other) => other.state === 'active')
     if ((key.purpose === 'ca-root' || key.purpose === 'trust-set') && heir) {
       const listed = await firstListing(tx, tenant, heir.kid)
       const { devices, gateways } = await coverageOf(tx, tenant, listed ?? Number.MAX_SAFE_INTEGER)
       const behind = [...share('devices', devices), ...share('gateways', gateways)]
-      if (behind.length > 0)
-        reasons.push(`${behind.join(' and ')} have not fetched a trust set that lists the key after it`)
+      if (behind.length > 0) reasons.push(`${behind.join(' and ')} have not fetched a trust set with its successor`)
     }
     return reasons
   }

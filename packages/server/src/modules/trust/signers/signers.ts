@@ -64,7 +64,7 @@ export function createSigners({
     const tenant = source.tenantId
     const at = now()
     if (key.state === 'active') {
-      if (!how.compromised) fail('validation_error', 'the key is active: activate the one that is to follow it first')
+      if (!how.compromised) fail('validation_error', 'the key is active: activate its successor first')
       if (key.purpose === 'ca-root')
         fail('validation_error', 'the key is the active trust anchor: rotate trust anchors, mode emergency')
     } else if (key.state === 'retiring' && !how.compromised && !how.force) {
@@ -102,11 +102,12 @@ export function createSigners({
       db.inTenant(tenant, async (tx) => (await queries.findSigner(tx, tenant, signerId)) ?? missing('signer')),
 
     create: async (actor: Actor, purpose: Purpose, provider: SignerProvider | undefined): Promise<SigningKeyRow> => {
-      if (ofAuthorities.has(purpose)) failField('purpose', 'authorities are made by rotating trust anchors')
-      if (purpose === 'tuf-root') failField('purpose', 'the root of updates passes on by its own ceremony')
+      if (ofAuthorities.has(purpose))
+        failField('purpose', 'certification authorities are created by a rotation of the trust anchors')
+      if (purpose === 'tuf-root') failField('purpose', 'the update root is replaced with: holdfast update root')
       const by = provider === undefined ? providers : providers.filter((p) => p.name === provider)
-      if (by.length === 0) failField('provider', `this deployment has no ${provider} token`)
-      if (!by.some((p) => makes(p, purpose))) failField('provider', 'a token makes no key of Ed25519: say local')
+      if (by.length === 0) failField('provider', `this deployment has no ${provider} token: use local`)
+      if (!by.some((p) => makes(p, purpose))) failField('provider', 'a token creates no Ed25519 keys: use local')
       const tenant = actor.tenantId
       const refuse = () => failField('purpose', 'another key of this purpose is pending: activate or retire it first')
       // Checked before, so that a refused caller causes no key in a token.

@@ -18,7 +18,7 @@ const warnedMs = 30 * day
 /** Returns why a new root is needed from the holders of the root keys, or null if none is. */
 export function whyDue({ isOnline: online, isCurrent, root }: Repository, now: Date): string | null {
   if (online) return null
-  if (!isCurrent) return 'it does not name the keys that sign now, so that no new metadata are given out'
+  if (!isCurrent) return 'it does not list the present signing keys, so no new metadata are published'
   const left = root.expiresAt.getTime() - now.getTime()
   return left <= warnedMs ? `it expires at ${root.expiresAt.toISOString()}` : null
 }
@@ -49,9 +49,9 @@ export function createRoots({
       const document = await countersigned(brought, present.document.signed, keys)
       const { keys: theirs, roles } = present.document.signed
       if (!isSignedBy(document, theirs, roles.root))
-        failField('signatures', `root ${present.version} asks for ${roles.root.threshold} of its keys`)
+        failField('signatures', `must be signed by ${roles.root.threshold} keys of root ${present.version}`)
       if (!isSignedBy(document, signed.keys, signed.roles.root))
-        failField('signatures', `this root asks for ${signed.roles.root.threshold} of its own keys`)
+        failField('signatures', `must be signed by ${signed.roles.root.threshold} of its own keys`)
       const at = now()
       await db.inTenant(tenant, async (tx) => {
         await lockRepository(tx, tenant)
@@ -59,7 +59,7 @@ export function createRoots({
         const text = JSON.stringify(document)
         const row = { role: 'root', version, document: text, expires_at: expiresAt, created_at: at } as const
         if (newest?.version !== present.version || !(await insertMetadata(tx, tenant, row)))
-          failField('signed.version', 'there is such a root meanwhile')
+          failField('signed.version', 'a root with this version was published meanwhile')
         const target = { type: 'update_root', id: null, name: `root ${version}` }
         const details = {
           online: isOnline(signed, keys),
@@ -86,22 +86,22 @@ export type Roots = ReturnType<typeof createRoots>
 
 function requireForm(signed: Root['signed'], keys: RoleKeys, expiresAt: Date, now: Date): void {
   for (const [keyid, key] of Object.entries(signed.keys)) {
-    if (!importTufKey(key)) failField(`signed.keys.${keyid}`, 'is no key of a scheme that is known')
+    if (!importTufKey(key)) failField(`signed.keys.${keyid}`, 'is not a key of a supported scheme')
     if (tufKeyId(key) !== keyid) failField(`signed.keys.${keyid}`, 'is not the id of its key')
   }
   for (const [role, { keyids, threshold }] of Object.entries(signed.roles)) {
-    if (threshold > keyids.length) failField(`signed.roles.${role}.threshold`, 'is more than it has keys')
+    if (threshold > keyids.length) failField(`signed.roles.${role}.threshold`, 'is higher than the number of keys')
     const unknown = keyids.findIndex((id) => !Object.hasOwn(signed.keys, id))
     if (unknown >= 0) failField(`signed.roles.${role}.keyids[${unknown}]`, 'is not among the keys')
   }
   for (const role of onlineRoles) {
     const { keyids, threshold } = signed.roles[role]
     if (threshold !== 1 || keyids.length !== 1 || keyids[0] !== keyIdOf(keys[role]))
-      failField(`signed.roles.${role}`, `must name the key ${keyIdOf(keys[role])} alone, which signs here`)
+      failField(`signed.roles.${role}`, `must list only the key ${keyIdOf(keys[role])}, with which this server signs`)
   }
   const left = expiresAt.getTime() - now.getTime()
   if (!(left >= lifetime.least && left <= lifetime.most))
-    failField('signed.expires', 'must be a day to ten years from now')
+    failField('signed.expires', 'must be between one day and ten years from now')
 }
 
 /** Adds the control plane's signature if its key is a root key of the present root or of the next one. */
