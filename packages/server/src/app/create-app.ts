@@ -65,7 +65,7 @@ export function createApp({
   pace = defaultMinimumRate,
   consoleBuild,
 }: AppDeps) {
-  const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
+  const onError = (e: unknown) => log.error({ err: e }, 'a background task failed')
   const { gatewaysKnow } = config
   const { masterKeys, gatewayServiceSecrets: serviceSecrets } = secrets
   const meters = config.metrics && createMeters()

@@ -13,7 +13,7 @@ export async function analyze(
   await withConnection(url, async (connection) => {
     await connection.query(sessionSettings)
     const tables = await tableNames(connection)
-    note(`All rows are in. ${tables.length} tables are analyzed, so that queries are planned by what is in them.`)
+    note(`All rows are restored. Analyzing ${tables.length} tables, so that the query planner knows their contents.`)
     for (const name of tables) {
       progress(`${name} is analyzed`)
       await connection.query(`analyze ${quoted(connection, [name])}`)

@@ -78,7 +78,7 @@ export async function restore(env: Env, file: string, identities: readonly strin
       told.note(`The database was restored, but not analyzed (${(e as Error).message}): run ANALYZE in it.`),
     )
     const missing = await missingPackages(url, store).catch((e: unknown) =>
-      Promise.reject(explained(e, 'The database was restored; its packages were not looked for')),
+      Promise.reject(explained(e, 'The database was restored; its packages were not checked')),
     )
     return { ...loaded, missing }
   })
@@ -93,7 +93,7 @@ export async function fenceDatabase(env: Env, told: Told): Promise<{ tenants: nu
   return withDatabase(config, { log: logTo(told), mayMake: false }, (url) =>
     whileNobodyMigrates(url, async (connection) => {
       if (!(await tableNames(connection)).includes('tenants'))
-        throw new BackupError('There is no deployment in the database: there is nothing to fence.')
+        throw new BackupError('The database has no deployment: there is nothing to fence. Check DATABASE_URL.')
       await connection.query(sessionSettings)
       await connection.query('begin')
       await bringForward(connection, { ownTransactions: false })
@@ -109,7 +109,7 @@ async function intoNewFile<T>(
   file: string,
   write: (handle: Awaited<ReturnType<typeof open>>) => Promise<T>,
 ): Promise<T> {
-  const taken = new BackupError(`${file} is there already and is not overwritten.`)
+  const taken = new BackupError(`${file} exists already and is not overwritten: name another file.`)
   if (await stat(file).catch(() => undefined)) throw taken
   const unfinished = `${file}.${randomUUID().slice(0, 8)}.partial`
   try {

@@ -93,7 +93,9 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     const taken = deps.takeLargeBody(actor.tenantId, endpoint.bodyLimit ?? 0, request.raw, reply.raw)
     request.largeBody = taken ?? null
     if (taken) return undefined
-    return new AppError('rate_limited', 'many large bodies are being read; try again shortly', { retryAfterSeconds: 2 })
+    return new AppError('rate_limited', 'too many large bodies are being read: try again shortly', {
+      retryAfterSeconds: 2,
+    })
   }
   /** Refuses a body by its headers, before it is read. */
   function refuseBody(admission: Admission, request: FastifyRequest, reply: FastifyReply): AppError | undefined {

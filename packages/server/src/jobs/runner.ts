@@ -33,7 +33,7 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
   const running = new Set<Promise<unknown>>()
   let stopped = false
   pool.on('error', (e) => {
-    if (!stopped) log.warn({ err: e }, 'a connection of the background jobs ended')
+    if (!stopped) log.warn({ err: e }, 'a database connection of the background jobs ended')
   })
 
   /**
@@ -87,7 +87,7 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
   const watch = (runner: Runner) => {
     const ended = (e?: unknown) => {
       if (stopped) return
-      log.error({ err: e }, 'background jobs stopped; starting them again')
+      log.error({ err: e }, 'background jobs stopped; restarting them')
       void startAgain()
     }
     runner.promise.then(() => ended(), ended)

@@ -34,7 +34,7 @@ export function createConcurrencyLimiter({ perKey, total, waiting, waitingPerKey
     if (mayRun(key)) begin(key)
     else if (mayWait(key)) await new Promise<void>((start) => queue.push({ key, start }))
     else
-      throw new AppError('rate_limited', 'many such questions are being answered; try again shortly', {
+      throw new AppError('rate_limited', 'too many concurrent requests of this kind; retry in 1 s', {
         retryAfterSeconds: 1,
       })
     try {

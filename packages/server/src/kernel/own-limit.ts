@@ -12,11 +12,11 @@ import { freshUntil } from './fresh.ts'
  */
 export function requirePresence({ principal }: Pick<Actor, 'principal'>, lifted: string, at: Date): void {
   if (principal.kind !== 'session')
-    fail('forbidden', `${lifted}, and this key stands for a person whom that binds: a session must do that`)
+    fail('forbidden', `${lifted}, and this rule applies to the owner of this API key: do it in a session`)
   const shown = principal.mfa ? principal.steppedUpAt : principal.startedAt
   if (shown && freshUntil(shown) > at) return
   const proof = principal.mfa
     ? 'a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it'
     : 'a sign-in not older than 5 minutes: sign in again, then repeat it'
-  fail('forbidden', `${lifted}, which binds you too; it needs ${proof}`)
+  fail('forbidden', `${lifted}, and this rule applies to you: it needs ${proof}`)
 }

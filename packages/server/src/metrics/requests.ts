@@ -57,7 +57,7 @@ export function createRequestMetrics() {
     metrics: (): Metric[] => [
       {
         name: 'holdfast_http_requests_total',
-        help: 'Requests answered, by operation and status; 499: the client had gone.',
+        help: 'Requests answered, by operation and status; 499: the client closed the connection first.',
         type: 'counter',
         samples: [...counted].flatMap(([operation, { byStatus }]) =>
           [...byStatus].map(([status, value]) => ({ labels: { operation, status: String(status) }, value })),
@@ -65,13 +65,13 @@ export function createRequestMetrics() {
       },
       {
         name: 'holdfast_http_request_duration_seconds',
-        help: 'From a request to the end of its answer; without those that may be held (Prefer: wait).',
+        help: 'Time from a request to the end of its answer, without requests that may be held (Prefer: wait).',
         type: 'histogram',
         samples: [...counted].flatMap(([operation, { timed }]) => samplesOf(operation, timed)),
       },
       {
         name: 'holdfast_http_requests_open',
-        help: 'Requests that wait for their answer, held ones among them.',
+        help: 'Requests in progress, held ones included.',
         type: 'gauge',
         samples: [{ value: open }],
       },

@@ -52,7 +52,7 @@ test('what is not encrypted stays in the networks that were opened, and below 10
   await once(socket.resume(), 'end')
   socket.destroy()
   assert.equal(connections(), 1)
-  assert.match(outbound.socketRefusalOf({ host: '1.1.1.1', port: 514 }) ?? '', /without TLS is for networks/)
+  assert.match(outbound.socketRefusalOf({ host: '1.1.1.1', port: 514 }) ?? '', /without TLS is allowed only/)
   assert.equal(outbound.socketRefusalOf({ host: '1.1.1.1', port: 514, tls }), undefined)
   assert.match(outbound.socketRefusalOf({ host: 'syslog.example', port: 25 }) ?? '', /^Its port must be/)
   assert.match(outbound.socketRefusalOf({ host: 'a b', port }) ?? '', /host name or an address/)

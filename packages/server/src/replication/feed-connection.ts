@@ -104,8 +104,9 @@ export async function connectFeed(
           lately: TenantPosition[]
         }
         const [row] = await ask<Row>('*', 'execute heartbeat')
-        if (!row?.scoped) throw new Error('the change feed may not see all tenants, so that it proves nothing')
-        if (row.standby) throw new Error('the change feed reads a standby, which may be behind')
+        if (!row?.scoped) throw new Error('the change feed cannot see all tenants: check the role of the database user')
+        if (row.standby)
+          throw new Error('the change feed is connected to a standby, which may lag: connect to the primary')
         const { tenants, seqs, lately } = row
         return { atMs: Number(row.at_ms), tenants: Number(tenants), seqs: Number(seqs), lately }
       },

@@ -77,14 +77,14 @@ export function createFeed(deps: {
     connection = made
     // A comparison finds the changes notified while nobody listened.
     compare = true
-    if (database !== undefined && database !== made.database) forgetAll('the database is another one than before')
+    if (database !== undefined && database !== made.database) forgetAll('the database was replaced by another one')
     database = made.database
     mail?.connected()
     return made
   }
 
   function forgetAll(reason: string): void {
-    log.warn({ reason }, 'memory is read anew')
+    log.warn({ reason }, 'the caches are reloaded')
     followed.clear()
     changes.forget(undefined)
   }
@@ -132,7 +132,10 @@ export function createFeed(deps: {
     const known = followed.of(tenant)
     if (!known || upTo <= known.seq || (await apply(c, tenant, known, upTo))) return
     const moment = await c.momentOf(tenant)
-    log.warn({ tenant, known: known.seq, now: moment?.seq }, 'changes were missed; the tenant is read anew')
+    log.warn(
+      { tenant, known: known.seq, now: moment?.seq },
+      'changes were missed; the caches of the tenant are reloaded',
+    )
     if (moment) startAnew(tenant, moment)
   }
 
@@ -142,7 +145,10 @@ export function createFeed(deps: {
     const now = await c.momentOf(tenant)
     // Own commits since the start of the comparison are already known.
     if (!known || (now && now.seq >= known.seq)) return
-    log.warn({ tenant, known: known.seq, now: now?.seq }, 'the database was set back; the tenant is read anew')
+    log.warn(
+      { tenant, known: known.seq, now: now?.seq },
+      'the database was restored to an earlier state; the caches of the tenant are reloaded',
+    )
     if (now) await c.raise(tenant, followed.newestOf(tenant))
     followed.drop(tenant)
     const raised = now && (await c.momentOf(tenant))

@@ -30,7 +30,10 @@ test('an export is begun', async (t) => {
   await t.test('only where its end can be told: not over HTTP/1.0', async () => {
     for (const path of paths) {
       const refused = await raw(kit, path, '1.0')
-      assert.match(refused, /^HTTP\/1\.1 400 .*\r\n\r\n\{"error":"bad_request","detail":"this needs HTTP\/1\.1/s)
+      assert.match(
+        refused,
+        /^HTTP\/1\.1 400 .*\r\n\r\n\{"error":"bad_request","detail":"send this request with HTTP\/1\.1/s,
+      )
       assert.doesNotMatch(refused, /content-disposition/i)
     }
     assert.equal(await count(kit), 0)

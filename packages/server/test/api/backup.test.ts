@@ -51,5 +51,5 @@ test('a restored record is another log from there on: it is verified with what w
   const { first_bad_seq, why } = JSON.parse(lost.out)
   assert.equal(lost.code, 1)
   assert.ok(first_bad_seq > before.size && first_bad_seq <= fenced.seq, `${first_bad_seq}: ${why}`)
-  assert.match(why, /set back to a backup/)
+  assert.match(why, /a backup was restored/)
 })

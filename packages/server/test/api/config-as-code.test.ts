@@ -105,7 +105,7 @@ test('a file that is not in order is refused by the names of its fields, and not
   const kit = await startKit(t)
   const { run, file: path } = await startCommand(t, kit)
   const cases: [string, RegExp][] = [
-    ['- a list', /not as it must be/],
+    ['- a list', /has errors/],
     ['format: holdfast.config/2', /format/],
     ['format: holdfast.config/1\ngateway_pool: {}', /does not have gateway_pool/],
     ['format: holdfast.config/1\nsecurity: { sessions: { idle: 3 } }', /security\.sessions: does not have idle/],
@@ -236,7 +236,10 @@ test('what somebody changed between the plan and its making is not overwritten',
     }
     const { code, err } = await runAnswering(answer, 'config', 'apply', at)
     assert.equal(code, 1, err)
-    assert.match(err, new RegExp(`changes were made; ${thing} was not[^]*Somebody changed ${thing} since`))
+    assert.match(
+      err,
+      new RegExp(`changes were made; the change of ${thing} failed[^]*${thing} was changed after the plan`),
+    )
   }
   await outdated(() => changeSecuritySettings(admin, { sessions: { absolute_seconds: 7200 } }), 'security')
   assert.equal((await admin.getSecuritySettings()).sessions.idle_seconds, 900)

@@ -55,7 +55,7 @@ test('what was let go is never applied, is on record, and the same snapshot answ
   assert.equal((await push(admin, snapshotOf(all))).status, 'unchanged')
   const applied = await push(admin, snapshotOf(all.slice(1)))
   const late = admin.cancelDirectoryRun({ params: { run_id: applied.run_id }, body: {} })
-  await assert.rejects(late, { status: 422, message: /this run is applied: only a pull that is on its way/ })
+  await assert.rejects(late, { status: 422, message: /this run is applied: only a running pull/ })
 })
 
 test('a mistake of who provisions is let go: more of it in that hour is held anew, and after it the bounds hold', async (t) => {

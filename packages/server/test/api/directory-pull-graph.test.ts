@@ -160,7 +160,7 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
     const evil = await pull(admin, source_id)
     assert.deepEqual(
       [evil.status, evil.failure],
-      ['failed', 'Users lie on another host than the directory, which was not asked.'],
+      ['failed', 'Users point to another host than the directory; that host was not contacted.'],
       url,
     )
   }

@@ -71,7 +71,7 @@ test('Okta: pages by Link, a private key as the client, who is deprovisioned is 
     const { status, failure } = await pull(admin, source_id)
     assert.deepEqual(
       [status, failure],
-      ['failed', 'Users lie on another host than the directory, which was not asked.'],
+      ['failed', 'Users point to another host than the directory; that host was not contacted.'],
     )
   }
   okta.meddle()

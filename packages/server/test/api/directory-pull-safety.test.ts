@@ -123,8 +123,8 @@ test('a reading that has no end, or no credential any more, ends; a long one tak
     return { json: [], headers: { link: `<${okta.origin}/api/v1/users?after=${n}>; rel="next"` } }
   })
   const endless = await pull(admin, source_id)
-  assert.deepEqual([endless.status, endless.failure], ['failed', 'It was not at its end after six hours.'])
-  const logged = kit.logs.filter((line) => line.includes('background work failed'))
+  assert.deepEqual([endless.status, endless.failure], ['failed', 'The pull did not finish within six hours.'])
+  const logged = kit.logs.filter((line) => line.includes('a background task failed'))
   assert.deepEqual(logged, [])
 })
 
@@ -207,7 +207,7 @@ test('what comes late applies nothing: after a cancellation, after another repli
   const failed = await settled(admin, run_id)
   assert.deepEqual(
     [failed.status, failed.failure],
-    ['failed', 'A snapshot was taken meanwhile under the id of this run.'],
+    ['failed', 'A snapshot with the id of this run was accepted meanwhile.'],
   )
 })
 
@@ -268,7 +268,7 @@ test('what is due is not what is on its way, and what a tenant keeps is bounded'
   const full = await pull(admin, two.source_id)
   assert.deepEqual(
     [full.status, full.failure],
-    ['failed', 'The directories are too large together to be kept while they are read.'],
+    ['failed', 'The directories that are being read are together too large to be held in memory.'],
   )
   await kit.db.inTenant(tenant, (tx) =>
     sql`delete from directory_pages where tenant_id = ${tenant} and source_id = ${id(one)}`.execute(tx),

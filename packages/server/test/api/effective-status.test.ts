@@ -229,7 +229,7 @@ test('list, filter, detail, counts and explanation say of a device what it and t
       assert.deepEqual([decision, policy_decision], [blocked_by.length > 0 ? 'deny' : 'allow', 'allow'])
       return blocked_by
     }
-    const noRoom = [{ kind: 'session', detail: 'the plan has no room for another VPN session (limit 1)' }]
+    const noRoom = [{ kind: 'session', detail: 'the plan allows no further VPN session (limit 1)' }]
     await limit(kit, { sessions: 1 })
     for (const asker of [ofA, ofB, ofUser, ofOther]) assert.deepEqual(await blocked(asker), [], 'nobody is connected')
     await meter(a.id)

@@ -126,7 +126,7 @@ test('identity providers become the only way in, and what keeps a way open can n
   await kit.admin.releaseLock({ params: { lock_id: stopped.lock.lock_id }, body: {} })
 
   // An account from another source is never break-glass.
-  await assert.rejects(mark(kit, anna?.user_id ?? ''), refusedWith(422, /comes from elsewhere/))
+  await assert.rejects(mark(kit, anna?.user_id ?? ''), refusedWith(422, /comes from a directory/))
   const service = { operation: 'create', user: { username: 'robot', kind: 'service' } } as const
   const { user: robot } = await kit.admin.changeUser({ body: service })
   await assert.rejects(mark(kit, robot.user_id), refusedWith(422, /service account/))
@@ -280,7 +280,7 @@ test('who runs the server comes in when nobody else can', async (t) => {
   assert.equal((await come({ password: `${found}!` })).status, 200)
   const back = await kit.admin.getUser({ params: { user_id } })
   assert.deepEqual([back.status, back.break_glass, back.roles], ['active', true, ['platform_admin']])
-  const told = (await inbox(kit)).filter((n) => /whoever runs the server/.test(n.title))
+  const told = (await inbox(kit)).filter((n) => /^The operator of the server/.test(n.title))
   assert.equal(told.length, 2)
   const written = JSON.stringify([await kit.admin.listAuditEvents({ query: { limit: 200 } }), kit.logs])
   assert.ok(!written.includes(found))

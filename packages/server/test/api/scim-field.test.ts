@@ -48,7 +48,7 @@ test('what identity providers send in the field', async (t) => {
         assert.equal((await other.scim.patch(`Users/${id}`, [{ op: 'Replace', path: 'active', value }])).status, 200)
   })
 
-  await t.test('parameters of a URL that SCIM does not know are read past', async () => {
+  await t.test('parameters of a URL that SCIM does not know are ignored', async () => {
     const made = await scim.post('Users?aadOptscim062020=true', scimUser('flagged'))
     assert.equal(made.status, 201, made.text)
     const filter = encodeURIComponent('userName eq "flagged"')

@@ -220,7 +220,7 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
     assert.equal(dead_letters, 20)
     assert.match(
       problem ?? '',
-      /^It refused 20 events one after the other, the last one so: The receiver answered 400\.$/,
+      /^The receiver refused 20 events in a row\. Its last answer: The receiver answered 400\.$/,
     )
     status = 200
     await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: 'all' } })

@@ -113,7 +113,7 @@ test('a device has its key certified', async (t) => {
         {
           valid: false,
           status: 'unknown_issuer',
-          reasons: ['no authority of this tenant issued it'],
+          reasons: ['no certification authority of this tenant issued it'],
           spc: null,
           policy: null,
           checked_at: '',

@@ -100,7 +100,7 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
       assert.equal(retiring.state, 'retiring')
       await assert.rejects(
         kit.admin.retireSigner({ params: { signer_id: before.signer_id }, body: {} }),
-        refused(422, /good until/),
+        refused(422, /valid until/),
       )
       await assert.rejects(
         kit.admin.activateSigner({ params: { signer_id: before.signer_id }, body: {} }),
@@ -198,7 +198,7 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
         assert.equal((await kit.admin.validateSpc({ body: { certificate } })).status, 'good')
     })
     await t.test('another one waits until the old anchor has retired', async () => {
-      await assert.rejects(kit.admin.rotateTrustAnchors({ body: {} }), refused(422, /under way/))
+      await assert.rejects(kit.admin.rotateTrustAnchors({ body: {} }), refused(422, /in progress/))
       await assert.rejects(
         kit.admin.rotateTrustAnchors({ body: { mode: 'emergency', anchor_id: old.anchor_id } }),
         refused(422, /anchor_id/),
@@ -207,7 +207,7 @@ test('rotations in tenants of one deployment of two replicas, whose clock goes o
     await t.test('the old anchor stays while somebody needs it, and says how many', async () => {
       const retire = (force = false) =>
         kit.admin.retireSigner({ params: { signer_id: old.anchor_id }, body: { force } })
-      await assert.rejects(retire(), refused(422, /good until .*1 of 1 devices and 1 of 1 gateways have not fetched/))
+      await assert.rejects(retire(), refused(422, /valid until .*1 of 1 devices and 1 of 1 gateways have not fetched/))
       clock.advance(15 * day)
       await device.renew()
       await assert.rejects(retire(), refused(422, /1 of 1 devices/))

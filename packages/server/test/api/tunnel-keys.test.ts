@@ -247,7 +247,7 @@ test('a device that renews with another WireGuard key has both for an hour', asy
     const other = await renewing(newWireguardKey())
     await device.renew({ wireguard_public_key: fresh })
     const again = { wireguard_public_key: old }
-    const taken = refused(422, /wireguard_public_key.*given up/)
+    const taken = refused(422, /wireguard_public_key.*was replaced/)
     await assert.rejects(renewing(old), taken)
     await assert.rejects(other.renew(again), taken)
     await assert.rejects(device.renew(again), taken)

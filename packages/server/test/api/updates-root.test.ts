@@ -49,9 +49,9 @@ test('the root goes from the control plane to three keepers, two of whom sign, a
   await keygen('anna', 'ben', 'cleo')
   assert.equal((await stat(file('anna.key'))).mode & 0o777, 0o600)
   await next('two.json', 2, ['anna', 'ben', 'cleo'])
-  assert.match((await publish('two.json')).err, /asks for 2 of its own keys/)
+  assert.match((await publish('two.json')).err, /signed by 2 of its own keys/)
   await sign('two.json', 'anna')
-  assert.match((await publish('two.json')).err, /asks for 2 of its own keys/)
+  assert.match((await publish('two.json')).err, /signed by 2 of its own keys/)
   await sign('two.json', 'cleo')
   assert.equal((await publish('two.json')).code, 0)
   assert.equal((await kit.admin.tufStatus()).is_online, false)
@@ -62,9 +62,9 @@ test('the root goes from the control plane to three keepers, two of whom sign, a
   await keygen('dora')
   await next('three.json', 1, ['dora'])
   await sign('three.json', 'dora')
-  assert.match((await publish('three.json')).err, /root 2 asks for 2 of its keys/)
+  assert.match((await publish('three.json')).err, /signed by 2 keys of root 2/)
   await sign('three.json', 'ben')
-  assert.match((await publish('three.json')).err, /root 2 asks for 2 of its keys/)
+  assert.match((await publish('three.json')).err, /signed by 2 keys of root 2/)
   await sign('three.json', 'anna')
   assert.equal((await publish('three.json')).code, 0)
   assert.match((await publish('three.json')).err, /signed.version: must be 4/)
@@ -94,13 +94,13 @@ test('a root is judged whole: its number, its keys, its end, and who signs the o
     [{ expires: '2020-01-01T00:00:00Z' }, /signed.expires/],
     [{ expires: '2099-01-01T00:00:00Z' }, /signed.expires/],
     [{ expires: '2027-99-99T00:00:00Z' }, /signed.expires/],
-    [{ roles: { ...roles, targets: other } }, /signed.roles.targets: must name the key/],
+    [{ roles: { ...roles, targets: other } }, /signed.roles.targets: must list only the key/],
     [{ roles: { ...roles, timestamp: { ...roles.timestamp, threshold: 2 } } }, /timestamp.threshold/],
     [{ roles: { ...roles, root: unknown } }, /is not among the keys/],
     [{ keys: { ...signed.keys, ['ab'.repeat(32)]: signed.keys[keyid!]! } }, /is not the id of its key/],
     [
       { keys: { ...signed.keys, ['cd'.repeat(32)]: { keytype: 'rsa', scheme: 'rsa', keyval: { public: 'x' } } } },
-      /no key of a scheme/,
+      /not a key of a supported scheme/,
     ],
     [{ spec_version: '1.0.30' }, /signatures/],
   ] as const)
@@ -138,7 +138,7 @@ test('keepers are told when a next root is due: when a key was replaced, and bef
   })
   await release(kit, '1.2.0')
   for (let i = 0; i < 3; i++) await runJob(kit.app, 'renew_update_metadata')
-  assert.match((await kit.admin.tufStatus()).due ?? '', /does not name the keys that sign now/)
+  assert.match((await kit.admin.tufStatus()).due ?? '', /does not list the present signing keys/)
   assert.equal((await notices()).length, 1)
   const client = await tufClient(kit)
   assert.equal(await client.get('1.2.0/linux/x64/client.tar.gz'), undefined, 'what was signed before stays in force')

@@ -81,7 +81,7 @@ test('usage of tenants of one deployment', async (t) => {
 
   await t.test('a span is bounded, and what is wrong with it is said', async () => {
     const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
-    await assert.rejects(usageOf(kit, { from: at(1), to: at(0) }), refusedWith(422, /must lie before to/))
+    await assert.rejects(usageOf(kit, { from: at(1), to: at(0) }), refusedWith(422, /must be before to/))
     await assert.rejects(usageOf(kit, { from: at(-40), step: 'hour' }), refusedWith(422, /31 days before to/))
     await assert.rejects(usageOf(kit, { from: at(-500) }), refusedWith(422, /400 days before to/))
     await assert.rejects(usageOf(kit, { from: 'yesterday' }), refusedWith(400))

@@ -132,7 +132,7 @@ test('nothing goes on in a tenant that was suspended', async (t) => {
       tx.selectFrom('workflow_steps').select('error').where('tenant_id', '=', tenant).where('step', '=', 1).execute(),
     )
   await until(async () => (await steps())[0]?.error !== null, 'the step fails')
-  assert.deepEqual(await steps(), [{ error: 'whoever asked for it may do nothing any more' }])
+  assert.deepEqual(await steps(), [{ error: 'the requester no longer has access' }])
 })
 
 test('of twenty who undo one run at once, on two replicas, one does', async (t) => {

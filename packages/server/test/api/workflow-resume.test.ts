@@ -41,7 +41,7 @@ test('a promotion ends no canary but the one that it was planned for', async (t)
   await drive(kit, 1)
   const done = await ended(kit, run.workflow_run_id)
   assert.equal(done.status, 'failed')
-  assert.match(done.steps[0]?.error ?? '', /canary version 4 is under way/)
+  assert.match(done.steps[0]?.error ?? '', /canary version 4 is active/)
 })
 
 test('a run goes on as whoever asked for it, and only with what they may do by then', async (t) => {
@@ -64,7 +64,7 @@ test('a run goes on as whoever asked for it, and only with what they may do by t
   await drive(kit, 1)
   const done = await ended(kit, run.workflow_run_id)
   assert.equal(done.status, 'failed')
-  assert.match(done.steps[0]?.error ?? '', /may do nothing any more/)
+  assert.match(done.steps[0]?.error ?? '', /no longer has access/)
   assert.deepEqual((await kit.admin.listLocks()).items, [])
 })
 

@@ -265,9 +265,9 @@ async function scopeTenant(deps: AdmitDeps, request: FastifyRequest, actor: Acto
 function offDirectory(endpoint: Endpoint, principal: Principal): AppError | undefined {
   const directory = principal.kind === 'api_key' ? principal.directory : null
   if (endpoint.protocol === 'scim' && directory === null)
-    return new AppError('forbidden', 'this API key provisions no directory: create one with `directory`')
+    return new AppError('forbidden', 'this API key is not for SCIM: create one with the field `directory`')
   if (endpoint.protocol !== 'scim' && directory !== null)
-    return new AppError('forbidden', 'this API key provisions a directory by SCIM and does nothing else')
+    return new AppError('forbidden', 'this API key is only for SCIM: use another key')
   return undefined
 }
 

@@ -99,7 +99,7 @@ export function judgedSafely(
   const settle = (e: unknown): CredentialVerdict | Promise<CredentialVerdict> => {
     if (e instanceof DeviceThrottled) return refuse.device(e, stranger())
     if (toAppError(e).code !== 'internal_error' || toAppError(e).retryAfterSeconds !== undefined) throw e
-    log.error({ err: e }, 'a credential could not be judged')
+    log.error({ err: e }, 'a credential could not be verified')
     return undefined
   }
   try {

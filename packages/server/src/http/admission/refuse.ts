@@ -82,7 +82,10 @@ export function createRefuse(deps: RefuseDeps) {
   function tell(block: string): void {
     unknown++
     if (performance.now() - toldAt < 60_000) return
-    log.warn({ source: block, refused: unknown }, 'credentials that were not issued here; counted for a minute')
+    log.warn(
+      { source: block, refused: unknown },
+      'credentials that this deployment did not issue; counted for a minute',
+    )
     toldAt = performance.now()
     unknown = 0
   }
@@ -98,7 +101,7 @@ export function createRefuse(deps: RefuseDeps) {
       } else tell(block)
       // A throttled source costs no signature check.
       if (wait === 0) return badCredentials(toldStatus(refused))
-      return new AppError('rate_limited', 'too many failed credentials from this address', { retryAfterSeconds: wait })
+      return new AppError('rate_limited', 'too many invalid credentials from this address', { retryAfterSeconds: wait })
     },
     /**
      * Records refusals after the body was read that no other record covers: an invalid sign-in request, and a token

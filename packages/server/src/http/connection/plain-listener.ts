@@ -74,7 +74,7 @@ export function createPlainListener({
       send(response, await answerOf(request))
     } catch (e) {
       if (request.destroyed && !request.complete) return
-      log.error({ err: e }, 'a request beside the contract could not be answered')
+      log.error({ err: e }, 'a request of the metrics or PKI listener failed')
       send(response, { status: 503, headers: { 'retry-after': '2' } })
     }
   }
@@ -139,6 +139,6 @@ async function read(request: IncomingMessage): Promise<Buffer | undefined> {
   })
   request.on('end', () => resolve(Buffer.concat(pieces)))
   request.on('error', reject)
-  request.on('close', () => reject(new Error('the client went before it had said all')))
+  request.on('close', () => reject(new Error('the client closed the connection before the end of the request')))
   return promise
 }

@@ -39,7 +39,7 @@ export function registerSignedInPages(http: FastifyInstance, deps: RoomDeps, roo
       },
     )
     if (!actor) return undefined
-    if (!isOfSession(actor)) return fail('forbidden', 'this page is for a browser that has signed in')
+    if (!isOfSession(actor)) return fail('forbidden', 'this page needs a session: sign in with a browser first')
     return { ...visitOf(request), actor }
   }
   const toSignIn = (reply: FastifyReply, next: string) => reply.redirect(signInPath(next), 303)

@@ -100,7 +100,7 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
     const account = await db.inTenant(tenantId, (tx) => findKeyOwner(tx, tenantId, userId))
     if (account?.kind !== 'service') failField('user_id', 'is not a service account of this tenant')
     if (!covers(account.roles.filter(isRole), role))
-      failField('role', `${account.username} does not hold all that ${role} gives`)
+      failField('role', `${account.username} does not have all permissions of the role ${role}`)
     return { tenantId, userId }
   }
 
@@ -109,11 +109,11 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
 
     create: async (actor: Actor, wanted: NewApiKey) => {
       if (!mayHandle(actor, wanted.role))
-        fail('forbidden', `the role ${wanted.role} allows more than you may do yourself`)
+        fail('forbidden', `the role ${wanted.role} has permissions that you do not have`)
       for (const [i, cidr] of (wanted.allowed_cidrs ?? []).entries())
         if (!isCidr(cidr)) failField(`allowed_cidrs[${i}]`, 'must be an address or a CIDR such as 192.0.2.0/24')
       if (wanted.directory !== undefined && !permissionsOfRoles([wanted.role]).has('directory:sync'))
-        failField('role', `does not give directory:sync, without which no directory can be provisioned`)
+        failField('role', `lacks the permission directory:sync, which SCIM provisioning needs`)
       const { principal } = actor
       const owner =
         wanted.user_id === undefined ? personOf(principal) : await accountOf(actor, wanted.user_id, wanted.role)
@@ -126,7 +126,7 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
       db.inTenant(actor.tenantId, async (tx) => {
         const found = (await findKey(tx, actor.tenantId, id, now())) ?? missing('api_key')
         if (isRole(found.role) && !mayHandle(actor, found.role))
-          fail('forbidden', `this key has the role ${found.role}, which allows more than you may do yourself`)
+          fail('forbidden', `this key has the role ${found.role}, which has permissions that you do not have`)
         const at = now()
         if (!(await markRevoked(tx, actor.tenantId, id, at))) {
           // Another transaction revoked the key after it was read.
@@ -192,9 +192,13 @@ async function boundsOf(tx: Tx, maker: Maker, { expiresAt, allowedCidrs }: Bound
   const limits = await findBounds(tx, maker.tenantId, maker.id)
   if (!limits) return unauthorized()
   if (limits.expires_at && expiresAt && expiresAt > limits.expires_at)
-    fail('forbidden', `a key made by this key can't outlive it: it ends at ${limits.expires_at.toISOString()}`)
+    fail(
+      'forbidden',
+      `a key that this key creates must expire with it or earlier: this key expires at ${limits.expires_at.toISOString()}`,
+    )
   const outside = limits.allowed_cidrs.length > 0 && allowedCidrs.find((c) => !isPartOf(c, limits.allowed_cidrs))
-  if (outside) fail('forbidden', `a key made by this key can't be used from ${outside}, from where this key can't`)
+  if (outside)
+    fail('forbidden', `a key that this key creates cannot allow ${outside}: this key itself does not allow it`)
   return {
     expiresAt: expiresAt ?? limits.expires_at,
     allowedCidrs: allowedCidrs.length > 0 ? allowedCidrs : limits.allowed_cidrs,

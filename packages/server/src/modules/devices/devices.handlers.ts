@@ -100,7 +100,7 @@ export function deviceHandlers({
     changeDevice: async ({ actor, body, expected }) => {
       const { reason } = body
       const deviceId = idOf('device', body.device_id)
-      if (body.operation !== 'update' && body.device) failField('device', 'goes with the operation update')
+      if (body.operation !== 'update' && body.device) failField('device', 'is allowed only with the operation update')
       const changed =
         body.operation === 'update'
           ? await lifecycle.update(actor, deviceId, readPatch(body.device), { reason, expected })
@@ -110,7 +110,7 @@ export function deviceHandlers({
     changeDevices: async ({ actor, body }) => {
       const { operation, device_ids, filter, reason } = body
       if ((device_ids === undefined) === (filter === undefined))
-        failField('device_ids', 'name the devices by device_ids or by filter, one of the two')
+        failField('device_ids', 'give either device_ids or filter')
       const which = device_ids ? { ids: device_ids } : { judged: await judge(actor.tenantId, filter ?? {}) }
       const results = await lifecycle.changeMany(actor, which, operation, { reason, dryRun: body.dry_run ?? false })
       const count = (outcome: string) => results.filter((r) => r.outcome === outcome).length

@@ -90,7 +90,7 @@ function noticeOf(tenant: TenantId, count: number): Notice & { dedupe_key: strin
     severity: 'info',
     title: count === 1 ? '1 device waits for approval' : `${number} devices wait for approval`,
     detail:
-      'A device that waits is let in nowhere. Approve the devices that you know, and revoke the others: holdfast device list --status pending',
+      'A device that waits has no access. Approve the devices that you know, and revoke the others: holdfast device list --status pending',
     subject: { type: 'tenant', id: encodeId('tenant', tenant), name: null },
     dedupe_key: kind,
   }

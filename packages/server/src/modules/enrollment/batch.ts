@@ -207,9 +207,13 @@ export function createBatches({
         const outcome = await queue(applicant)
         if (outcome !== 'busy') return outcome
         if (performance.now() > until)
-          throw new AppError('internal_error', 'the user of this device is being changed: try again', {
-            retryAfterSeconds: 2,
-          })
+          throw new AppError(
+            'internal_error',
+            'the user of this device is being changed by another request: try again',
+            {
+              retryAfterSeconds: 2,
+            },
+          )
       }
     },
 

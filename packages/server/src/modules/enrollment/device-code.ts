@@ -67,7 +67,7 @@ export function createDeviceCode({
     status: async (actor: Machine, hold: Hold | undefined) => {
       const key = await keyOf(actor, contract.deviceCodeStatus)
       const wait = asked.take(`${actor.tenantId} ${actor.id}`, asksPerMinute, performance.now())
-      if (wait > 0) throw new AppError('rate_limited', 'this machine asks too often', { retryAfterSeconds: wait })
+      if (wait > 0) throw new AppError('rate_limited', 'this machine polls too often', { retryAfterSeconds: wait })
       return (await deviceGrants.statusOf(actor, grantOf(actor, key), hold)) ?? refuse(actor, 'unknown_request')
     },
 

@@ -61,11 +61,11 @@ function grantOf({ id_token, code, code_verifier, redirect_uri, client_id, iss }
   const ofCode = { code, code_verifier, redirect_uri, client_id }
   const given = Object.entries({ ...ofCode, iss }).find(([, value]) => value !== undefined)
   if (id_token !== undefined) {
-    if (given) failField(given[0], 'comes with a code; an ID token is enough')
+    if (given) failField(given[0], 'is allowed only with a code: remove it, since id_token is given')
     return { idToken: id_token }
   }
   const absent = (field: string): never =>
-    failField(field, 'is needed: give id_token, or a code with all that it needs')
+    failField(field, 'is required: give id_token, or a code with its other fields')
   return {
     code: code ?? absent(given ? 'code' : 'id_token'),
     verifier: code_verifier ?? absent('code_verifier'),

@@ -18,7 +18,7 @@ const mostOfTenant = 200
 const mostOfAll = 2000
 
 const tooMany = () =>
-  new AppError('rate_limited', 'too many streams of changes are open; ask again shortly, or poll', {
+  new AppError('rate_limited', 'too many event streams are open: try again shortly, or poll', {
     retryAfterSeconds: 30,
   })
 

@@ -51,7 +51,7 @@ export function createOcsp({ now, statusesOf }: Pick<CertificatesDeps, 'now'> & 
   ): Promise<Signed> {
     const kind = statuses.includes('unknown') ? 'unknown' : 'issued'
     if (budget.take(kind, signaturesPerMinute[kind], performance.now()) > 0)
-      throw new AppError('rate_limited', 'more answers are asked for than can be signed')
+      throw new AppError('rate_limited', 'too many OCSP requests; retry shortly')
     const until = new Date(since.getTime() + lifetime)
     const responses = certIds.map((certId, i) => ({
       certId,

@@ -27,11 +27,15 @@ const refusals: Record<Exclude<Refusal, 'busy'>, () => never> = {
   pending: () => fail('validation_error', 'the device waits for approval'),
   suspended: () => fail('validation_error', 'the device is suspended'),
   revoked: () => fail('validation_error', 'the device is revoked'),
-  locked: () => fail('validation_error', 'the device is locked, or what it belongs to is'),
+  locked: () => fail('validation_error', 'the device, its user, group or tenant is locked'),
   user_suspended: () => fail('validation_error', 'the user of the device is suspended'),
-  key_taken: () => failField('csr', 'its key has had a certificate, or is used by somebody else: make a new one'),
+  key_taken: () =>
+    failField('csr', 'its key had a certificate already, or belongs to another device: generate a new key'),
   too_many: () =>
-    fail('validation_error', `the device has ${mostOfDevice} certificates that count: rotate or revoke one`),
+    fail(
+      'validation_error',
+      `the device has ${mostOfDevice} valid certificates, which is the maximum: rotate or revoke one`,
+    ),
   not_active: () => fail('validation_error', 'the certificate is not active: issue a new one'),
 }
 
@@ -107,7 +111,9 @@ export function createIssuing(deps: CertificatesDeps) {
       if (outcome === 'issued') return
       if (outcome !== 'busy') return refusals[outcome]()
       if (performance.now() > until)
-        throw new AppError('internal_error', 'the device is being changed: try again', { retryAfterSeconds: 2 })
+        throw new AppError('internal_error', 'the device is being changed by another request: try again', {
+          retryAfterSeconds: 2,
+        })
       await delay(50 + Math.random() * 100)
       const { userId } = await deviceOf(tenant, asked.row.device_id)
       next = { ...asked, row: { ...asked.row, user_id: userId } }

@@ -108,7 +108,10 @@ const isOver = ({ until }: AttestationState, nowMs: number): boolean => inSecond
 /** A device asks about itself. Any other caller names a device. */
 function askedDevice({ principal }: Actor, { device_id }: Asked): string {
   if (principal.kind !== 'device')
-    return idOf('device', device_id ?? fail('bad_request', 'device_id: name the device that the assertion is about'))
+    return idOf(
+      'device',
+      device_id ?? fail('bad_request', 'device_id: is required: the device that the assertion is about'),
+    )
   if (device_id !== undefined && device_id !== encodeId('device', principal.id)) refuseTuple('device_id')
   return principal.id
 }
@@ -129,11 +132,11 @@ function requireTuple({ principal }: Actor, { user_id }: Asked, reported: Report
   if (user_id !== undefined && user_id !== userId) refuseTuple('user_id')
 }
 const refuseTuple = (name: string): never =>
-  fail('forbidden', `${name} is not that of the credential: a device asks about itself`)
+  fail('forbidden', `${name} differs from the credential: a device may ask only about itself`)
 
 /** RFC 9711 §4.1: 8 to 64 bytes. Each value has one spelling only, so that comparing texts compares bytes. */
 function requireNonce(nonce: string): void {
   const bytes = Buffer.from(nonce, 'base64url')
   if (bytes.toString('base64url') !== nonce || bytes.length < 8 || bytes.length > 64)
-    fail('bad_request', 'nonce: is not 8 to 64 bytes in base64url without padding')
+    fail('bad_request', 'nonce: must be 8 to 64 bytes in base64url without padding')
 }
