@@ -52,9 +52,14 @@ export function deviceHandlers({
     })
     return { row, view: viewDevice(row, await shownPolicyOf(tenant, deviceId), names, at) }
   }
-  const judge = async (tenant: TenantId, given: GivenFilter): Promise<DeviceFilterQuery> => {
+  const judge = async (tenant: TenantId, filterInput: GivenFilter): Promise<DeviceFilterQuery> => {
     const at = now()
-    return { filter: readDeviceFilter(given, at), at, canary: await canaryOf(tenant), onlineSince: onlineSince(at) }
+    return {
+      filter: readDeviceFilter(filterInput, at),
+      at,
+      canary: await canaryOf(tenant),
+      onlineSince: onlineSince(at),
+    }
   }
 
   const counts = createDeviceFacets({ db, now, judge })
@@ -63,13 +68,13 @@ export function deviceHandlers({
     listDeviceFacets: ({ actor, query }) => counts.facets(actor.tenantId, query),
     listDevices: async ({ actor, query }) => {
       const { tenantId } = actor
-      const { limit: _, cursor: __, sort, count, ...given } = query
-      const judged = await judge(tenantId, given)
+      const { limit: _, cursor: __, sort, count, ...filterInput } = query
+      const deviceFilter = await judge(tenantId, filterInput)
       const by = (sort?.replace('-', '') ?? 'enrolled_at') as Sort
       const found = await db.inTenant(tenantId, async (tx) => {
-        const dense = await denseDeviceFilters(tx, tenantId, judged, by)
+        const dense = await denseDeviceFilters(tx, tenantId, deviceFilter, by)
         const page = await pager.list(
-          queries.selectDevices(tx, tenantId, judged, dense, by),
+          queries.selectDevices(tx, tenantId, deviceFilter, dense, by),
           {
             operation: 'listDevices',
             tenant: tenantId,
@@ -79,18 +84,22 @@ export function deviceHandlers({
             tie: by === 'last_seen_at' ? 'activity.device_id' : 'devices.device_id',
             walked: walkedWith(dense),
           },
-          queries.walkDevices(tx, tenantId, judged, dense, by),
+          queries.walkDevices(tx, tenantId, deviceFilter, dense, by),
         )
         return { ...page, names: await findNames(tx, tenantId, namesInDevices(page.items)) }
       })
       const views = await Promise.all(
         found.items.map((row) =>
-          thenSync(shownPolicyOf(tenantId, row.device_id), (policy) => viewDevice(row, policy, found.names, judged.at)),
+          thenSync(shownPolicyOf(tenantId, row.device_id), (policy) =>
+            viewDevice(row, policy, found.names, deviceFilter.at),
+          ),
         ),
       )
       // A verdict that has just turned is stored soon (`policy/stored-verdicts.ts`).
-      const items = views.filter((view) => given.posture === undefined || view.posture.verdict === given.posture)
-      const total = count && (await counts.total(tenantId, given))
+      const items = views.filter(
+        (view) => filterInput.posture === undefined || view.posture.verdict === filterInput.posture,
+      )
+      const total = count && (await counts.total(tenantId, filterInput))
       return { items, next_cursor: found.next_cursor, ...(total && { total }) }
     },
     getDevice: async ({ actor, params }) => {

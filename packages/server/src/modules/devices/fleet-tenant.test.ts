@@ -48,7 +48,7 @@ test('what hangs on a user is asked of the user: no device keeps what its user w
   t.putDevice(device())
   const held = t.devices.get('d')!
   assert.deepEqual([held.usable, held.groupIds, held.seq], [true, ['g'], 1])
-  held.selected = { by: {}, slot: { variant: null, used: false }, from: 0, until: 1 }
+  held.selected = { by: {}, slot: { variant: null, isUsed: false }, from: 0, until: 1 }
   t.putUser(user('anna', true, 7))
   assert.deepEqual([held.usable, held.isSuspended, held.groupIds, held.seq], [false, true, [], 7])
   assert.equal(held.selected, null, 'what was selected for the user that was')

@@ -2,13 +2,13 @@
 const most = 20_000
 
 export function createShared<V>() {
-  let held = new Map<string, V>()
+  let shared = new Map<string, V>()
   return (key: string, make: () => V): V => {
-    const known = held.get(key)
+    const known = shared.get(key)
     if (known !== undefined) return known
-    if (held.size >= most) held = new Map()
+    if (shared.size >= most) shared = new Map()
     const made = make()
-    held.set(key, made)
+    shared.set(key, made)
     return made
   }
 }

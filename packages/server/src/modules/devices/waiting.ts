@@ -42,11 +42,11 @@ export function createApprovalAlerts({
         await holdWaiting(tx, tenant)
         const { count, newestAt } = await countWaiting(tx, tenant, mostCounted + 1)
         if (newestAt === null) await notifications.close(tx, jobSource(tenant, job), kind)
-        else await tell(tx, tenant, noticeOf(tenant, count), newestAt)
+        else await notifyWaiting(tx, tenant, noticeOf(tenant, count), newestAt)
       },
       background,
     )
-  async function tell(tx: Tx, tenant: TenantId, notice: Notice & { dedupe_key: string }, newestAt: Date) {
+  async function notifyWaiting(tx: Tx, tenant: TenantId, notice: Notice & { dedupe_key: string }, newestAt: Date) {
     if (await notifications.restate(tx, tenant, notice)) return
     // A person who closed the notification knows the devices that waited then.
     const closedAt = await notifications.closedByPersonAt(tx, tenant, kind)

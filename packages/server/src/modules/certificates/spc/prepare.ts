@@ -26,7 +26,7 @@ const shortest = minute
 /** The row to be inserted. */
 export type Prepared = { row: SpcRow; thumbprint: string; chain: string[] }
 
-const words: Partial<Record<CryptoError['code'], string>> = {
+const csrProblems: Partial<Record<CryptoError['code'], string>> = {
   bad_algorithm: 'must be of a P-256, P-384 or Ed25519 key',
   bad_signature: 'must be signed with its own key',
 }
@@ -37,7 +37,7 @@ export function keyOfRequest(csr: string): { publicJwk: PublicJwk; spkiSha256: s
     return readCertificateRequest(csr)
   } catch (e) {
     if (!(e instanceof CryptoError)) throw e
-    return failField('csr', words[e.code] ?? 'is not a certificate request (PKCS#10)')
+    return failField('csr', csrProblems[e.code] ?? 'is not a certificate request (PKCS#10)')
   }
 }
 
