@@ -22,8 +22,11 @@ export * from './owned/door.ts'
 export * from './people/door.ts'
 export * from './signin/door.ts'
 
-export function createIdentity(given: IdentityDeps) {
-  const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200, params: given.passwordCost }) }
+export function createIdentity(identityDeps: IdentityDeps) {
+  const deps = {
+    ...identityDeps,
+    hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200, params: identityDeps.passwordCost }),
+  }
   const { db } = deps
   const rules = createIdentityRules(deps)
   const { sessions, login, stepUp, breakGlass } = rules

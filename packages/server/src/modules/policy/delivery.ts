@@ -44,23 +44,23 @@ export function createDelivery({
     // Both must be read in one turn of the event loop; otherwise both are read again.
     if (device instanceof Promise || policy instanceof Promise) return Promise.all([device, policy]).then(again)
     if (!device || device.isSuspended) return undefined
-    const moment = feed.momentOf(tenant)
+    const position = feed.momentOf(tenant)
     // The rows come from a snapshot that is newer than the last change received.
-    if (device.seq > moment.seq || policy.seq > moment.seq) return feed.catchUp().then(again)
-    const { slot, from, until } = policy.selectedOf(device, moment.atMs)
+    if (device.seq > position.seq || policy.seq > position.seq) return feed.catchUp().then(again)
+    const { slot, from, until } = policy.selectedOf(device, position.atMs)
     const askedMs = now().getTime()
     if (askedMs >= until) return turns.take(tenant, deviceId).then(again)
-    return { device, variant: slot.variant!, from, moment, askedMs }
+    return { device, variant: slot.variant!, from, moment: position, askedMs }
   }
 
   const answer = <T>(
     tenant: TenantId,
     deviceId: string,
-    of: (standing: DevicePolicyState, made: SignedVariant) => Representation<T> | Promise<Representation<T>>,
+    of: (state: DevicePolicyState, made: SignedVariant) => Representation<T> | Promise<Representation<T>>,
   ): Representation<T> | undefined | Promise<Representation<T> | undefined> =>
     thenSync(
       standingOf(tenant, deviceId),
-      (standing) => standing && thenSync(signing.pointerFor(standing), (made) => of(standing, made)),
+      (state) => state && thenSync(signing.pointerFor(state), (made) => of(state, made)),
     )
 
   /** Calls are synchronous if everything is cached. */

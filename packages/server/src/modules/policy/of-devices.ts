@@ -18,9 +18,9 @@ export function createOfDevices({
   const waits = createHeldReads({ changes, fleet, concernAll: ['policy'], longestLookMs: Infinity })
   // A device that was deleted in the meantime has no valid credential.
   const digest = ({ tenantId, id }: CallingDevice) =>
-    thenSync(delivery.digest(tenantId, id), (given) => given ?? unauthorized())
+    thenSync(delivery.digest(tenantId, id), (content) => content ?? unauthorized())
   const bundle = ({ tenantId, id }: CallingDevice) =>
-    thenSync(delivery.bundle(tenantId, id), (given) => given ?? unauthorized())
+    thenSync(delivery.bundle(tenantId, id), (content) => content ?? unauthorized())
   return {
     /** Endpoints that devices poll. The transport answers them before it reaches the router. */
     reads: {

@@ -69,8 +69,8 @@ export function createPublishing({
       if (from.digest !== undefined) return queries.bundleByDigest(tx, tenant, from.digest)
       if (from.version !== undefined) return queries.bundleByVersion(tx, tenant, from.version)
       const inForce = await queries.inForce(tx, tenant)
-      const held = from.channel === 'canary' ? queries.canaryUnderWay(inForce) : inForce.get('stable')
-      return held && queries.bundleByVersion(tx, tenant, held.version)
+      const sourceBundle = from.channel === 'canary' ? queries.canaryUnderWay(inForce) : inForce.get('stable')
+      return sourceBundle && queries.bundleByVersion(tx, tenant, sourceBundle.version)
     })
     if (row) return row.document
     return failField('from', from.channel === 'canary' ? 'no canary is active' : 'the channel has no published version')
@@ -164,8 +164,8 @@ export function createPublishing({
     ] as const) {
       if (named.length === 0) continue
       const there = await hold(tx, tenant, [...new Set(named.map(([, id]) => id))])
-      const gone = named.find(([, id]) => !there.has(id))
-      if (gone) failField('policy', `"${gone[0]}" was deleted meanwhile`)
+      const deletedParty = named.find(([, id]) => !there.has(id))
+      if (deletedParty) failField('policy', `"${deletedParty[0]}" was deleted meanwhile`)
     }
   }
 

@@ -21,7 +21,7 @@ type AskingDeps = {
   origin: string
   token: () => AccessTokenRequest | Promise<AccessTokenRequest>
   signal: AbortSignal
-  patience?: Patience
+  timeouts?: Patience
   /** Called for each request, and before the wait for each retry. */
   onRequest?: () => void
   onWait?: (ms: number) => Promise<void>
@@ -39,7 +39,7 @@ const earlier = 30 * second
 
 /** HTTP client for one directory: keeps the token in memory only, limits retries, and contacts no other host. */
 export function createAsking(deps: AskingDeps): Ask {
-  const { outbound, origin, signal, patience = usual, onRequest = () => {}, onWait = async () => {} } = deps
+  const { outbound, origin, signal, timeouts = usual, onRequest = () => {}, onWait = async () => {} } = deps
   let token: { text: string; until: number } | undefined
 
   /** Retries after errors that may be temporary: too many requests, server errors, no answer. */
@@ -48,12 +48,12 @@ export function createAsking(deps: AskingDeps): Ask {
     for (let tried = 0; ; ) {
       onRequest()
       const outcome = await outbound
-        .request(url, { ...options, timeoutMs: patience.timeoutMs, signal })
+        .request(url, { ...options, timeoutMs: timeouts.timeoutMs, signal })
         .catch((e: unknown) => (e instanceof OutboundError ? e : Promise.reject(e)))
       signal.throwIfAborted()
       if (!(outcome instanceof OutboundError) && outcome.status !== 429 && outcome.status < 500) return outcome
       const isThrottled = !(outcome instanceof OutboundError) && outcome.status === 429
-      const wait = isThrottled ? patience.waits[Math.min(throttled, patience.waits.length - 1)] : patience.waits[tried]
+      const wait = isThrottled ? timeouts.waits[Math.min(throttled, timeouts.waits.length - 1)] : timeouts.waits[tried]
       if (isThrottled ? ++throttled > mostThrottled : wait === undefined || !mayPass(outcome))
         throw failureOf(what, outcome)
       if (!isThrottled) tried++
@@ -79,8 +79,12 @@ export function createAsking(deps: AskingDeps): Ask {
     })
     const said = answerFields(jsonOf(answer.body))
     if (answer.status !== 200) {
-      const word = typeof said.error === 'string' && /^[a-z_]{1,64}$/.test(said.error) ? said.error : answer.status
-      throw new PullError('credential', `The directory gave no token for the client id and its credential (${word}).`)
+      const oauthError =
+        typeof said.error === 'string' && /^[a-z_]{1,64}$/.test(said.error) ? said.error : answer.status
+      throw new PullError(
+        'credential',
+        `The directory gave no token for the client id and its credential (${oauthError}).`,
+      )
     }
     const { access_token: text, expires_in: seconds } = said
     if (typeof text !== 'string' || text === '' || /[^\x21-\x7e]/.test(text))

@@ -35,7 +35,7 @@ const looks = 10
 const weakest: Role = 'tenant_admin'
 
 type PullDeps = RunDeps & {
-  taking: ApplyRun
+  applyRun: ApplyRun
   outbound: Pick<Outbound, 'request'>
   openCredential: (source: SourceRow) => Promise<string>
   onError: (e: unknown) => void
@@ -43,7 +43,7 @@ type PullDeps = RunDeps & {
 
 /** Reads directories in the background, each on one replica, and updates users and groups accordingly. */
 export function createPulls(deps: PullDeps) {
-  const { db, now, taking, audit, notify, openCredential, onError } = deps
+  const { db, now, applyRun, audit, notify, openCredential, onError } = deps
   const reading = createReading(deps)
   const toRead = createConcurrencyLimiter(readers)
   const toApply = createConcurrencyLimiter(appliers)
@@ -102,7 +102,7 @@ export function createPulls(deps: PullDeps) {
     }
     const { run_id: runId, confirmed } = pull
     const whole = { runId, origin, said, content, startedAt, confirmed, write }
-    const run = pull.dry_run ? await taking.dryRun(behalfOf(h), whole) : await taking.take(behalfOf(h), whole)
+    const run = pull.dry_run ? await applyRun.dryRun(behalfOf(h), whole) : await applyRun.take(behalfOf(h), whole)
     if (run.run_id !== runId)
       throw new PullError('unstable', 'A snapshot with the id of this run was accepted meanwhile.')
   }

@@ -85,9 +85,9 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
     try {
       const place = { issuer, clientId, credential: await openCredential(source) }
       const token = () => vendor.tokenOf(place)
-      const patience = { timeoutMs: testMs, waits: [] }
+      const timeouts = { timeoutMs: testMs, waits: [] }
       return await vendor.look(
-        createAsking({ outbound, origin: vendor.originOf(issuer), token, signal, patience }),
+        createAsking({ outbound, origin: vendor.originOf(issuer), token, signal, timeouts }),
         place,
       )
     } catch (e) {

@@ -79,18 +79,18 @@ export function readPath(kind: Kind, path: string): PatchTarget {
   if (own === undefined) return { name: written, is: 'ignored' }
   const filtered = withFilter.exec(own)
   const [, name = '', sub] = filtered ? [filtered[0], filtered[1], filtered[3]] : (withSub.exec(own) ?? [])
-  const standing = plain.test(name) ? attributeOf(kind, name) : undefined
-  if (!standing) return failScim('invalidPath', `path: "${written.slice(0, 128)}" is not a known attribute`)
-  if (standing.is !== 'settable') return standing
-  const parts = kind.settable[standing.name] ?? []
-  const isMany = standing.name === 'emails' || standing.name === 'members'
+  const attribute = plain.test(name) ? attributeOf(kind, name) : undefined
+  if (!attribute) return failScim('invalidPath', `path: "${written.slice(0, 128)}" is not a known attribute`)
+  if (attribute.is !== 'settable') return attribute
+  const parts = kind.settable[attribute.name] ?? []
+  const isMany = attribute.name === 'emails' || attribute.name === 'members'
   if (filtered && !isMany)
-    failScim('invalidPath', `path: ${standing.name} has a single value, so a filter is not allowed`)
+    failScim('invalidPath', `path: ${attribute.name} has a single value, so a filter is not allowed`)
   const part = sub === undefined ? undefined : spelled(sub, parts)
   if (sub !== undefined && part === undefined)
-    failScim('invalidPath', `path: "${standing.name}.${sub.slice(0, 64)}" is not a known attribute`)
+    failScim('invalidPath', `path: "${attribute.name}.${sub.slice(0, 64)}" is not a known attribute`)
   return {
-    ...standing,
+    ...attribute,
     ...(filtered && { filter: parseFilter(filtered[2] ?? '') }),
     ...(part !== undefined && { sub: part }),
   }

@@ -21,7 +21,7 @@ const text = (name: string, description: string, more: Told = {}): Part => ({
   uniqueness: 'none',
   ...more,
 })
-const truth = (name: string, description: string): Part => ({
+const booleanPart = (name: string, description: string): Part => ({
   name,
   type: 'boolean',
   multiValued: false,
@@ -65,13 +65,13 @@ const user: Omit<ScimSchema, 'meta' | 'schemas'> = {
       [
         text('value', 'The address'),
         text('type', 'Such as work', { canonicalValues: ['work', 'home', 'other'] }),
-        truth('primary', 'True for the primary address'),
+        booleanPart('primary', 'True for the primary address'),
         text('display', 'Name for display'),
       ],
       { multiValued: true },
     ),
     {
-      ...truth(
+      ...booleanPart(
         'active',
         'False suspends the user: sessions, devices and VPN sessions end within a second. Default: true',
       ),

@@ -68,9 +68,9 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
   async function moved({ tx, tenant, directory }: Push, group: string, wanted: GroupChange) {
     const coming = [...(wanted.members ?? wanted.added)]
     const there = await entries.usersThere(tx, tenant, directory, coming)
-    const stranger = coming.find((user) => !there.has(user))
-    if (stranger !== undefined)
-      failScim('invalidValue', `members: ${encodeId('user', stranger)} is not a user of this directory`)
+    const unknownUser = coming.find((user) => !there.has(user))
+    if (unknownUser !== undefined)
+      failScim('invalidValue', `members: ${encodeId('user', unknownUser)} is not a user of this directory`)
     const among = wanted.members ? undefined : [...wanted.removed, ...wanted.added]
     const inside = new Set(await entries.membersOfGroup(tx, tenant, { directory, group, ...(among && { among }) }))
     const going = wanted.members ? [...inside].filter((user) => !wanted.members?.has(user)) : [...wanted.removed]
@@ -96,21 +96,21 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
       const other = await entries.groupEntry(tx, tenant, directory, { externalId: external_id })
       if (other) failScim('uniqueness', 'externalId: is already taken by another group of this directory')
     }
-    const room = before?.name === name ? [] : await roomFor(push, name, group_id)
+    const clearedNames = before?.name === name ? [] : await roomFor(push, name, group_id)
     const { added, removed } = await moved(push, group_id, wanted)
     const isRenamed = before !== undefined && before.name !== name
     const isSame = before && !before.absent && before.external_id === external_id
-    if (isSame && !isRenamed && room.length + added.length + removed.length === 0) return { group_id }
+    if (isSame && !isRenamed && clearedNames.length + added.length + removed.length === 0) return { group_id }
     const had = () => entries.countOwnMembers(tx, tenant, directory, group_id)
-    const told = toldOf('group_members_changed', { group_id, external_id, name }, removed.length)
-    const held = await windows.take(push, { group: { group_id, name }, users: usersOf(removed), had, told })
+    const diffItem = toldOf('group_members_changed', { group_id, external_id, name }, removed.length)
+    const held = await windows.take(push, { group: { group_id, name }, users: usersOf(removed), had, diffItem })
     if (held) return held
     await windows.come(push, usersOf(added), group_id)
     const cause = { ...behalfOf(actor), directory, details, places: push.places }
     const made = await owned.apply(tx, cause, {
       ...noUsers,
       createdGroups: before ? [] : [{ group_id, external_id, name }],
-      renamedGroups: [...room, ...(isRenamed ? [{ before, name }] : [])],
+      renamedGroups: [...clearedNames, ...(isRenamed ? [{ before, name }] : [])],
       added,
       removed,
     })
@@ -194,8 +194,8 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
         expected.require(versionOfGroup(before))
         const { added, removed } = await moved(push, id, { members: new Set(), added: new Set(), removed: new Set() })
         const had = () => entries.countOwnMembers(tx, tenant, directory, id)
-        const told = toldOf('group_emptied', before, removed.length)
-        const held = await windows.take(push, { group: before, users: usersOf(removed), had, told })
+        const diffItem = toldOf('group_emptied', before, removed.length)
+        const held = await windows.take(push, { group: before, users: usersOf(removed), had, diffItem })
         if (held) return held
         const cause = { ...behalfOf(actor), directory, details, places: push.places }
         const groups = { createdGroups: [], renamedGroups: [] }

@@ -4,12 +4,12 @@ import type { Comparison, FilterValue, ScimFilter } from './filter.ts'
 type Element = Readonly<Record<string, unknown>>
 const cannot = (what: string): never => failScim('invalidFilter', `filter: ${what}`)
 
-const fold = (text: string) => text.toLowerCase()
+const foldCase = (text: string) => text.toLowerCase()
 const order = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 /** Compares text without regard to case, in byte order. */
 export function compareText(op: Comparison, has: string, value: string): boolean {
-  const [a, b] = [fold(has), fold(value)]
+  const [a, b] = [foldCase(has), foldCase(value)]
   switch (op) {
     case 'eq':
       return a === b
@@ -47,10 +47,10 @@ function compare(op: Comparison, has: unknown, value: FilterValue): boolean {
     return op === 'eq' ? isSame : !isSame
   }
   if (typeof has === 'boolean') {
-    const truth = truthOf(value)
-    if (truth === undefined || (op !== 'eq' && op !== 'ne'))
+    const boolean = truthOf(value)
+    if (boolean === undefined || (op !== 'eq' && op !== 'ne'))
       return cannot('a boolean can be compared only by eq or ne, with true or false')
-    return (has === truth) === (op === 'eq')
+    return (has === boolean) === (op === 'eq')
   }
   if (typeof value !== 'string') return cannot('a text can be compared only with a text')
   return compareText(op, String(has), value)

@@ -107,11 +107,11 @@ export function setAttribute(draft: Draft, name: string, value: unknown): void {
 export function* settableOf(kind: Kind, body: object): Generator<[name: string, value: unknown]> {
   const seen = new Set<string>()
   for (const [written, value] of Object.entries(body)) {
-    const standing = attributeOf(kind, written)
-    if (!standing) failScim('invalidSyntax', `"${written.slice(0, 64)}" is not a known attribute`)
-    if (seen.has(standing.name)) failScim('invalidSyntax', `${standing.name.slice(0, 64)}: is given twice`)
-    seen.add(standing.name)
-    if (standing.is === 'settable') yield [standing.name, value]
+    const attribute = attributeOf(kind, written)
+    if (!attribute) failScim('invalidSyntax', `"${written.slice(0, 64)}" is not a known attribute`)
+    if (seen.has(attribute.name)) failScim('invalidSyntax', `${attribute.name.slice(0, 64)}: is given twice`)
+    seen.add(attribute.name)
+    if (attribute.is === 'settable') yield [attribute.name, value]
   }
 }
 
@@ -143,8 +143,8 @@ export function storedUserFacts({ userName, displayName, name = {}, emails = [] 
   if (username === undefined) return wrong('userName', problem)
   const chosen = emails.find((e) => e.primary) ?? emails.find((e) => e.type?.toLowerCase() === 'work') ?? emails[0]
   const email = chosen === undefined ? null : addressOf(chosen.value)
-  const spoken = [name.givenName, name.familyName].filter((part) => part !== undefined).join(' ')
-  return { username, email, display_name: shortened(displayName ?? name.formatted ?? spoken, longest.displayName) }
+  const fullName = [name.givenName, name.familyName].filter((part) => part !== undefined).join(' ')
+  return { username, email, display_name: shortened(displayName ?? name.formatted ?? fullName, longest.displayName) }
 }
 const addressOf = (text: string): string => {
   const address = /^[^@\s]+@[^@\s]+$/.test(text) ? canonicalEmail(text) : undefined

@@ -25,7 +25,7 @@ export const afterOf = (
 ): UserAfter => ({ ...sameAs(before), ...facts, absent: false, ...letIn(before, active) })
 
 /** State in which a new user is inserted. Later changes follow separately. */
-export const newcomer = { status: 'active', suspended_by_directory: false, absent: false, roles: null } as const
+export const newUserState = { status: 'active', suspended_by_directory: false, absent: false, roles: null } as const
 /** Names of changed attributes, including removed ones. */
 export const namesOfDifferences = (before: object, after: object): string[] => [
   ...new Set([...Object.keys(differences(before, after)), ...Object.keys(differences(after, before))]),

@@ -27,7 +27,7 @@ import { patchUser } from './patch-user.ts'
 import type { ScimProvisioning } from './provisioning.ts'
 import type { Push, PushDirectory } from './push.ts'
 import { readUser, storedUserFacts, type UserAttributes } from './user-attributes.ts'
-import { afterOf, attributesOf, countedMoveOf, namesOfDifferences, newcomer, versionOfUser } from './user-states.ts'
+import { afterOf, attributesOf, countedMoveOf, namesOfDifferences, newUserState, versionOfUser } from './user-states.ts'
 import { type Held, isHeld, type Windows } from './windows.ts'
 
 export type ShownUser = { entry: UserEntry; groups: { group_id: string; name: string }[] }
@@ -107,8 +107,8 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       if (other && other.user_id !== replaced?.user_id)
         failScim('uniqueness', 'externalId: is already taken by another user of this directory')
     }
-    const room = await roomFor(push, facts.username, before?.user_id)
-    const made: OwnedUser = before ?? { user_id, external_id, ...facts, ...newcomer }
+    const clearedNames = await roomFor(push, facts.username, before?.user_id)
+    const made: OwnedUser = before ?? { user_id, external_id, ...facts, ...newUserState }
     const after = afterOf(made, said.active, facts)
     const changed = Object.keys(differences(sameAs(made), after)).length > 0
     const renamed = differences(
@@ -116,23 +116,23 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       { external_id: shownExternalId(external_id) },
     )
     const described = namesOfDifferences(before?.directory_attributes ?? {}, attributes)
-    const isSame = room.length === 0 && described.length === 0 && Object.keys(renamed).length === 0
+    const isSame = clearedNames.length === 0 && described.length === 0 && Object.keys(renamed).length === 0
     if (before && !changed && isSame) return { user_id }
     if (before) await requireUnprotected(push, before, after)
     if (replaced) await requireUnprotected(push, replaced, { ...sameAs(replaced), status: 'suspended' })
     const leaver = replaced ?? (after.status === 'suspended' ? before : undefined)
     if (leaver?.status === 'active') {
-      const told = toldOf(leaver, replaced ? 'deleted' : null)
-      const held = await windows.take(push, { users: [leaver.user_id], had: () => activeOf(push), told })
+      const diffItem = toldOf(leaver, replaced ? 'deleted' : null)
+      const held = await windows.take(push, { users: [leaver.user_id], had: () => activeOf(push), diffItem })
       if (held) return held
     }
     if (before?.status !== 'active' && after.status === 'active') await windows.come(push, [user_id])
     const cause = { ...behalfOf(actor), directory, details, places: push.places }
     const touched: Change[] = []
-    if (!before || room.length > 0) {
+    if (!before || clearedNames.length > 0) {
       const createdUsers = before ? [] : [{ user_id, external_id, ...facts }]
       const deletedUsers = replaced ? [replaced] : []
-      const first = await owned.apply(tx, cause, { ...nothing, createdUsers, changedUsers: room, deletedUsers })
+      const first = await owned.apply(tx, cause, { ...nothing, createdUsers, changedUsers: clearedNames, deletedUsers })
       touched.push(...first.touched)
     }
     if (changed) {
@@ -228,8 +228,8 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         const isGoing = before.status === 'active'
         const after = { ...sameAs(before), ...letIn(before, false), absent: true }
         await requireUnprotected(push, before, after)
-        const told = toldOf(before, 'deleted')
-        const held = await windows.take(push, { users: isGoing ? [id] : [], had: () => activeOf(push), told })
+        const diffItem = toldOf(before, 'deleted')
+        const held = await windows.take(push, { users: isGoing ? [id] : [], had: () => activeOf(push), diffItem })
         if (held) return held
         const cause = { ...behalfOf(actor), directory, details: { ...details, deleted: true }, places: push.places }
         const made = await owned.apply(tx, cause, {

@@ -116,8 +116,8 @@ function leaf(name: string, searched: Searched | undefined, op: Comparison, valu
       return either(id === undefined ? never : sql`${column} = ${id}::uuid`)
     }
     case 'truth': {
-      const truth = truthOf(value) ?? cannot(`${name} is compared with true or false`)
-      return either(sql`(${column}) = ${truth}`)
+      const boolean = truthOf(value) ?? cannot(`${name} is compared with true or false`)
+      return either(sql`(${column}) = ${boolean}`)
     }
     case 'time': {
       const at = typeof value === 'string' && dateTime.test(value) ? Date.parse(value) : Number.NaN

@@ -24,7 +24,7 @@ type Loss = {
   /** Size of the directory or group before any of this is done. */
   had: () => Promise<number>
   /** Entry of the change in the held run. */
-  told: DiffItem
+  diffItem: DiffItem
 }
 
 const isOpen = ({ since, held_run_id }: { since: Date; held_run_id: string | null }, at: Date): boolean =>
@@ -81,16 +81,16 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
       if (before?.free_until && before.free_until > at) return undefined
       const open = before && isOpen(before, at) ? before : undefined
       const since = open?.since ?? at
-      const gone = open ? await queries.countGone(tx, moves) : 0
+      const removedCount = open ? await queries.countGone(tx, moves) : 0
       const came = open ? await queries.cameAmong(tx, moves, loss.users) : new Set<string>()
       // Only users who were there when the window began count.
       const users = loss.users.filter((user) => !came.has(user))
-      const removed = gone + users.length
+      const removed = removedCount + users.length
       const mostOf = loss.group ? mostMembers : mostUsers
       const known = open?.had ?? (await loss.had())
       // Users too new to count when the window began may count by now; they were there.
       const isToLookAgain = open && !loss.group && removed > mostOf(known)
-      const had = isToLookAgain ? Math.max(known, (await loss.had()) + gone) : known
+      const had = isToLookAgain ? Math.max(known, (await loss.had()) + removedCount) : known
       const most = mostOf(had)
       const rule = loss.group ? 'group_shrunk' : 'users_removed'
       const reason: HeldReason = { rule, removed, of: had, most, group: loss.group?.name ?? null }
@@ -101,14 +101,14 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
           group_id,
           since,
           had,
-          removed: gone,
+          removed: removedCount,
           held_run_id,
           free_until: null,
         })
         if (!open) await queries.forgetMoves(tx, moves, 'all')
       }
       if (held_run_id !== null) {
-        await queries.noteRefused(tx, tenant, held_run_id, loss.told)
+        await queries.noteRefused(tx, tenant, held_run_id, loss.diffItem)
         return { held: { ...reason, run_id: encodeId('directory_run', held_run_id) } }
       }
       const after = { group_id, since, had, removed, held_run_id, free_until: null }

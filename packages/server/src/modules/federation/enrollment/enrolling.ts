@@ -38,8 +38,8 @@ export type Enroller = Pick<ProviderRow, 'provider_id' | 'name' | 'kind'> & {
 export function createEnrolling({
   db,
   oidc,
-  newcomer,
-}: Pick<FederationDeps, 'db'> & { oidc: Pick<Oidc, 'finish' | 'verify'>; newcomer: Provisioning }) {
+  provisioning,
+}: Pick<FederationDeps, 'db'> & { oidc: Pick<Oidc, 'finish' | 'verify'>; provisioning: Provisioning }) {
   /** The clients of mobile applications are public, so their codes are exchanged without a secret. */
   async function prove(provider: ProviderRow, grant: EnrollmentGrant, nonce: string): Promise<ProvenIdentity> {
     const { kind, issuer, mobile_client_ids: audiences, scopes } = oidcOf(provider)
@@ -90,7 +90,7 @@ export function createEnrolling({
       if (!provider) return { refused: 'unknown_provider' }
       if (!provider.enabled || !provider.enrollment) return { refused: 'turned_off' }
       try {
-        return newcomer(by, provider, await prove(provider, grant, nonce), { allows: (held) => held.enrollment })
+        return provisioning(by, provider, await prove(provider, grant, nonce), { allows: (held) => held.enrollment })
       } catch (e) {
         if (e instanceof FederationError) return { refused: e.reason }
         throw e

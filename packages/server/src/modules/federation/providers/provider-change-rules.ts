@@ -38,7 +38,7 @@ function widens<T extends object>(each: EachOf<T>, before: T, after: T): boolean
  * Tests for each setting: true if a change lets a provider vouch for more people or otherwise. The name vouches for
  * nobody, and a change that only narrows admits nobody: both give false.
  */
-const vouching: EachOf<Settings> = {
+const identitySettings: EachOf<Settings> = {
   name: never,
   enabled: turnsOn,
   sign_in: turnsOn,
@@ -105,7 +105,7 @@ export function createProviderChangeRules({ people }: Pick<FederationDeps, 'peop
       after: ProviderFields,
       { isNewSecret, endLinks }: Asked,
     ): Promise<EndedLink[]> => {
-      if (!isNewSecret && !widens(vouching, providerFacts(before), providerFacts(after))) return []
+      if (!isNewSecret && !widens(identitySettings, providerFacts(before), providerFacts(after))) return []
       requireMayMap(actor, before, after)
       const { tenantId: tenant } = actor
       const { provider_id } = before

@@ -44,7 +44,7 @@ export function createOpening(
 ) {
   const { db, audit, changes, readToken, peppers, tenancy, people } = deps
   const returns = createRefusedReturns(deps)
-  const recognise = createAccountResolution(deps)
+  const resolveAccount = createAccountResolution(deps)
   const steps = createRateLimiter()
 
   async function refuse(
@@ -131,7 +131,7 @@ export function createOpening(
       const voucher = { id: provider.provider_id, name: provider.name }
       const session = await db
         .inTenant(tenant, async (tx) => {
-          const { isMoved, ...who } = await recognise(tx, by, { provider, proven, said }, signIn)
+          const { isMoved, ...who } = await resolveAccount(tx, by, { provider, proven, said }, signIn)
           await spend(tx)
           const there = { subject: proven.subject, sid }
           const opened = await people.openSession(tx, by, who, {

@@ -36,9 +36,9 @@ export const holdAdministrators = (tx: Tx, tenant: TenantId) => queries.lockAdmi
 /** Returns those of the roles in which only this user could act. */
 async function allLastHeld(tx: Tx, tenant: TenantId, user: { user_id: string }, roles: readonly string[]) {
   if (!mayBeLast(roles)) return []
-  const held = roles.filter((role) => indispensable.includes(role))
-  const holders = await queries.selectHolders(tx, tenant, held)
-  return held.filter((role) => {
+  const administratorRoles = roles.filter((role) => indispensable.includes(role))
+  const holders = await queries.selectHolders(tx, tenant, administratorRoles)
+  return administratorRoles.filter((role) => {
     const active = holders.filter((h) => h.role === role)
     return active.length === 1 && active[0]?.user_id === user.user_id
   })

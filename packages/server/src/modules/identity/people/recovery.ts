@@ -131,9 +131,9 @@ export function createRecovery(deps: {
       const at = now()
       const known = await queries.findIdByUsername(tx, tenant, username)
       const found = known === undefined ? undefined : await queries.lockUser(tx, tenant, known)
-      const other = found && isForeign(found) ? found : undefined
-      const movedTo = other && (await setAside(tx, source, other))
-      const isNew = found === undefined || other !== undefined
+      const foreignUser = found && isForeign(found) ? found : undefined
+      const movedTo = foreignUser && (await setAside(tx, source, foreignUser))
+      const isNew = found === undefined || foreignUser !== undefined
       const id = isNew ? newUuid() : found.user_id
       const row = { tenant_id: tenant, user_id: id, kind: 'person', username, email: null, display_name: '' } as const
       if (isNew && !(await queries.insertUnlessTaken(tx, unlimited, { ...row, created_at: at, updated_at: at })))

@@ -18,9 +18,9 @@ export type Subject = { id: string; tenant: TenantId; source: Source; own: Princ
  * Without a name, a session means its own user. Credentials of others need `credentials:write`, and a session without a
  * required action.
  */
-export function subjectOf(actor: Actor, named: string | undefined): Subject {
+export function subjectOf(actor: Actor, userId: string | undefined): Subject {
   const session = actor.principal.kind === 'session' ? actor.principal : undefined
-  const id = named ?? session?.userId ?? failField('user_id', 'is required with an API key')
+  const id = userId ?? session?.userId ?? failField('user_id', 'is required with an API key')
   if (session && id === session.userId)
     return { id, tenant: session.tenantId, source: { ...actor, tenantId: session.tenantId }, own: session }
   if (session?.requiredAction || !permissionsOf(actor).has('credentials:write'))

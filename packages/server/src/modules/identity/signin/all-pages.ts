@@ -21,7 +21,7 @@ export function createPages(
 ): {
   pages: Pages
   forms: Forms
-  rooms: SignedInPages
+  signedInPages: SignedInPages
   problem: ProblemPage
   unknown: UnknownPage
   assets: readonly [string, PageAsset][]
@@ -31,7 +31,7 @@ export function createPages(
   return {
     pages: loginPages(deps),
     forms: codeForms(withCookie),
-    rooms: {
+    signedInPages: {
       ...(deps.consoleBuild
         ? consolePages(deps.consoleBuild, { me: deps.me, version: productVersion })
         : { '/admin': homePage(deps) }),

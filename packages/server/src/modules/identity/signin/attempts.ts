@@ -69,16 +69,16 @@ export function createSignInAttempts({
         fail('forbidden', 'this account is locked after failed attempts: wait, or ask an administrator to unlock it')
       const giveBack = () =>
         db.inTenant(tenantId, (tx) => queries.releaseAttempt(tx, tenantId, user.id, reserved.locked_until))
-      let passed: T | undefined
+      let proof: T | undefined
       try {
-        passed = await check()
+        proof = await check()
       } catch (e) {
         await giveBack()
         throw e
       }
-      if (passed === undefined) await reportLock(by, user, reserved)
+      if (proof === undefined) await reportLock(by, user, reserved)
       else await giveBack()
-      return passed
+      return proof
     },
   }
 }

@@ -15,7 +15,7 @@ let blocked: Promise<KnownPasswords> | undefined
  */
 const blocklist = () => {
   blocked ??= import('@zxcvbn-ts/language-common').then(({ default: { dictionary } }) => {
-    const lines = `\n${Object.values(dictionary).flat().map(fold).join('\n')}\n`
+    const lines = `\n${Object.values(dictionary).flat().map(foldCase).join('\n')}\n`
     for (const list of Object.values(dictionary)) list.length = 0
     return {
       has: (text) => lines.includes(`\n${text}\n`),
@@ -25,7 +25,7 @@ const blocklist = () => {
   return blocked
 }
 
-const fold = (text: string) => canonicalPassword(text).toLowerCase()
+const foldCase = (text: string) => canonicalPassword(text).toLowerCase()
 
 /**
  * Returns why this cannot be a password, or undefined (NIST SP 800-63B-4 §3.1.1.2): by its length in characters, and by
@@ -36,7 +36,7 @@ export async function passwordProblem(
   password: string,
   { minLength, mfa, words }: { minLength: number; mfa: boolean; words: readonly string[] },
 ): Promise<string | undefined> {
-  const text = fold(password)
+  const text = foldCase(password)
   const length = [...canonicalPassword(password)].length
   const least = mfa ? Math.min(withSecondFactor, minLength) : minLength
   if (length < least) return `must have at least ${least} characters`
@@ -45,7 +45,7 @@ export async function passwordProblem(
   if (known.has(text)) return tooCommon
   const unit = repeatedUnit(text)
   if (unit !== undefined && ([...unit].length < withSecondFactor || known.has(unit))) return 'is a short text repeated'
-  const folded = words.map(fold)
+  const folded = words.map(foldCase)
   if (folded.includes(text)) return 'is a name of the account or the service'
   let rest = text
   for (const word of folded.toSorted((a, b) => b.length - a.length))

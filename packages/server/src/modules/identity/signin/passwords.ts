@@ -74,11 +74,11 @@ export function createPasswords(deps: {
     if (own && generate) failField('generate', 'is only for the password of another user')
     if (!own && current_password !== undefined) failField('current_password', 'is only for your own password')
     if (new_password === undefined) return { password: randomBytes(15).toString('base64url'), generated: true }
-    const words = [serviceName, user.username, user.email?.split('@')[0], await tenancy.nameOf(tenant)]
+    const forbiddenWords = [serviceName, user.username, user.email?.split('@')[0], await tenancy.nameOf(tenant)]
     const problem = await passwordProblem(new_password, {
       minLength: (await tenancy.settings(tenant)).passwords.min_length,
       mfa: user.mfa_enrolled_at !== null,
-      words: words.filter((word) => word !== undefined),
+      words: forbiddenWords.filter((word) => word !== undefined),
     })
     if (problem) failField('new_password', problem)
     return { password: new_password, generated: false }

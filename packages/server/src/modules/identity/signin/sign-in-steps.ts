@@ -121,9 +121,9 @@ export function createSignInSteps(deps: {
         const enforcesSso = await tenancy.holdEnforcement(tx, tenantId)
         // Locked before the user, as in `reserve`. A later refusal rolls this back, so the attempt stays counted.
         await queries.releaseSource(tx, attempt.source)
-        const held = { user_id: account.user_id, password_phc: phc }
+        const expectedAccount = { user_id: account.user_id, password_phc: phc }
         const at = now()
-        const admitted = await queries.admit(tx, tenantId, held, {
+        const admitted = await queries.admit(tx, tenantId, expectedAccount, {
           ownLock: reservation.locked_until,
           newPhc,
           mfa: proof !== undefined,

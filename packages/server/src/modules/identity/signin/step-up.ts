@@ -31,9 +31,9 @@ export function createStepUp(deps: {
      */
     require: async ({ principal, tenantId }: Actor): Promise<void> => {
       if (principal.kind !== 'session') return
-      const asked =
+      const proofHelp =
         (await tenancy.settings(principal.tenantId)).mfa.step_up || (await tenancy.settings(tenantId)).mfa.step_up
-      if (!asked) return
+      if (!proofHelp) return
       if (!principal.mfa)
         fail(
           'forbidden',

@@ -64,9 +64,9 @@ export function createTotp(deps: TotpDeps) {
     const seed = await db.inTenant(tenant, (tx) => queries.findSeed(tx, tenant, id))
     if (seed === undefined) return undefined
     if (code === '' && recovery_code === '') failField('code', 'is required to disable your own authenticator app')
-    const given = { totp: code, recoveryCode: recovery_code }
+    const factorInput = { totp: code, recoveryCode: recovery_code }
     const proof = await attempts.pass(source, { id, username: user.username }, () =>
-      factor.match(tenant, id, seed, given),
+      factor.match(tenant, id, seed, factorInput),
     )
     return proof ?? failField('code', 'is not the current code')
   }
@@ -76,8 +76,8 @@ export function createTotp(deps: TotpDeps) {
     asksPassword: (actor: Actor): Promise<boolean> => ownPassword.isThere(subjectOf(actor, undefined)),
 
     /** Stores a pending seed, which a code must confirm. Starting again replaces it. */
-    enroll: async (actor: Actor, named: string | undefined, password: string | undefined) => {
-      const subject = subjectOf(actor, named)
+    enroll: async (actor: Actor, userId: string | undefined, password: string | undefined) => {
+      const subject = subjectOf(actor, userId)
       const { tenant, id, source } = subject
       await proveOwner(subject, password)
       const seed = mintTotpSeed()
@@ -99,8 +99,8 @@ export function createTotp(deps: TotpDeps) {
      * Makes the pending seed the second factor. Other sessions of the user end. The confirming session goes on under a
      * new id. It is not stepped up, since that needs a code of an existing factor.
      */
-    verify: async (actor: Actor, named: string | undefined, code: string) => {
-      const subject = subjectOf(actor, named)
+    verify: async (actor: Actor, userId: string | undefined, code: string) => {
+      const subject = subjectOf(actor, userId)
       const { tenant, id, source, own } = subject
       const seed = await db.inTenant(tenant, async (tx) => {
         await hold(tx, actor, subject)

@@ -7,8 +7,8 @@ export const unknownPage: UnknownPage = ({ url, requestId, isSignedIn }) => {
   const [path = ''] = url.split('?')
   if (path === '/') return seeOther(isSignedIn ? '/admin' : '/admin/login')
   if (!isSignedIn) return seeOther(withNext('/admin/login', url))
-  const tidy = withoutLastSlash(url)
-  if (tidy !== undefined) return seeOther(tidy)
+  const canonicalUrl = withoutLastSlash(url)
+  if (canonicalUrl !== undefined) return seeOther(canonicalUrl)
   return {
     status: 404,
     headers: pageHeaders,

@@ -83,14 +83,14 @@ export function createGates({
         const to = isRolledBack ? await rollBack(tx, tenant, gate, reason) : undefined
         const id = encodeId('policy_bundle', gate.bundle_id)
         const target = { type: 'policy_bundle', id, name: `canary ${gate.version}` }
-        const said = {
+        const verdictDetails = {
           bundle_id: id,
           version: gate.version,
           reason,
           action: gate.terms.on_failure,
           ...(to && { rolled_back_to: encodeId('policy_bundle', to.bundle_id) }),
         }
-        await audit.record(tx, jobSource(tenant, job), 'policy.gate_failed', said, { target })
+        await audit.record(tx, jobSource(tenant, job), 'policy.gate_failed', verdictDetails, { target })
         await notify(tx, tenant, failedNotice({ ...target, version: gate.version }, reason, to?.version))
       },
       background,
@@ -106,9 +106,9 @@ export function createGates({
         if (!(await queries.setGate(tx, tenant, gate, { state, reason: to.reason, looks, health }))) return
         if (state === gate.state) return
         const id = encodeId('policy_bundle', gate.bundle_id)
-        const said = { bundle_id: id, version: gate.version, reason: to.reason }
+        const rollbackDetails = { bundle_id: id, version: gate.version, reason: to.reason }
         const target = { type: 'policy_bundle', id, name: `canary ${gate.version}` }
-        await audit.record(tx, jobSource(tenant, job), 'policy.gate_passed', said, { target })
+        await audit.record(tx, jobSource(tenant, job), 'policy.gate_passed', rollbackDetails, { target })
       },
       background,
     )

@@ -99,9 +99,9 @@ export function spMetadata(
   { entityId, acsUrl, nameIdFormat = 'persistent' }: Pick<SamlProvider, 'entityId' | 'acsUrl' | 'nameIdFormat'>,
   validUntil: Date,
 ): string {
-  const life = `validUntil="${validUntil.toISOString()}" cacheDuration="P1D"`
+  const validity = `validUntil="${validUntil.toISOString()}" cacheDuration="P1D"`
   return `<?xml version="1.0" encoding="UTF-8"?>
-<EntityDescriptor xmlns="${ns.metadata}" entityID="${escaped(entityId)}" ${life}>
+<EntityDescriptor xmlns="${ns.metadata}" entityID="${escaped(entityId)}" ${validity}>
   <SPSSODescriptor protocolSupportEnumeration="${ns.protocol}" AuthnRequestsSigned="false" WantAssertionsSigned="true">
     <NameIDFormat>${nameIdFormats[nameIdFormat]}</NameIDFormat>
     <AssertionConsumerService index="0" isDefault="true" Binding="${samlBindings.post}" Location="${escaped(acsUrl)}"/>

@@ -55,8 +55,8 @@ function judgeStatus(response: XmlElement) {
   const code = onlyChild(onlyChild(response, ns.protocol, 'Status'), ns.protocol, 'StatusCode')
   const value = code?.attributes.get('Value') ?? ''
   if (value === statusSuccess) return
-  const [word = 'no status'] = /[A-Za-z]{1,40}$/.exec(value) ?? []
-  throw new FederationError('denied', `The identity provider did not sign the person in: it answered ${word}.`)
+  const [statusName = 'no status'] = /[A-Za-z]{1,40}$/.exec(value) ?? []
+  throw new FederationError('denied', `The identity provider did not sign the person in: it answered ${statusName}.`)
 }
 
 /** Returns the assertion. The response must contain no second one anywhere, and no encrypted one. */
