@@ -124,11 +124,11 @@ export async function beginWriting(db: Database, given: GivenKeys, peppers: Pepp
     await queries.holdMasterKeys(tx)
     const rows = await queries.selectMasterKeys(tx)
     requireNeeded(rows, given)
-    const mine = rows.find((row) => row.version === version)
+    const ownEntry = rows.find((row) => row.version === version)
     const successor = rows.findLast((row) => row.written_at !== null && row.version > version)
-    if (successor && mine?.unused_since)
+    if (successor && ownEntry?.unused_since)
       throw new MasterKeyError(
-        `The master key ${mine.key_id} was replaced by ${successor.key_id}: put the line of ${successor.key_id} first; ${howTo}.`,
+        `The master key ${ownEntry.key_id} was replaced by ${successor.key_id}: put the line of ${successor.key_id} first; ${howTo}.`,
       )
     const replicas = await queries.runningReplicas(tx)
     if (replicas.some(({ reads }) => !reads.includes(version))) return false

@@ -24,7 +24,7 @@ import { endPrevious, keepPrevious } from './previous.queries.ts'
 import { connectorTarget } from './target.ts'
 
 /** A connector and the progress of its forwarding. */
-export type ShownConnector = { connector: ConnectorRow; standing: StreamState }
+export type ShownConnector = { connector: ConnectorRow; state: StreamState }
 type NewConnector = Pick<ConnectorRow, 'name' | 'format'> & {
   kind: SiemConnectorKind
   enabled?: boolean
@@ -64,8 +64,8 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
     )
     // A connector that was deleted in between is left out.
     return connectors.flatMap((connector) => {
-      const standing = standings.get(connector.connector_id)
-      return standing ? [{ connector, standing }] : []
+      const state = standings.get(connector.connector_id)
+      return state ? [{ connector, state }] : []
     })
   }
   async function show(tx: Tx, tenant: TenantId, id: string): Promise<ShownConnector> {

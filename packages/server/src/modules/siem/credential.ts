@@ -12,8 +12,8 @@ export const sealContext = (connectorId: string) => `siem_connectors/${connector
 /** Standard Webhooks: 24 to 64 bytes, which are the HMAC key. */
 export const mintWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
-const taking: readonly SiemConnectorKind[] = ['webhook', 'splunk_hec', 'opensearch']
-export const takesCredential = (kind: SiemConnectorKind): boolean => taking.includes(kind)
+const kindsWithCredential: readonly SiemConnectorKind[] = ['webhook', 'splunk_hec', 'opensearch']
+export const takesCredential = (kind: SiemConnectorKind): boolean => kindsWithCredential.includes(kind)
 
 /** Throws 422 if the credential does not fit this kind of connector. */
 export function checkCredential(kind: SiemConnectorKind, credential: string): void {

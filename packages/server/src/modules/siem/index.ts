@@ -43,12 +43,12 @@ export function createSiem(deps: SiemDeps) {
   const parts = { ...deps, notices, syslogOrigin }
   const connectors = createConnectors(parts)
   const shown = { ...parts, show: connectors.show }
-  const rooms = { connectors, deadLetters: createDeadLetters(deps), tryOut: createTryOut(parts) }
+  const siemParts = { connectors, deadLetters: createDeadLetters(deps), tryOut: createTryOut(parts) }
   /** `wake`: called when events of a tenant have got their sequence numbers. */
   const delivering = createRecordDeliveries({ ...parts, send: createSending(parts) })
   return {
     handlers: {
-      ...connectorHandlers({ ...rooms, replay: createEventReplay(shown), setAside: createSetAside(shown) }),
+      ...connectorHandlers({ ...siemParts, replay: createEventReplay(shown), setAside: createSetAside(shown) }),
       ...siemExportHandlers({ exports: createSiemExports(deps) }),
       getSiemSchema: async () => schemas(),
     },

@@ -49,8 +49,8 @@ export function createSetAside({ db, audit, now, notices, show }: SetAsideDeps) 
       if (!isHeldUp(stream)) failField('seq', 'cannot be set aside: the connector is not blocked by this event')
       const reason = `An administrator set it aside.${stream.problem ? ` Problem before that: ${stream.problem}` : ''}`
       const event_id = decodeId('audit_event', next.event_id) ?? ''
-      const letter = { ...of, seq, event_id, kind: next.kind, reason, failed_at: now(), of_export: false }
-      const added = await insertDeadLetters(tx, [letter])
+      const deadLetter = { ...of, seq, event_id, kind: next.kind, reason, failed_at: now(), of_export: false }
+      const added = await insertDeadLetters(tx, [deadLetter])
       // Sequence numbers before it that have no event any more.
       const lost = Math.max(0, seq - 1 - Math.max(from, stream.furthest_seq))
       await passOver(tx, stream, { from, to: seq, lost, added })

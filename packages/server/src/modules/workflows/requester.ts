@@ -34,9 +34,9 @@ export const createActorOf =
   (standingOf: Access['standingOf']) =>
   async (run: WorkflowRunRow): Promise<Actor | undefined> => {
     const { credential, origin, source_ip, user_agent, type, id, name } = run.requested_by
-    const standing = await standingOf(credential, run.tenant_id)
-    if (!standing) return undefined
-    const { standsFor, ...rights } = standing
+    const permissions = await standingOf(credential, run.tenant_id)
+    if (!permissions) return undefined
+    const { standsFor, ...rights } = permissions
     const common = { ...rights, tenantId: credential.tenant_id, id: credential.id, name: name ?? '' }
     const principal: Principal =
       credential.kind === 'api_key'

@@ -9,8 +9,10 @@ type Query = Given<Contract['listAuditEvents']>['query']
 export function filterOf(query: Query): EventFilter {
   const { limit: _, cursor: __, sort: ___, kind, from, to, text, ...others } = query
   const { operation, reason, username } = others
-  const words = [operation, reason, username].filter((value) => value !== undefined && wordsOf(value).length > 0)
-  const terms = [...(text === undefined ? [] : termsOf(text)), ...(words as string[])]
+  const searchableValues = [operation, reason, username].filter(
+    (value) => value !== undefined && wordsOf(value).length > 0,
+  )
+  const terms = [...(text === undefined ? [] : termsOf(text)), ...(searchableValues as string[])]
   return {
     ...others,
     ...(kind !== undefined && { kinds: kindsOf(kind) }),

@@ -142,7 +142,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
     // Refuses early if the manifest could not be signed at the end.
     await keys.signer(actor.tenantId)
     await catchUp(actor.tenantId)
-    const at = await db.inTenant(actor.tenantId, (tx) => standing(tx, actor.tenantId))
+    const at = await db.inTenant(actor.tenantId, (tx) => headAndCheckpoint(tx, actor.tenantId))
     await audit.note(actor, 'audit.export_started', { format: asked.format }, { details: { filter: asked.filter } })
     if (!ended.aborted) return bytesOf(actor, asked, filter, layout, { stands, ...at })
     await noteFailed(actor, asked, { events: 0, last: null, cause: undefined })
@@ -174,7 +174,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
 }
 
 /** Head of the audit log, and its newest checkpoint. */
-async function standing(tx: Tx, tenant: TenantId): Promise<Pick<Signed['manifest'], 'head' | 'checkpoint'>> {
+async function headAndCheckpoint(tx: Tx, tenant: TenantId): Promise<Pick<Signed['manifest'], 'head' | 'checkpoint'>> {
   const head = await headPlaceOf(tx, tenant)
   const [newest] = await checkpointsAfter(tx, tenant, { after: head.seq + 1, descending: true, most: 1 })
   return { head, ...(newest && { checkpoint: newest.note }) }

@@ -16,11 +16,11 @@ export function connectionClaimsOf(
   for (const { tenantId, at: now, events, gateways } of said)
     for (const e of events) {
       if (e.kind === 'policy_applied' || (e.sessionId === null && e.gatewayId === null)) continue
-      const named = e.gatewayId !== null && gateways.has(e.gatewayId) ? e.gatewayId : null
+      const knownGatewayId = e.gatewayId !== null && gateways.has(e.gatewayId) ? e.gatewayId : null
       const claim: ConnectionClaim = {
         tenantId,
         deviceId: e.deviceId,
-        gatewayId: named ?? gatewayOf(e) ?? null,
+        gatewayId: knownGatewayId ?? gatewayOf(e) ?? null,
         sessionId: e.sessionId,
         state: e.kind === 'disconnected' || e.kind === 'failed' ? 'disconnected' : 'connected',
         // A time in the future, from a clock that is ahead, counts as now.

@@ -40,8 +40,13 @@ export function createConnectionJudge({
   /** A silent gateway sends no report that could put its connections in question, so they are put in question here. */
   async function questionSilent(tenant: TenantId, at: Date, since: Date): Promise<void> {
     const silent = await db.inTenant(tenant, (tx) => queries.silentSessions(tx, tenant, since, mostSilent), background)
-    const asked = silent.map((s) => ({ tenantId: tenant, deviceId: s.device_id, gatewayId: s.gateway_id, judgeAt: at }))
-    if (asked.length > 0) await db.inTenant(tenant, (tx) => queries.question(tx, asked), background)
+    const silenceChecks = silent.map((s) => ({
+      tenantId: tenant,
+      deviceId: s.device_id,
+      gatewayId: s.gateway_id,
+      judgeAt: at,
+    }))
+    if (silenceChecks.length > 0) await db.inTenant(tenant, (tx) => queries.question(tx, silenceChecks), background)
   }
 
   /** Returns the number of assessed connections. */
@@ -54,15 +59,15 @@ export function createConnectionJudge({
         const keys = due.map((q) => ({ deviceId: q.device_id, gatewayId: q.gateway_id }))
         const judged = await connections.read(tx, tenant, memory, keys)
         const settled: string[] = []
-        const kept: { questionId: string; verdict: Doubtful | null }[] = []
+        const verdicts: { questionId: string; verdict: Doubtful | null }[] = []
         for (const [i, { verdict, outcome }] of judged.entries()) {
           const questionId = due[i]!.question_id
           if (verdict === 'consistent' || outcome === 'settled') settled.push(questionId)
-          else kept.push({ questionId, verdict: outcome === 'found' ? verdict : null })
+          else verdicts.push({ questionId, verdict: outcome === 'found' ? verdict : null })
         }
         if (settled.length > 0) await queries.settleQuestions(tx, tenant, settled)
-        if (kept.length > 0)
-          await queries.keepInQuestion(tx, tenant, kept, { at, judgeAt: new Date(at.getTime() + againMs) })
+        if (verdicts.length > 0)
+          await queries.keepInQuestion(tx, tenant, verdicts, { at, judgeAt: new Date(at.getTime() + againMs) })
         return due.length
       },
       background,
@@ -73,7 +78,7 @@ export function createConnectionJudge({
    * Sends one notification for each gateway and verdict. Another is sent if more connections are affected after it was
    * acknowledged.
    */
-  async function tell(tenant: TenantId): Promise<void> {
+  async function notifyMismatches(tenant: TenantId): Promise<void> {
     const { gateways } = await registry.of(tenant)
     const { byGateway } = await activity.of(tenant)
     const at = now().getTime()
@@ -89,8 +94,8 @@ export function createConnectionJudge({
       return gatewayStatusOf({ ...gateway, draining: false }, lastSeenMs, at).status !== 'healthy'
     }
     const groups = await db.inTenant(tenant, (tx) => queries.countsByGateway(tx, tenant), background)
-    const told = groups.filter((g) => g.verdict !== 'stale' || !isDown(g.gateway_id))
-    for (const group of told.filter((g) => g.untold > 0))
+    const notified = groups.filter((g) => g.verdict !== 'stale' || !isDown(g.gateway_id))
+    for (const group of notified.filter((g) => g.untold > 0))
       await db.inTenant(
         tenant,
         async (tx) => {
@@ -104,7 +109,7 @@ export function createConnectionJudge({
         background,
       )
     for (const verdict of kinds) {
-      const causes = told.filter((g) => g.verdict === verdict).map((g) => mismatchNotice(g, null).dedupe_key)
+      const causes = notified.filter((g) => g.verdict === verdict).map((g) => mismatchNotice(g, null).dedupe_key)
       await notifications.closeOthers(jobSource(tenant, 'judge_connections'), `connection.${verdict}`, new Set(causes))
     }
   }
@@ -123,7 +128,7 @@ export function createConnectionJudge({
       await eachTenant(new Set([...tenants, ...open.flat()]), async (tenant) => {
         if (isListenedFor) await questionSilent(tenant, at, since)
         for (let judged = batch; judged === batch; ) judged = await judgeSome(tenant, at)
-        await tell(tenant)
+        await notifyMismatches(tenant)
       })
     },
   }

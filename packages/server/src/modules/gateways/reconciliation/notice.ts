@@ -24,13 +24,13 @@ export function mismatchNotice({ verdict, gateway_id, connections }: Group, name
   return {
     kind: `connection.${verdict}`,
     severity: severities[verdict],
-    title: `${many} ${where} ${connections === 1 ? 'is' : 'are'} ${words[verdict]}`,
+    title: `${many} ${where} ${connections === 1 ? 'is' : 'are'} ${verdictText[verdict]}`,
     detail: `${advice[verdict]}\nGET /v1/admin/connection_truth?verdict=${verdict}${filter}`,
     subject: { type: 'gateway', id, name },
     dedupe_key: `connection.${verdict}:${gateway_id ?? 'none'}`,
   } as const satisfies Notice
 }
-const words: Record<Doubtful, string> = {
+const verdictText: Record<Doubtful, string> = {
   unauthorized: 'unauthorized',
   conflict: 'in conflict',
   stale: 'stale',

@@ -96,12 +96,12 @@ export function createTelemetry({
   })
 
   return {
-    take: async ({ tenantId, principal }: Actor<'device'>, { events: given, sent_at }: Body) => {
+    take: async ({ tenantId, principal }: Actor<'device'>, { events: deviceEvents, sent_at }: Body) => {
       const at = now()
       const aheadMs = correctionOf(sent_at, at)
       const rejected: Rejected[] = []
       const events = new Map<string, TelemetryEvent>()
-      const read = given.map((e) => readEvent(tenantId, principal.id, e, { at, aheadMs }))
+      const read = deviceEvents.map((e) => readEvent(tenantId, principal.id, e, { at, aheadMs }))
       for (const [index, e] of read.entries()) {
         if ('error' in e) rejected.push({ index, error: e.error })
         else if (!events.has(e.eventId)) events.set(e.eventId, e)
@@ -118,7 +118,7 @@ export function createTelemetry({
         session_id: encodeId('vpn_session', sessionId),
         reason,
       }))
-      const answer = { accepted, duplicate: given.length - rejected.length - accepted, rejected }
+      const answer = { accepted, duplicate: deviceEvents.length - rejected.length - accepted, rejected }
       return ended_sessions.length > 0 ? { ...answer, ended_sessions } : answer
     },
   }

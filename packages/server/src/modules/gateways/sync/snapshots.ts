@@ -89,8 +89,8 @@ export function createSnapshots({
    */
   async function bytesOfChunk(tenant: TenantId, poolId: string, chunk: Chunk, at: number): Promise<EncodedChunk> {
     const made = await inTurn('chunks', async () => {
-      const held = bytesOf.get(`${tenant}|${encoded.get(chunk)?.digest}`)
-      if (held) return held
+      const cachedBytes = bytesOf.get(`${tenant}|${encoded.get(chunk)?.digest}`)
+      if (cachedBytes) return cachedBytes
       await otherWork()
       return encode(tenant, poolId, chunk, at)
     })
@@ -99,7 +99,7 @@ export function createSnapshots({
 
   /** Returns the digests of the chunks of a view. Unchanged chunks have one already. */
   async function offer(tenant: TenantId, poolId: string, { chunks, at }: PoolView) {
-    const named: { digest: string; bytes: number }[] = []
+    const chunkRefs: { digest: string; bytes: number }[] = []
     const slice = createSlices()
     for (const chunk of chunks) {
       if (slice.isOver()) await slice.next()
@@ -109,9 +109,9 @@ export function createSnapshots({
         const { digest, bytes } = await bytesOfChunk(tenant, poolId, chunk, at)
         known = { digest, bytes: bytes.length }
       }
-      named.push(known)
+      chunkRefs.push(known)
     }
-    return named
+    return chunkRefs
   }
 
   return {

@@ -56,7 +56,7 @@ export function createRecordDeliveries({ db, send, notices, onError }: Deliverie
     return () => clearInterval(saying)
   }
 
-  async function settle(leased: streams.Leased, ended: SendingEnd, pace: streams.BatchSizing): Promise<void> {
+  async function finishTurn(leased: streams.Leased, ended: SendingEnd, pace: streams.BatchSizing): Promise<void> {
     const { tenant_id } = leased
     if (ended.why === 'lost') return
     const isOver = ended.why === 'empty' && leased.replays
@@ -99,7 +99,7 @@ export function createRecordDeliveries({ db, send, notices, onError }: Deliverie
     const signal = AbortSignal.any([stopping.signal, lost.signal])
     try {
       const { ended, pace } = await send(taken, { until: performance.now() + turnMs, signal })
-      await settle(taken, ended, pace)
+      await finishTurn(taken, ended, pace)
     } catch (e) {
       // The next holder of the lease sends unconfirmed batches again.
       if (stopping.signal.aborted) return await free(taken)

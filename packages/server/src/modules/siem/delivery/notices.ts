@@ -36,7 +36,7 @@ type NoticesDeps = {
  */
 export function createNotices({ audit, notifications, onError }: NoticesDeps) {
   type Of = Pick<StreamRow, 'tenant_id' | 'connector_id'>
-  async function tell(tx: Tx, { tenant_id, connector_id }: Of, kind: Kind, problem: string): Promise<void> {
+  async function notifyAbout(tx: Tx, { tenant_id, connector_id }: Of, kind: Kind, problem: string): Promise<void> {
     const connector = await findConnector(tx, tenant_id, connector_id)
     if (!connector) return
     const isDead = kind === 'siem.dead_letters'
@@ -60,7 +60,7 @@ export function createNotices({ audit, notifications, onError }: NoticesDeps) {
   return {
     parked: async (tx: Tx, stream: StreamRow, problem: string): Promise<void> => {
       if (stream.from_at !== null) return
-      await tell(tx, stream, 'siem.parked', problem)
+      await notifyAbout(tx, stream, 'siem.parked', problem)
       const connector = await findConnector(tx, stream.tenant_id, stream.connector_id)
       if (!connector) return
       const target = connectorTarget(connector)
@@ -69,11 +69,11 @@ export function createNotices({ audit, notifications, onError }: NoticesDeps) {
       await audit.record(tx, source, 'siem_connector.parked', { connector_id: target.id }, more)
     },
     /** Notifies of the first dead letter. Others cause no notification until there are none left. */
-    deadLetters: (tx: Tx, of: Of, reason: string): Promise<void> => tell(tx, of, 'siem.dead_letters', reason),
+    deadLetters: (tx: Tx, of: Of, reason: string): Promise<void> => notifyAbout(tx, of, 'siem.dead_letters', reason),
     failing: async (tx: Tx, stream: StreamRow): Promise<void> => {
       if (stream.from_at !== null || stream.failing_since === null) return
       if (stream.due_at.getTime() - stream.failing_since.getTime() < patienceMs) return
-      await tell(tx, stream, 'siem.failing', stream.problem ?? '')
+      await notifyAbout(tx, stream, 'siem.failing', stream.problem ?? '')
     },
     /**
      * Called when a connector has recovered or is deleted. If the notification cannot be closed now, `sweep` closes it

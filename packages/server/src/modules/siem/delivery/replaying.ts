@@ -24,10 +24,10 @@ export const createReplaying = ({ db, now, syslogOrigin }: SinkDeps & { db: Data
     const went = pace.taken()
     return db.inTenant(leased.tenant_id, async (tx) => {
       if (!(await renewLease(tx, leased))) return false
-      const gone = await deleteDeadLetters(tx, leased, forgotten)
-      const deleted = (await deleteDeadLetters(tx, leased, taken)).length + gone.length
+      const deletedLetters = await deleteDeadLetters(tx, leased, forgotten)
+      const deleted = (await deleteDeadLetters(tx, leased, taken)).length + deletedLetters.length
       await putBack(tx, leased, back, now())
-      const lost = gone.filter((one) => !one.of_export).length
+      const lost = deletedLetters.filter((one) => !one.of_export).length
       return letters.countReplayed(tx, leased, { deleted, taken: taken.length, lost, isWell }, went)
     })
   }

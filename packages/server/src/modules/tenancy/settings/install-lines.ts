@@ -75,7 +75,7 @@ function checkAppearance(field: string, template: string): void {
   if (hidden !== undefined)
     failField(field, `has the invisible character U+${codeOf(hidden)}: delete it, or write an ordinary space`)
   if (template.trim() === '') failField(field, 'is blank: write the line, or null for the built-in example')
-  const mixed = template.split(' ').find((word) => latin.test(word) && lookalike.test(word))
+  const mixed = template.split(' ').find((part) => latin.test(part) && lookalike.test(part))
   if (mixed !== undefined)
     failField(field, `"${mixed}" mixes Latin letters with letters of another alphabet that look like them`)
 }

@@ -23,9 +23,9 @@ export const createNeeded =
       const certificates = await certificatesOf(tx, tenant, key.signer_id, at)
       if (certificates > 0) reasons.push(`${certificates} certificates that it issued are still valid`)
     }
-    const heir = heirs.find((other) => other.state === 'active')
-    if ((key.purpose === 'ca-root' || key.purpose === 'trust-set') && heir) {
-      const listed = await firstListing(tx, tenant, heir.kid)
+    const successor = heirs.find((other) => other.state === 'active')
+    if ((key.purpose === 'ca-root' || key.purpose === 'trust-set') && successor) {
+      const listed = await firstListing(tx, tenant, successor.kid)
       const { devices, gateways } = await coverageOf(tx, tenant, listed ?? Number.MAX_SAFE_INTEGER)
       const behind = [...share('devices', devices), ...share('gateways', gateways)]
       if (behind.length > 0) reasons.push(`${behind.join(' and ')} have not fetched a trust set with its successor`)

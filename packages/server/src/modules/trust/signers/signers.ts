@@ -59,7 +59,7 @@ export function createSigners({
     tx: Tx,
     source: Source,
     key: SigningKeyRow,
-    { others, heir, ...how }: End & { others: readonly SigningKeyRow[]; heir: NewSigningKey | undefined },
+    { others, successor, ...how }: End & { others: readonly SigningKeyRow[]; successor: NewSigningKey | undefined },
   ): Promise<SigningKeyRow> {
     const tenant = source.tenantId
     const at = now()
@@ -73,7 +73,7 @@ export function createSigners({
     }
     const ended = await queries.end(tx, tenant, key.signer_id, how.compromised ? 'compromised' : 'retired', at)
     if (!ended) throw new Error('a key that is locked has moved')
-    if (key.state === 'active' && heir) await insertKeys(tx, tenant, [heir], at)
+    if (key.state === 'active' && successor) await insertKeys(tx, tenant, [successor], at)
     if (how.compromised && ofAuthorities.has(key.purpose)) {
       const under = key.purpose === 'ca-root' ? await endUnder(tx, tenant, key, at) : []
       await deps.revokeIssuedBy(tx, source, [key.signer_id, ...under], at)
@@ -147,14 +147,14 @@ export function createSigners({
       const tenant = actor.tenantId
       const found = await db.inTenant(tenant, (tx) => queries.findSigner(tx, tenant, signerId))
       const { purpose, state } = found ?? missing('signer')
-      const heir = how.compromised && state === 'active' ? await heirOf(tenant, purpose) : undefined
+      const successor = how.compromised && state === 'active' ? await heirOf(tenant, purpose) : undefined
       return db.inTenant(tenant, async (tx) => {
         const keys = await queries.lockPurpose(tx, tenant, purpose)
         const key = keys.find((k) => k.signer_id === signerId)
         if (!key)
           return { changed: false, signer: (await queries.findSigner(tx, tenant, signerId)) ?? missing('signer') }
         const others = keys.filter((k) => k !== key)
-        return { changed: true, signer: await endKey(tx, actor, key, { ...how, others, heir }) }
+        return { changed: true, signer: await endKey(tx, actor, key, { ...how, others, successor }) }
       })
     },
 
@@ -169,7 +169,7 @@ export function createSigners({
         const others = keys.filter((k) => k !== key)
         if (!key || (await needed(tx, tenant, key, others, now())).length > 0) return false
         const how = { compromised: false, force: false, reason: undefined }
-        await endKey(tx, source, key, { ...how, others, heir: undefined })
+        await endKey(tx, source, key, { ...how, others, successor: undefined })
         return true
       }),
   }

@@ -120,8 +120,8 @@ function asShown({ rollout_percent: percent, rollout_group_ids: groups, ...other
 
 async function requireGroups(tx: Tx, tenant: TenantId, { rollout_group_ids: ids }: ReleaseRollout): Promise<void> {
   const known = new Set(await knownGroups(tx, tenant, ids))
-  const gone = ids.findIndex((id) => !known.has(id))
-  if (gone >= 0) failField(`rollout.group_ids[${gone}]`, 'no such group')
+  const deletedIndex = ids.findIndex((id) => !known.has(id))
+  if (deletedIndex >= 0) failField(`rollout.group_ids[${deletedIndex}]`, 'no such group')
 }
 
 async function requirePublishable(tx: Tx, tenant: TenantId, { status }: ReleaseRow, packages: number): Promise<void> {

@@ -37,18 +37,18 @@ export function createRoots({
      * other roles, and the signatures required by the present root and by the new one. If the control plane's key is
      * one of the root keys, it signs here.
      */
-    replace: async (actor: Actor, brought: Root): Promise<void> => {
+    replace: async (actor: Actor, newRoot: Root): Promise<void> => {
       const tenant = actor.tenantId
       const keys = await repositories.keysOf(tenant)
       const present = (await repositories.of(tenant)).root
-      const { signed } = brought
+      const { signed } = newRoot
       const { version } = signed
       if (version !== present.version + 1) failField('signed.version', `must be ${present.version + 1}`)
       const expiresAt = new Date(signed.expires)
       requireForm(signed, keys, expiresAt, now())
-      const document = await countersigned(brought, present.document.signed, keys)
-      const { keys: theirs, roles } = present.document.signed
-      if (!isSignedBy(document, theirs, roles.root))
+      const document = await countersigned(newRoot, present.document.signed, keys)
+      const { keys: presentKeys, roles } = present.document.signed
+      if (!isSignedBy(document, presentKeys, roles.root))
         failField('signatures', `must be signed by ${roles.root.threshold} keys of root ${present.version}`)
       if (!isSignedBy(document, signed.keys, signed.roles.root))
         failField('signatures', `must be signed by ${signed.roles.root.threshold} of its own keys`)
@@ -105,12 +105,12 @@ function requireForm(signed: Root['signed'], keys: RoleKeys, expiresAt: Date, no
 }
 
 /** Adds the control plane's signature if its key is a root key of the present root or of the next one. */
-async function countersigned(brought: Root, present: Root['signed'], keys: RoleKeys): Promise<Root> {
+async function countersigned(newRoot: Root, present: Root['signed'], keys: RoleKeys): Promise<Root> {
   const own = keyIdOf(keys.root)
-  const isKeeper = [present, brought.signed].some(({ roles }) => roles.root.keyids.includes(own))
-  const others = brought.signatures.filter(
+  const isKeeper = [present, newRoot.signed].some(({ roles }) => roles.root.keyids.includes(own))
+  const others = newRoot.signatures.filter(
     (s, i, all) => s.keyid !== own && all.findIndex((o) => o.keyid === s.keyid) === i,
   )
-  const signatures = isKeeper ? [...others, await tufSignature(brought.signed, keys.root)] : others
-  return { signed: brought.signed, signatures }
+  const signatures = isKeeper ? [...others, await tufSignature(newRoot.signed, keys.root)] : others
+  return { signed: newRoot.signed, signatures }
 }
