@@ -20,9 +20,9 @@ type Keepers = {
 
 /** The parts that end when a person or a device is stopped for good. Each module ends its own part. */
 export const offboardingParts =
-  (keepers: () => Keepers): (() => OffboardingParts) =>
+  (accessOwners: () => Keepers): (() => OffboardingParts) =>
   () => {
-    const { access, certificates, gateways, identity, federation, enrollment, devices } = keepers()
+    const { access, certificates, gateways, identity, federation, enrollment, devices } = accessOwners()
     return {
       ...identity.endAccess,
       linked_accounts: federation.endLinksOf,

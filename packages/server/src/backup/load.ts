@@ -74,10 +74,10 @@ export async function load(
 /** Returns the newest migration of a backup. This version must know all its migrations, unchanged. */
 async function requireKnown({ migrations }: Head): Promise<number> {
   const known = await knownMigrations()
-  const [newest, ours] = [migrations, known].map((all) => all.at(-1)?.version ?? 0) as [number, number]
-  if (newest > ours)
+  const [newest, supported] = [migrations, known].map((all) => all.at(-1)?.version ?? 0) as [number, number]
+  if (newest > supported)
     throw new BackupError(
-      `The backup is of a newer Holdfast (schema ${newest}, this version knows ${ours}): install that version or a newer one, and restore it with that.`,
+      `The backup is of a newer Holdfast (schema ${newest}, this version knows ${supported}): install that version or a newer one, and restore it with that.`,
     )
   const other = migrations.find(({ version, sha256 }, i) => known[i]?.version !== version || known[i].sha256 !== sha256)
   if (other)

@@ -50,9 +50,9 @@ export const purging = (
   kept: {
     class: name,
     isByMonths,
-    over: (tenant, moment, most) =>
+    over: (tenant, before, most) =>
       sql<number>`(select count(*) from (
-        select from ${sql.table(table)} where tenant_id = ${tenant} and ${isOver(moment)} limit ${most}) as over)`,
+        select from ${sql.table(table)} where tenant_id = ${tenant} and ${isOver(before)} limit ${most}) as over)`,
   },
   ...deleting(table, isOver(isByMonths ? thinBefore(name) : overBefore(name))),
 })
@@ -60,8 +60,8 @@ export const purging = (
 /** Retention period of a class, and whether the tenant itself sets it. */
 type Kept = { days: number; isOwn: boolean }
 const beginning = ({ days, isOwn }: Kept, isByMonths: boolean): RawBuilder<Date> => {
-  const moment = sql<Date>`now() - make_interval(days => ${days})`
-  return isByMonths && !isOwn ? sql`(select date_trunc('month', ${moment}, 'UTC'))` : sql`(select ${moment})`
+  const before = sql<Date>`now() - make_interval(days => ${days})`
+  return isByMonths && !isOwn ? sql`(select date_trunc('month', ${before}, 'UTC'))` : sql`(select ${before})`
 }
 
 /** Counts the rows of each class that would be deleted now under these periods, up to `most`. */

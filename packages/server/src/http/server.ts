@@ -39,12 +39,12 @@ export function createServer(
     for (const answers of inFront) if (answers(request, response)) return
     router(request, response)
   }
-  const patience = createPatience()
-  const listener = withHost(draining.around(patience.around(counting?.(answer) ?? answer)))
+  const bodyTimeouts = createPatience()
+  const listener = withHost(draining.around(bodyTimeouts.around(counting?.(answer) ?? answer)))
   const options = { ...https, ...waiting, ...reading }
   const server = https ? createHttpsServer(options, listener) : createHttpServer(options, listener)
   server.maxConnections = maxConnections
-  patience.attend(server)
+  bodyTimeouts.attend(server)
   refuseUnusual(server)
   return server
 }

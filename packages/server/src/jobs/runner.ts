@@ -43,11 +43,11 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
   async function runAlone(job: Job): Promise<void> {
     const client = await pool.connect()
     try {
-      const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1, hashtext($2)) as mine', [
-        keyedLocks.job,
-        job.name,
-      ])
-      if (!rows[0]?.mine) return client.release()
+      const { rows } = await client.query<{ acquired: boolean }>(
+        'select pg_try_advisory_lock($1, hashtext($2)) as mine',
+        [keyedLocks.job, job.name],
+      )
+      if (!rows[0]?.acquired) return client.release()
       await job.run()
       await client.query('select pg_advisory_unlock($1, hashtext($2))', [keyedLocks.job, job.name])
       client.release()

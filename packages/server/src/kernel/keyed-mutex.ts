@@ -10,10 +10,10 @@ export function createKeyedMutex(maxWaiting: number) {
     if (queue.waiting > maxWaiting) return undefined
     queues.set(key, queue)
     queue.waiting++
-    const mine = queue.last.then(work)
-    queue.last = mine.catch(() => {})
+    const result = queue.last.then(work)
+    queue.last = result.catch(() => {})
     try {
-      return await mine
+      return await result
     } finally {
       if (--queue.waiting === 0) queues.delete(key)
     }

@@ -13,7 +13,7 @@ const byPath = new Map<string, Operation>(
 )
 const nobodysOperation = 'none'
 /** Status for a client that disconnected before the answer. */
-const gone = 499
+const clientGoneStatus = 499
 
 /** Counts the requests of each operation and their durations, for all ways of answering. */
 export function createRequestMetrics() {
@@ -29,7 +29,7 @@ export function createRequestMetrics() {
       its = { byStatus: new Map(), timed: { buckets: bounds.map(() => 0), sum: 0, count: 0 } }
       counted.set(name, its)
     }
-    const status = response.writableEnded ? response.statusCode : gone
+    const status = response.writableEnded ? response.statusCode : clientGoneStatus
     its.byStatus.set(status, (its.byStatus.get(status) ?? 0) + 1)
     // The duration of a request that may be held says nothing.
     if (headers.prefer === undefined) time(its.timed, ms / 1000)

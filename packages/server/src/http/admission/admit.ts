@@ -91,12 +91,12 @@ export function createAdmit(deps: AdmitDeps): Admit {
     }
     return thenSync(
       judgedSafely(deps, judge, () => admission.caller),
-      (verdict) => settle(deps, admission, endpoint, request, incoming, verdict),
+      (verdict) => finishAdmission(deps, admission, endpoint, request, incoming, verdict),
     )
   }
 }
 
-function settle(
+function finishAdmission(
   deps: AdmitDeps,
   admission: Admission,
   endpoint: Endpoint | undefined,
@@ -140,11 +140,11 @@ function tokenInBody(
   incoming: IncomingRequest,
 ): (request: FastifyRequest) => Promise<void> {
   const { by } = endpoint?.access ?? { by: 'anyone' }
-  const taken = by === 'anyone' ? undefined : enrolling.find(({ kind }) => by.includes(kind))
+  const enrollmentCredential = by === 'anyone' ? undefined : enrolling.find(({ kind }) => by.includes(kind))
   const { authorization, cookie } = request.headers
   const hasOther = authorization !== undefined || cookie?.includes('holdfast_session')
-  if (!taken || !endpoint?.body || hasOther) throw deps.refuse.credential(undefined, admission.caller)
-  return () => authenticateFromBody(deps, admission, incoming, request, taken)
+  if (!enrollmentCredential || !endpoint?.body || hasOther) throw deps.refuse.credential(undefined, admission.caller)
+  return () => authenticateFromBody(deps, admission, incoming, request, enrollmentCredential)
 }
 
 async function settlePerson(
@@ -194,7 +194,7 @@ async function stillStands(
   return (await refusalOfPerson(deps, endpoint, admission, request, actor)) ? undefined : actor
 }
 
-const owed: Record<RequiredAction, string> = {
+const actionHelp: Record<RequiredAction, string> = {
   change_password:
     'your password is a temporary one: set your own with POST /v1/admin/users/password first, then everything else works',
   enroll_mfa:
@@ -213,7 +213,7 @@ function refusalOf(
     return new AppError('forbidden', `this route is not for ${aOrAn(principal.kind)}`)
   const { during = [] } = endpoint.access
   if (principal.kind === 'session' && principal.requiredAction && !during.includes(principal.requiredAction))
-    return new AppError('forbidden', owed[principal.requiredAction])
+    return new AppError('forbidden', actionHelp[principal.requiredAction])
   const needed = entryPermissions(endpoint)
   if ('permissions' in principal && needed && !needed.some((p) => principal.permissions.has(p)))
     return new AppError('forbidden', `this needs the permission ${needed.join(' or ')}`)

@@ -13,7 +13,7 @@ import type { HtmlPageAnswer, Inside, SignedInPage, SignedInPages, Visit } from 
 /** Size limit in bytes of a signed-in person's form. */
 const longestForm = 8 * 1024
 
-type RoomDeps = {
+type SignedInPageDeps = {
   admit: Admit
   origins: Origins
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
@@ -24,7 +24,11 @@ type RoomDeps = {
 }
 
 /** Serves pages for signed-in people. Other callers are redirected to the sign-in page, which leads back. */
-export function registerSignedInPages(http: FastifyInstance, deps: RoomDeps, rooms: SignedInPages): void {
+export function registerSignedInPages(
+  http: FastifyInstance,
+  deps: SignedInPageDeps,
+  signedInPages: SignedInPages,
+): void {
   const { admit, origins, recordRefusal, recordRefusedRead, visitOf, signInPath } = deps
 
   const enter = async (request: FastifyRequest, reply: FastifyReply): Promise<Inside | undefined> => {
@@ -65,7 +69,7 @@ export function registerSignedInPages(http: FastifyInstance, deps: RoomDeps, roo
     }
   }
 
-  for (const [path, { get, form }] of Object.entries(rooms)) {
+  for (const [path, { get, form }] of Object.entries(signedInPages)) {
     http.route({
       method: ['GET', 'HEAD'],
       url: path,
