@@ -145,11 +145,11 @@ test('what a file lacks: its end, its manifest, the trust in who signed it', asy
     refused(1, /differs from the signed/),
   )
   const other = { tenant_id: 'tnt_01h455vb4pex5vsknk084sn02r' }
-  await assert.rejects(verify(text(rows) + (await manifestOf(rows, other))), refused(1, /of another tenant/))
+  await assert.rejects(verify(text(rows) + (await manifestOf(rows, other))), refused(1, /another tenant/))
   const mixed = makeRecord(20, (n) => eventNamed(n, n === 8 ? other : {}))
-  await assert.rejects(verify(text(mixed) + (await manifestOf(mixed))), refused(8, /of another tenant/))
+  await assert.rejects(verify(text(mixed) + (await manifestOf(mixed))), refused(8, /another tenant/))
   const spaced = text(rows).replace('{"actor"', '{ "actor"')
-  await assert.rejects(verify(spaced + manifest), refused(1, /byte for byte/))
+  await assert.rejects(verify(spaced + manifest), refused(1, /differs from the export/))
 })
 
 test('an export that begins later goes on from the hash that its manifest names', async () => {
@@ -159,7 +159,7 @@ test('an export that begins later goes on from the hash that its manifest names'
   const attack = [changed(late[0]!), ...late.slice(1)]
   await assert.rejects(verify(text(attack) + (await manifestOf(late, before))), refused(11, /hash is wrong/))
   assert.equal((await verify(text(late) + (await manifestOf(late)))).first_seq, 11, 'the hash before is gone')
-  await assert.rejects(verify(text(attack) + (await manifestOf(late))), refused(11, /byte for byte/))
+  await assert.rejects(verify(text(attack) + (await manifestOf(late))), refused(11, /differs from the export/))
 })
 
 test('a filter leaves places out, which only a signed manifest can say', async () => {
@@ -176,7 +176,7 @@ test('a filter leaves places out, which only a signed manifest can say', async (
   await assert.rejects(verify(text(without(7)) + whole), refused(2, /6 events were exported, and the file has 5/))
   const attack = (n: number) => some.map((row) => (row.seq === n ? changed(row) : row))
   await assert.rejects(verify(text(attack(9)) + whole), refused(9, /hash is wrong/))
-  await assert.rejects(verify(text(attack(20)) + whole), refused(2, /byte for byte/))
+  await assert.rejects(verify(text(attack(20)) + whole), refused(2, /differs from the export/))
 })
 
 test('a line that is none is told apart', async () => {

@@ -31,7 +31,7 @@ export function addTenantMoves(tenant: Command, cli: Cli): void {
       .option('--yes', 'do not ask for confirmation')
       .action(async (tenant_id: string, { yes, delay, reason: why }: Sure & { delay?: number }) => {
         const all = 'after the delay all its users, devices, policies and keys are deleted for good'
-        await cli.sure(yes, `Delete ${tenant_id}? Nobody of it signs in then, and ${all}.`)
+        await cli.sure(yes, `Delete ${tenant_id}? Its users cannot sign in then, and ${all}.`)
         const gone = await move(cli, 'delete', tenant_id, { reason: why, delay_seconds: delay })
         printItem(cli, gone)
         const back = `holdfast tenant cancel-deletion ${plain(gone.name)}`

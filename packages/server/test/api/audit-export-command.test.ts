@@ -30,7 +30,7 @@ test('holdfast audit export: a file of each format, whole and as it was signed, 
 
   const piped = await run('audit', 'export', '--kind', 'enrollment_token.created')
   assert.deepEqual([piped.code, readNdjson(piped.out).events.length], [0, 3])
-  assert.match(piped.err, /^3 events, places \d+ to \d+; SHA-256 [0-9a-f]{64}, signed\.\n$/)
+  assert.match(piped.err, /^3 events, sequence numbers \d+ to \d+; SHA-256 [0-9a-f]{64}, signed\.\n$/)
   const none = await run('audit', 'export', '--from', '2001-01-01T00:00:00Z', '--to', '2001-01-02T00:00:00Z')
   assert.match(none.err, /^0 events; /)
 

@@ -159,7 +159,7 @@ const beside: [change: string, why: RegExp][] = [
   [`request_id = 'req_x'`, /column request_id/],
   [`record = replace(record, '"origin":"api"', '"origin": "api"')`, /differs from the hashed form/],
   [`record = replace(record, 'Zoë', 'Zo\\u00eb')`, /differs from the hashed form/],
-  [`record = 'null'`, /no event/],
+  [`record = 'null'`, /not an event/],
   [`record = jsonb_set(record::jsonb, '{actor,name}', '5')::text`, /column actor_name_key/],
   [`record = replace(record, 'Zoë', '\\ud800')`, /column|not an event|hashed form/],
 ]

@@ -137,7 +137,7 @@ test('what fails says how far it came; the next one goes on from there', async (
   await writeFile(path('c.yaml'), text.replace('mtu: 1380', 'region: { code: eu }, dns: [not-an-address]'))
   const late = await run('config', 'apply', path('c.yaml'), '--yes')
   assert.deepEqual(
-    [late.code, /1 of 2 changes were made; gateway_pool two was not/.test(late.err)],
+    [late.code, /1 of 2 changes were made; the change of gateway_pool two failed/.test(late.err)],
     [1, true],
     late.err,
   )
@@ -264,7 +264,7 @@ test('what somebody changed between the plan and its making is not overwritten',
   assert.deepEqual(policy, theirs)
   assert.equal((await run('config', 'apply', at, '--yes')).code, 0)
   const refusedAs = (e: unknown) => {
-    assert.ok(refused(422, /previous_digest.*by now/)(e))
+    assert.ok(refused(422, /previous_digest.*now holds no version/)(e))
     return 0
   }
   const published = async (previous_digest: string | null) => {

@@ -91,7 +91,7 @@ test('publishing to stable while a canary is under way', async (t: TestContext) 
     const [seen] = (await admin.listPolicyBundles({ query: { channel: 'stable', limit: 1 } })).items
     const published = await times(20, (i) => {
       const body = { channel: 'stable', policy: document(`10.50.${i}.0/24`), previous_digest: seen!.digest } as const
-      return clients[i % 2]!.publishPolicy({ body }).catch(refused(422, /previous_digest.*stable holds sha256:/))
+      return clients[i % 2]!.publishPolicy({ body }).catch(refused(422, /previous_digest.*stable now holds sha256:/))
     })
     assert.equal(published.filter((p) => p !== true).length, 1)
     const nothing = { channel: 'stable', policy: a, previous_digest: null } as const

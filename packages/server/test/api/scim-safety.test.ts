@@ -206,7 +206,7 @@ test('a directory beside others, and beside what is of none', async (t) => {
     const corp = await provision(kit, 'corp')
     for (const answer of [await corp.scim.get('Users'), await corp.scim.post('Users', scimUser('joe'))]) {
       assert.equal(answer.status, 400)
-      assert.match(answer.text, /the directory corp is kept by snapshots/)
+      assert.match(answer.text, /the directory corp is already kept by snapshots/)
     }
     assert.equal((await kit.admin.listUsers({ query: { source: 'directory' } })).items.length, 2)
     await kit.admin.ingestDirectorySnapshot({

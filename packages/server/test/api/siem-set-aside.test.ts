@@ -54,7 +54,13 @@ test('an event that holds a connector up, of one deployment of two replicas', as
       const letters = async () => (await kit.admin.listSiemDeadLetters({ params })).items
       assert.deepEqual(
         (await letters()).map((d) => [d.seq, d.event_id, d.reason]),
-        [[seq, event!.event_id, `An administrator set it aside. Before: The receiver answered ${status}.`]],
+        [
+          [
+            seq,
+            event!.event_id,
+            `An administrator set it aside. Problem before that: The receiver answered ${status}.`,
+          ],
+        ],
       )
       assert.deepEqual([(await now()).dead_letters, (await now()).next_seq], [1, null])
       const query = { kind: 'siem_connector.set_aside' }

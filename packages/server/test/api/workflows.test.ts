@@ -116,7 +116,7 @@ async function approved(kit: Kit): Promise<void> {
   assert.equal((await kit.admin.listPlaybooks()).runs[0]?.workflow_run_id, run.workflow_run_id)
   const [told, ...others] = await inbox(kit)
   assert.deepEqual([told?.kind, told?.subject.id, others], ['workflow.awaiting_approval', run.workflow_run_id, []])
-  assert.match(told?.detail ?? '', /^ada asks for it \(found on a forum\)\./)
+  assert.match(told?.detail ?? '', /^ada requested it \(found on a forum\)\./)
   const change = `/v1/admin/incident/runs/${run.workflow_run_id}`
   assert.equal((await ada.post(change, { operation: 'approve' })).status, 403, 'not by themselves')
   await assert.rejects(
