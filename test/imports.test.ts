@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { circlesOf } from './circles.ts'
 
 const root = join(import.meta.dirname, '..')
-const door = 'server/src/modules/\\w+/index'
+const publicIndex = 'server/src/modules/\\w+/index'
 const spine = 'server/src/(kernel|db|replication)/'
 
 /**
@@ -42,13 +42,13 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [
     /^server\/src\/modules\/(\w+)\//,
     new RegExp(
-      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(handlers|answer/(answer|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
+      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${publicIndex}|server/src/outbound/|server/src/http/(handlers|answer/(answer|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
     ),
   ],
   [
     /^server\/src\/(app\/[\w-]+|bootstrap|main|terminal)\.ts$/,
     new RegExp(
-      `^(contract/|server/src/(app/|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|replication|metrics|outbound)/|${door})`,
+      `^(contract/|server/src/(app/|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|replication|metrics|outbound)/|${publicIndex})`,
     ),
   ],
 ]

@@ -12,8 +12,8 @@ import type { PolicyStore } from './store.ts'
 const most = 20
 
 /**
- * The policy that a device gets. The sequence number is read together with what it numbers: device, user and policy as
- * of the tenant's newest change applied here, evaluated at the time of that change. So on every replica one number
+ * The policy that a device gets. The sequence number is read together with the numbered state: device, user and policy
+ * as of the tenant's newest change applied here, evaluated at the time of that change. So on every replica one number
  * always gives a device the same digest. A change by time alone gets a number first (`turns.ts`).
  */
 export function createDelivery({

@@ -23,7 +23,7 @@ const most = { ofTenant: 32, ofAll: 128 }
 /**
  * Adds packages to drafts. The bytes are counted and hashed while they are written to a file, which then goes to the
  * store, all outside of any transaction. A content that the tenant already has is not stored again. If the process ends
- * in between, a row shows what is in the store, or a job removes the file.
+ * in between, a row lists the stored file, or a job removes it.
  */
 export function createUploads({
   db,

@@ -204,7 +204,7 @@ test('a provider with a key of ECDSA is told so before anything else is', async 
   assert.match(String(error), /ECDSA, which is not supported/)
 })
 
-/** Documents that differ from what they seem to be. Their signature is valid. */
+/** Documents with a misleading structure. Their signature is valid. */
 const encrypted = plainResponse().replace(assertionOf, '<saml:EncryptedAssertion/>')
 const notPlain: readonly (readonly [what: string, xml: string, reason: Reason])[] = [
   ['a document type', `<!DOCTYPE x>${good}`, 'token'],
