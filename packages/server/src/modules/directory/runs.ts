@@ -82,7 +82,7 @@ export function createDirectoryRuns({
       const run = read.run ?? missing('directory_run')
       if (run.confirmed_at) return run
       if (run.status !== 'held' || read.content === undefined) return notHeld(run)
-      const said = await readSnapshot(JSON.parse(read.content) as SnapshotContent)
+      const snapshot = await readSnapshot(JSON.parse(read.content) as SnapshotContent)
       return unlessTaken(() =>
         db.inTenant(
           tenant,
@@ -93,7 +93,7 @@ export function createDirectoryRuns({
             const current = (await queries.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run')
             if (current.confirmed_at) return current
             if (current.status !== 'held') return notHeld(current)
-            const judged = await applyRun.judge(tx, behalfOf(actor), directory.directory_id, said)
+            const judged = await applyRun.judge(tx, behalfOf(actor), directory.directory_id, snapshot)
             const write = async (status: 'applied' | 'unchanged') => {
               const settled = { status, ...judgementColumns(judged), finished_at: now() }
               if (!(await queries.settleHeld(tx, tenant, id, settled)))

@@ -26,7 +26,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
   const problems: Problem[] = []
   const places = new Map<string, number>()
   const nameAt = new Map<string, number>()
-  const said: SaidUser[] = []
+  const snapshotUsers: SaidUser[] = []
   for (const [i, user] of users.entries()) {
     if (slices.isOver()) await slices.next()
     const { externalId, active = true } = user
@@ -44,7 +44,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
         external_id,
         detail: 'the first of emails is not a mail address',
       })
-    said.push({ externalId, username: isRefused ? undefined : name, displayName, email, active })
+    snapshotUsers.push({ externalId, username: isRefused ? undefined : name, displayName, email, active })
   }
 
   const groupAt = new Map<string, number>()
@@ -83,7 +83,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
     }
   }
   return {
-    users: said,
+    users: snapshotUsers,
     groups: groups.map((g, i) => ({
       externalId: g.externalId,
       name: names[i],

@@ -129,8 +129,8 @@ export const createUndo =
         }
         const fields = { run_id: details.run_id, provider: run.provider }
         const target = { type: 'directory_run', id: details.run_id, name: run.provider }
-        const said = { undone, left, ...(reason !== undefined && { reason }) }
-        await audit.record(tx, actor, 'directory.sync_undone', fields, { target, details: said })
+        const undoDetails = { undone, left, ...(reason !== undefined && { reason }) }
+        await audit.record(tx, actor, 'directory.sync_undone', fields, { target, details: undoDetails })
         if (made.touched.length > 0) await changes.record(tx, tenant, made.touched)
         return {
           run: (await queries.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run'),

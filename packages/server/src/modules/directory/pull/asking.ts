@@ -57,13 +57,13 @@ export function createAsking(deps: AskingDeps): Ask {
       if (isThrottled ? ++throttled > mostThrottled : wait === undefined || !mayPass(outcome))
         throw failureOf(what, outcome)
       if (!isThrottled) tried++
-      const asked = outcome instanceof OutboundError ? 0 : askedToWait(outcome)
-      if (asked > longestWait)
+      const waitMs = outcome instanceof OutboundError ? 0 : askedToWait(outcome)
+      if (waitMs > longestWait)
         throw new PullError(
           'unreachable',
-          `${what} could not be read: the directory asks to wait for ${Math.ceil(asked / second)} seconds.`,
+          `${what} could not be read: the directory asks to wait for ${Math.ceil(waitMs / second)} seconds.`,
         )
-      const ms = Math.max((wait ?? 0) * (0.75 + Math.random() / 2), asked)
+      const ms = Math.max((wait ?? 0) * (0.75 + Math.random() / 2), waitMs)
       await onWait(ms)
       await delay(ms, undefined, { signal, ref: false })
     }
@@ -77,16 +77,18 @@ export function createAsking(deps: AskingDeps): Ask {
       body: new URLSearchParams(form).toString(),
       maxResponseBytes: maxTokenBytes,
     })
-    const said = answerFields(jsonOf(answer.body))
+    const tokenAnswer = answerFields(jsonOf(answer.body))
     if (answer.status !== 200) {
       const oauthError =
-        typeof said.error === 'string' && /^[a-z_]{1,64}$/.test(said.error) ? said.error : answer.status
+        typeof tokenAnswer.error === 'string' && /^[a-z_]{1,64}$/.test(tokenAnswer.error)
+          ? tokenAnswer.error
+          : answer.status
       throw new PullError(
         'credential',
         `The directory gave no token for the client id and its credential (${oauthError}).`,
       )
     }
-    const { access_token: text, expires_in: seconds } = said
+    const { access_token: text, expires_in: seconds } = tokenAnswer
     if (typeof text !== 'string' || text === '' || /[^\x21-\x7e]/.test(text))
       throw new PullError('answer', 'The directory answered with no usable token.')
     const lives = typeof seconds === 'number' && seconds > 0 ? seconds * second : minute
@@ -148,8 +150,8 @@ function askedToWait({ status, headers }: Sent): number {
     return Number.isNaN(at) ? 0 : Math.max(0, at - Date.parse(String(headers.date ?? '')) || 0)
   }
   const reset = Number(headers['x-rate-limit-reset'])
-  const said = Date.parse(String(headers.date ?? ''))
-  return status === 429 && reset > 0 && !Number.isNaN(said) ? Math.max(0, reset * second - said) : 0
+  const serverTime = Date.parse(String(headers.date ?? ''))
+  return status === 429 && reset > 0 && !Number.isNaN(serverTime) ? Math.max(0, reset * second - serverTime) : 0
 }
 
 function jsonOf(body: Buffer): unknown {

@@ -84,7 +84,7 @@ export function createPulls(deps: PullDeps) {
     h.signal.throwIfAborted()
     const { pull, source, tenant, startedAt } = h
     const content = await reading.contentOf(h)
-    const said = await readSnapshot(content)
+    const snapshot = await readSnapshot(content)
     const write = async (tx: Tx, run: NewRun) => {
       const before = await sources.lockSource(tx, tenant, source.source_id)
       if (!before || !(await queries.endPull(tx, tenant, { ...pull, by: h.by })))
@@ -101,7 +101,7 @@ export function createPulls(deps: PullDeps) {
       generatedAt: startedAt,
     }
     const { run_id: runId, confirmed } = pull
-    const whole = { runId, origin, said, content, startedAt, confirmed, write }
+    const whole = { runId, origin, said: snapshot, content, startedAt, confirmed, write }
     const run = pull.dry_run ? await applyRun.dryRun(behalfOf(h), whole) : await applyRun.take(behalfOf(h), whole)
     if (run.run_id !== runId)
       throw new PullError('unstable', 'A snapshot with the id of this run was accepted meanwhile.')

@@ -120,8 +120,8 @@ export function createReading({
     })
 
     async function save(): Promise<void> {
-      const said = buffer.filter((page) => Object.values(page).some((list) => list.length > 0))
-      const content = said.length > 0 ? JSON.stringify(said) : undefined
+      const filledPages = buffer.filter((page) => Object.values(page).some((list) => list.length > 0))
+      const content = filledPages.length > 0 ? JSON.stringify(filledPages) : undefined
       const more = content ? Buffer.byteLength(content) : 0
       bytes = { own: bytes.own + more, all: bytes.all + more }
       if (bytes.own > mostBytes)

@@ -36,8 +36,8 @@ export const groupKind: Kind = {
 
 /** Finds the canonical spelling of a name. Names are case-insensitive (RFC 7643 §2.1). */
 export const spelled = (name: string, names: Iterable<string>): string | undefined => {
-  const wanted = name.toLowerCase()
-  for (const known of names) if (known.toLowerCase() === wanted) return known
+  const lowerName = name.toLowerCase()
+  for (const known of names) if (known.toLowerCase() === lowerName) return known
   return undefined
 }
 

@@ -65,15 +65,15 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
    * Computes added and removed members. Throws 400 for a member who is no user of the directory. Removing a user who is
    * no member has no effect.
    */
-  async function moved({ tx, tenant, directory }: Push, group: string, wanted: GroupChange) {
-    const coming = [...(wanted.members ?? wanted.added)]
+  async function moved({ tx, tenant, directory }: Push, group: string, change: GroupChange) {
+    const coming = [...(change.members ?? change.added)]
     const there = await entries.usersThere(tx, tenant, directory, coming)
     const unknownUser = coming.find((user) => !there.has(user))
     if (unknownUser !== undefined)
       failScim('invalidValue', `members: ${encodeId('user', unknownUser)} is not a user of this directory`)
-    const among = wanted.members ? undefined : [...wanted.removed, ...wanted.added]
+    const among = change.members ? undefined : [...change.removed, ...change.added]
     const inside = new Set(await entries.membersOfGroup(tx, tenant, { directory, group, ...(among && { among }) }))
-    const going = wanted.members ? [...inside].filter((user) => !wanted.members?.has(user)) : [...wanted.removed]
+    const going = change.members ? [...inside].filter((user) => !change.members?.has(user)) : [...change.removed]
     const pairs = (users: readonly string[]) => users.map((user_id) => ({ group_id: group, user_id }))
     return {
       added: pairs(coming.filter((user) => !inside.has(user))),
@@ -89,9 +89,9 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     const { tx, actor, tenant, directory, details } = push
     const group_id = before?.group_id ?? newUuid()
     const name = wanted.displayName ?? before?.name ?? failScim('invalidValue', 'displayName: is required')
-    const named = 'externalId' in wanted ? wanted.externalId : undefined
-    const kept = 'externalId' in wanted && named === undefined ? undefined : before?.external_id
-    const external_id = named ?? kept ?? ownExternalId(group_id)
+    const externalId = 'externalId' in wanted ? wanted.externalId : undefined
+    const kept = 'externalId' in wanted && externalId === undefined ? undefined : before?.external_id
+    const external_id = externalId ?? kept ?? ownExternalId(group_id)
     if (external_id !== before?.external_id) {
       const other = await entries.groupEntry(tx, tenant, directory, { externalId: external_id })
       if (other) failScim('uniqueness', 'externalId: is already taken by another group of this directory')
@@ -155,15 +155,15 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
       }),
 
     create: (actor: Actor, body: object): Promise<ShownGroup> => {
-      const wanted = readGroup(body)
+      const groupInput = readGroup(body)
       return write(actor, true, async (push) => {
-        const { externalId } = wanted
+        const { externalId } = groupInput
         const known =
           externalId === undefined
             ? undefined
             : await entries.groupEntry(push.tx, push.tenant, push.directory, { externalId })
         if (known && !known.absent) failScim('uniqueness', 'externalId: is already taken by a group of this directory')
-        return save(push, known, wanted)
+        return save(push, known, groupInput)
       })
     },
 

@@ -25,13 +25,13 @@ function membersOf(value: unknown): string[] {
   if (value === null || value === undefined) return []
   return (Array.isArray(value) ? value : [value]).map((item) => {
     const name = isObject(item) ? spelled('value', Object.keys(item)) : undefined
-    const said = isObject(item) ? item[name ?? ''] : item
-    if (typeof said !== 'string') return failScim('invalidValue', 'members: each needs a value, the id of a user')
-    return userOf(said)
+    const memberId = isObject(item) ? item[name ?? ''] : item
+    if (typeof memberId !== 'string') return failScim('invalidValue', 'members: each needs a value, the id of a user')
+    return userOf(memberId)
   })
 }
-const userOf = (said: string): string =>
-  decodeId('user', said) ?? failScim('invalidValue', `members: "${said.slice(0, 64)}" is not the id of a user`)
+const userOf = (memberId: string): string =>
+  decodeId('user', memberId) ?? failScim('invalidValue', `members: "${memberId.slice(0, 64)}" is not the id of a user`)
 
 function setName(change: GroupChange, name: string, value: unknown): void {
   if (name === 'externalId') change.externalId = attributeText(name, value, longest.externalId)
@@ -79,9 +79,9 @@ export function patchGroup(patch: ScimPatch): GroupChange {
       if (op === 'remove' && target.name === 'displayName') failScim('mutability', 'displayName: is required')
       setName(change, target.name, op === 'remove' ? null : value)
     } else if (op === 'remove') {
-      const named = target.filter ? chosenBy(target) : membersOf(value)
+      const memberIds = target.filter ? chosenBy(target) : membersOf(value)
       // Entra ID names the members to remove in the value. Without filter and value, all members are removed.
-      if (target.filter || (value !== undefined && value !== null)) take(named)
+      if (target.filter || (value !== undefined && value !== null)) take(memberIds)
       else setAll([])
     } else if (target.filter || target.sub !== undefined)
       failScim('invalidPath', 'path: a member can only be added or removed')

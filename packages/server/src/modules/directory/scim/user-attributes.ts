@@ -52,24 +52,24 @@ function nameOf(value: unknown, before: PersonName = {}): PersonName | undefined
   return Object.keys(name).length > 0 ? name : undefined
 }
 export function setPart(name: PersonName, part: string, value: unknown): void {
-  const said = attributeText(`name.${part}`, value, longest.part)
+  const partText = attributeText(`name.${part}`, value, longest.part)
   const known = nameParts.find((p) => p === part)
   if (known === undefined) return
-  if (said === undefined) delete name[known]
-  else name[known] = said
+  if (partText === undefined) delete name[known]
+  else name[known] = partText
 }
 
 /** Undefined for an entry without an address. */
 export function emailOf(value: unknown): Email | undefined {
   if (!isObject(value)) return wrong('emails', 'must be a list of objects')
-  const said: Record<string, unknown> = {}
-  for (const [part, its] of partsOf('emails', value, emailParts)) if (!isNothing(its)) said[part] = its
-  const address = attributeText('emails.value', said.value, longest.email)
+  const fields: Record<string, unknown> = {}
+  for (const [part, its] of partsOf('emails', value, emailParts)) if (!isNothing(its)) fields[part] = its
+  const address = attributeText('emails.value', fields.value, longest.email)
   if (address === undefined) return undefined
-  const type = attributeText('emails.type', said.type, longest.type)
-  const display = attributeText('emails.display', said.display, longest.part)
-  const primary = said.primary === undefined ? undefined : truthOf(said.primary)
-  if (said.primary !== undefined && primary === undefined) wrong('emails.primary', 'must be true or false')
+  const type = attributeText('emails.type', fields.type, longest.type)
+  const display = attributeText('emails.display', fields.display, longest.part)
+  const primary = fields.primary === undefined ? undefined : truthOf(fields.primary)
+  if (fields.primary !== undefined && primary === undefined) wrong('emails.primary', 'must be true or false')
   return {
     value: address,
     ...(type !== undefined && { type }),

@@ -7,13 +7,13 @@ import type { UserAttributes } from './user-attributes.ts'
 /** Attributes set by the client, for later answers. */
 export const attributesOf = (entry: UserEntry): UserAttributes => {
   const { external_id, username, email, display_name, status, directory_attributes } = entry
-  const said = (directory_attributes ?? {
+  const storedAttributes = (directory_attributes ?? {
     userName: username,
     ...(display_name !== '' && { displayName: display_name }),
     ...(email !== null && { emails: [{ value: email, type: 'work', primary: true }] }),
   }) as Omit<UserAttributes, 'active' | 'externalId'>
   const externalId = isOwnExternalId(external_id) ? {} : { externalId: external_id }
-  return { ...said, ...externalId, active: status === 'active' }
+  return { ...storedAttributes, ...externalId, active: status === 'active' }
 }
 /** Version of a user: all settable attributes. */
 export const versionOfUser = (entry: UserEntry) => ({ id: entry.user_id, ...attributesOf(entry) })

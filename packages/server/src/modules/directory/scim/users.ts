@@ -89,7 +89,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
   async function save(
     push: Push,
     before: UserEntry | undefined,
-    said: UserAttributes,
+    userInput: UserAttributes,
     replaced?: UserEntry,
   ): Promise<{ user_id: string } | Held> {
     const { tx, actor, tenant, directory } = push
@@ -98,8 +98,8 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       ...(before?.absent && { returned: true }),
       ...(replaced && { replaces: encodeId('user', replaced.user_id) }),
     }
-    const { externalId, active: _, ...attributes } = said
-    const facts = storedUserFacts(said, before?.username)
+    const { externalId, active: _, ...attributes } = userInput
+    const facts = storedUserFacts(userInput, before?.username)
     const user_id = before?.user_id ?? newUuid()
     const external_id = externalId ?? ownExternalId(user_id)
     if (external_id !== before?.external_id) {
@@ -109,7 +109,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     }
     const clearedNames = await roomFor(push, facts.username, before?.user_id)
     const made: OwnedUser = before ?? { user_id, external_id, ...facts, ...newUserState }
-    const after = afterOf(made, said.active, facts)
+    const after = afterOf(made, userInput.active, facts)
     const changed = Object.keys(differences(sameAs(made), after)).length > 0
     const renamed = differences(
       { external_id: shownExternalId(before?.external_id ?? null) },
@@ -194,17 +194,17 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       db.inTenant(actor.tenantId, async (tx) => shown(await provisioning.read(tx, actor), id)),
 
     create: (actor: Actor, body: object): Promise<ShownUser> => {
-      const said = readUser(body, { active: true })
+      const userInput = readUser(body, { active: true })
       return write(actor, async (push) => {
-        const { externalId } = said
+        const { externalId } = userInput
         const known =
           externalId === undefined
             ? undefined
             : await entries.userEntry(push.tx, push.tenant, push.directory, { externalId })
         if (known && !known.absent) failScim('uniqueness', 'externalId: is already taken by a user of this directory')
-        if (!known) return save(push, undefined, said)
-        const isSame = known.username === storedUserFacts(said).username
-        return isSame ? save(push, known, said) : save(push, undefined, said, known)
+        if (!known) return save(push, undefined, userInput)
+        const isSame = known.username === storedUserFacts(userInput).username
+        return isSame ? save(push, known, userInput) : save(push, undefined, userInput, known)
       })
     },
 

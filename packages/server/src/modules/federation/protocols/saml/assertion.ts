@@ -127,12 +127,12 @@ function subjectOf(subject: XmlElement | undefined, provider: SamlProvider): str
   if (!nameId || text === undefined)
     throw new FederationError('subject', 'The assertion must have exactly one NameID, in plain text.')
   const format = nameId.attributes.get('Format') ?? nameIdFormats.unspecified
-  const wanted = provider.nameIdFormat ?? 'persistent'
-  if (format !== nameIdFormats[wanted])
-    throw new FederationError('subject', `The NameID has another format than ${wanted}.`)
+  const requiredFormat = provider.nameIdFormat ?? 'persistent'
+  if (format !== nameIdFormats[requiredFormat])
+    throw new FederationError('subject', `The NameID has another format than ${requiredFormat}.`)
   const qualifier = nameId.attributes.get('NameQualifier') ?? provider.issuer
-  const ours = nameId.attributes.get('SPNameQualifier') ?? provider.entityId
-  if (qualifier !== provider.issuer || ours !== provider.entityId)
+  const spQualifier = nameId.attributes.get('SPNameQualifier') ?? provider.entityId
+  if (qualifier !== provider.issuer || spQualifier !== provider.entityId)
     throw new FederationError('subject', 'The NameID is qualified for another provider or application.')
   if (text === '' || text.trim() !== text || storable(text, maxSubject) !== text || /\p{Cc}|\p{Cf}/u.test(text))
     throw new FederationError('subject', `The NameID is not a plain text of 1 to ${maxSubject} characters.`)

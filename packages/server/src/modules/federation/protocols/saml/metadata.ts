@@ -59,10 +59,10 @@ function entityIn(root: XmlElement): [entity: XmlElement, ...around: XmlElement[
   if (!one) return refuse('The metadata are not those of an identity provider.')
   if (more.length === 0) return one
   const ids = found.map(([{ attributes }]) => attributes.get('entityID') ?? '')
-  const named = ids.slice(0, mostNamed).map((id) => id.slice(0, 200))
+  const shownIds = ids.slice(0, mostNamed).map((id) => id.slice(0, 200))
   const rest = ids.length > mostNamed ? ` and ${ids.length - mostNamed} more` : ''
   return refuse(
-    `The metadata describe ${ids.length} identity providers (${named.join(', ')}${rest}): give the metadata of one of them.`,
+    `The metadata describe ${ids.length} identity providers (${shownIds.join(', ')}${rest}): give the metadata of one of them.`,
   )
 }
 

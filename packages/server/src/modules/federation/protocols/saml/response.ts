@@ -61,14 +61,14 @@ function judgeStatus(response: XmlElement) {
 
 /** Returns the assertion. The response must contain no second one anywhere, and no encrypted one. */
 function onlyAssertion(response: XmlElement): XmlElement {
-  const named = [...everyElement(response)].filter(({ name }) => /^(Encrypted)?Assertion$/.test(name))
-  if (named.some(({ name }) => name === 'EncryptedAssertion'))
+  const assertions = [...everyElement(response)].filter(({ name }) => /^(Encrypted)?Assertion$/.test(name))
+  if (assertions.some(({ name }) => name === 'EncryptedAssertion'))
     throw new FederationError(
       'encrypted',
       'The assertion is encrypted, which is not supported: configure the provider to sign only.',
     )
   const assertion = onlyChild(response, ns.assertion, 'Assertion')
-  if (!assertion || named.length !== 1)
+  if (!assertion || assertions.length !== 1)
     throw new FederationError('token', 'The response must have exactly one assertion, directly below the root.')
   return assertion
 }
