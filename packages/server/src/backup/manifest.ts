@@ -53,8 +53,8 @@ const macOf = (key: KeyObject, of: Omit<Contents, 'mac'>): Buffer =>
 export const jsonBytes = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value, null, 1)}\n`)
 
 export function contentsOf(head: Uint8Array, tables: Content[], { id, backupKey }: BackupKey): Contents {
-  const said = { head_sha256: createHash('sha256').update(head).digest('hex'), tables }
-  return { ...said, mac: { key_id: id, value: macOf(backupKey, said).toString('hex') } }
+  const contents = { head_sha256: createHash('sha256').update(head).digest('hex'), tables }
+  return { ...contents, mac: { key_id: id, value: macOf(backupKey, contents).toString('hex') } }
 }
 
 export const readHead = (bytes: Uint8Array): Head => read(Head, bytes)
@@ -66,16 +66,16 @@ export function requireContents(
   bytes: Uint8Array,
   { head, tables, keys }: { head: Uint8Array; tables: readonly Content[]; keys: readonly BackupKey[] },
 ): void {
-  const { mac, ...said } = read(Contents, bytes)
+  const { mac, ...contents } = read(Contents, bytes)
   const key = keys.find(({ id }) => id === mac.key_id)
   if (!key)
     throw new BackupError(
       `The backup was made under the master key ${mac.key_id}: add its line to HOLDFAST_MASTER_KEY_FILE.`,
     )
-  if (!timingSafeEqual(macOf(key.backupKey, said), Buffer.from(mac.value, 'hex')))
+  if (!timingSafeEqual(macOf(key.backupKey, contents), Buffer.from(mac.value, 'hex')))
     throw new BackupError('The backup is not used: its signature was not made with the master key.')
   const found = { head_sha256: createHash('sha256').update(head).digest('hex'), tables }
-  if (canonicalJson(found) !== canonicalJson(said))
+  if (canonicalJson(found) !== canonicalJson(contents))
     throw new BackupError('The backup is not used: its contents differ from its table of contents.')
 }
 

@@ -70,16 +70,16 @@ export async function countOver(
   tenant: TenantId,
   { prunes, keptFor, most }: { prunes: readonly Prune[]; keptFor: ReadonlyMap<RetentionClass, Kept>; most: number },
 ): Promise<Map<RetentionClass, number>> {
-  const asked = prunes.flatMap(({ kept }) => {
+  const pruneRequests = prunes.flatMap(({ kept }) => {
     const period = kept && keptFor.get(kept.class)
     if (period === undefined) return []
     return [{ class: kept!.class, n: kept!.over(tenant, beginning(period, kept!.isByMonths), most) }]
   })
   const over = new Map<RetentionClass, number>()
-  if (asked.length === 0) return over
+  if (pruneRequests.length === 0) return over
   const { rows } = await sql<{ n: number[] }>`
-    select array[${sql.join(asked.map((a) => a.n))}]::integer[] as n`.execute(tx)
-  for (const [i, a] of asked.entries())
+    select array[${sql.join(pruneRequests.map((a) => a.n))}]::integer[] as n`.execute(tx)
+  for (const [i, a] of pruneRequests.entries())
     over.set(a.class, Math.min((over.get(a.class) ?? 0) + (rows[0]?.n[i] ?? 0), most))
   return over
 }

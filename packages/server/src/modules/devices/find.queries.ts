@@ -14,13 +14,13 @@ import {
 import { presenceOf } from './presence.queries.ts'
 
 /** Columns that the API shows. The public key, for example, is not among them. */
-const shown = [
+const listColumns = [
   ...(['tenant_id', 'device_id', 'user_id', 'name', 'platform', 'os_version', 'client_version', 'serial'] as const),
   ...(['tags', 'group_ids', 'status', 'channel', 'jkt', 'wireguard_public_key', 'address_number'] as const),
   ...(['credential_expires_at', 'credential_renew_after', 'enrolled_method', 'token_id', 'provider_id'] as const),
   ...(['enrolled_at', 'updated_at', 'arch'] as const),
 ] as const
-const shownColumns = shown.map((column) => `devices.${column}` as const)
+const shownColumns = listColumns.map((column) => `devices.${column}` as const)
 
 type Base = ReturnType<typeof fromDevices>
 const fromDevices = (tx: Tx, tenant: TenantId) =>

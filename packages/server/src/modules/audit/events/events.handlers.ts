@@ -46,13 +46,13 @@ export const eventHandlers = ({ db, pager, now, catchUp }: Deps) =>
       return view(row ?? missing('audit_event'))
     },
 
-    auditHistogram: async ({ actor: { tenantId }, query: { buckets = 24, facets: asked, ...query } }) => {
+    auditHistogram: async ({ actor: { tenantId }, query: { buckets = 24, facets: facetNames, ...query } }) => {
       const filter = filterOf(query)
       const to = filter.to ?? now()
       const from = filter.from ?? new Date(to.getTime() - day)
       const starts = startsOf(from, to, buckets)
       await catchUp(tenantId)
-      const names = facetNamesOf(asked)
+      const names = facetNamesOf(facetNames)
       const { counts, estimated, facets } = await db.inTenant(tenantId, (tx) =>
         countEvents(tx, tenantId, { ...filter, from, to }, { starts, facets: names }),
       )

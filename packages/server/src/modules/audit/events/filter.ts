@@ -24,13 +24,13 @@ export function filterOf(query: Query): EventFilter {
 
 /** `login.*,account.locked` → the matching kinds. */
 function kindsOf(text: string): AuditKind[] {
-  const named = text.split(',').flatMap((name) => {
+  const kindNames = text.split(',').flatMap((name) => {
     const found = auditKinds.filter((kind) =>
       name.endsWith('.*') ? kind.startsWith(name.slice(0, -1)) : kind === name,
     )
     return found.length > 0 ? found : fail('bad_request', `kind: unknown kind ${name.slice(0, 64)}`)
   })
-  return [...new Set(named)]
+  return [...new Set(kindNames)]
 }
 
 /** The index holds words, so the text must contain one. */

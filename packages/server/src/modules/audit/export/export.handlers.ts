@@ -12,19 +12,20 @@ type Asked = Omit<Given<Contract['exportAudit']>['query'], 'format'>
 type Deps = { exports: AuditExports; now: () => Date; syslogOrigin: SyslogOrigin }
 
 export function auditExportHandlers({ exports, now, syslogOrigin }: Deps) {
-  const streamed = (actor: Actor, format: 'csv' | 'json' | 'ndjson' | 'syslog', layout: Layout, asked: Asked) => {
-    const filter = filterOf(asked)
+  const streamed = (actor: Actor, format: 'csv' | 'json' | 'ndjson' | 'syslog', layout: Layout, exportQuery: Asked) => {
+    const filter = filterOf(exportQuery)
     const filename = `audit-${now()
       .toISOString()
       .replaceAll(/\.\d+|[-:]/g, '')}.${layout.extension}`
     return new Streamed({ type: layout.type, filename }, (ended, stands) =>
-      exports.begin(actor, { format, filter: asked }, filter, layout, { ended, stands }),
+      exports.begin(actor, { format, filter: exportQuery }, filter, layout, { ended, stands }),
     )
   }
   return {
-    exportAudit: ({ actor, query: { format = 'json', ...asked } }) => streamed(actor, format, layouts[format], asked),
-    exportAuditSyslog: ({ actor, query: { framing = 'newline', ...asked } }) =>
-      streamed(actor, 'syslog', syslogLayout(syslogOrigin, framing), asked),
+    exportAudit: ({ actor, query: { format = 'json', ...exportQuery } }) =>
+      streamed(actor, format, layouts[format], exportQuery),
+    exportAuditSyslog: ({ actor, query: { framing = 'newline', ...exportQuery } }) =>
+      streamed(actor, 'syslog', syslogLayout(syslogOrigin, framing), exportQuery),
     getAuditExportManifest: ({ actor, query: { sha256, format, ...filter } }) => {
       if (format === undefined && Object.keys(filter).length > 0)
         fail('bad_request', 'format: must be given with filters')

@@ -55,7 +55,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
 
   async function* bytesOf(
     actor: Actor,
-    asked: Asked,
+    exportQuery: Asked,
     filter: EventFilter,
     layout: Layout,
     { stands, ...at }: Pick<Signed['manifest'], 'head' | 'checkpoint'> & Pick<Taker, 'stands'>,
@@ -95,7 +95,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
       const signed = await sign(tenant, {
         schema: 'holdfast.audit-export/1',
         tenant_id: encodeId('tenant', tenant),
-        ...asked,
+        ...exportQuery,
         started_at,
         events,
         first_seq: first,
@@ -112,7 +112,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
         .note(
           actor,
           'audit.exported',
-          { format: asked.format, events },
+          { format: exportQuery.format, events },
           { target: { type: 'audit_export', id: manifest.sha256, name: null }, details: { manifest } },
         )
         .catch((e: unknown) => {
@@ -132,20 +132,31 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
       if (!layout.broken) throw e
       yield Buffer.from(layout.broken(e))
     } finally {
-      if (!isOver) await noteFailed(actor, asked, { events, last, cause })
+      if (!isOver) await noteFailed(actor, exportQuery, { events, last, cause })
       over()
     }
   }
 
-  async function begin(actor: Actor, asked: Asked, filter: EventFilter, layout: Layout, { ended, stands }: Taker) {
+  async function begin(
+    actor: Actor,
+    exportQuery: Asked,
+    filter: EventFilter,
+    layout: Layout,
+    { ended, stands }: Taker,
+  ) {
     places.take(actor.tenantId, ended)
     // Refuses early if the manifest could not be signed at the end.
     await keys.signer(actor.tenantId)
     await catchUp(actor.tenantId)
     const at = await db.inTenant(actor.tenantId, (tx) => headAndCheckpoint(tx, actor.tenantId))
-    await audit.note(actor, 'audit.export_started', { format: asked.format }, { details: { filter: asked.filter } })
-    if (!ended.aborted) return bytesOf(actor, asked, filter, layout, { stands, ...at })
-    await noteFailed(actor, asked, { events: 0, last: null, cause: undefined })
+    await audit.note(
+      actor,
+      'audit.export_started',
+      { format: exportQuery.format },
+      { details: { filter: exportQuery.filter } },
+    )
+    if (!ended.aborted) return bytesOf(actor, exportQuery, filter, layout, { stands, ...at })
+    await noteFailed(actor, exportQuery, { events: 0, last: null, cause: undefined })
     return Readable.from([])
   }
 
@@ -160,9 +171,9 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
       }
     },
     /** Throws 404 if no export finished with this digest (and this filter and format, if given). */
-    manifest: async (actor: Actor, sha256: string, asked: Asked | undefined): Promise<Signed> => {
+    manifest: async (actor: Actor, sha256: string, exportQuery: Asked | undefined): Promise<Signed> => {
       await catchUp(actor.tenantId)
-      const record = await db.inTenant(actor.tenantId, (tx) => exportedAs(tx, actor.tenantId, sha256, asked))
+      const record = await db.inTenant(actor.tenantId, (tx) => exportedAs(tx, actor.tenantId, sha256, exportQuery))
       if (record === undefined) return fail('not_found', 'no such export')
       const { details } = JSON.parse(record) as { details: { manifest: Signed['manifest'] } }
       return sign(actor.tenantId, details.manifest)

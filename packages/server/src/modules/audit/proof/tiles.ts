@@ -101,11 +101,11 @@ export function createTiles({ db }: { db: Database }) {
 
   /** Reads these tiles, full or partial, by key. */
   async function read(tenant: TenantId, places: readonly queries.TilePlace[]): Promise<Map<string, Row>> {
-    const wanted = new Map(places.map((place) => [keyOf(place), place]))
+    const tilePlaces = new Map(places.map((place) => [keyOf(place), place]))
     return db.inTenant(tenant, async (tx) => {
-      const full = await queries.findTiles(tx, tenant, [...wanted.values()])
+      const full = await queries.findTiles(tx, tenant, [...tilePlaces.values()])
       const rows = new Map<string, Row>(full.map((tile) => [keyOf(tile), split(tile.hashes)]))
-      for (const [key, place] of wanted) if (!rows.has(key)) rows.set(key, await begunOrFull(tx, tenant, place))
+      for (const [key, place] of tilePlaces) if (!rows.has(key)) rows.set(key, await begunOrFull(tx, tenant, place))
       return rows
     })
   }

@@ -9,11 +9,11 @@ type Said = { tenantId: TenantId; at: Date; events: readonly TelemetryEvent[]; g
  * device's. An event without session and gateway gives no claim.
  */
 export function connectionClaimsOf(
-  said: readonly Said[],
+  deviceEvents: readonly Said[],
   gatewayOf: (e: TelemetryEvent) => string | undefined,
 ): ConnectionClaim[] {
   const newest = new Map<string, ConnectionClaim>()
-  for (const { tenantId, at: now, events, gateways } of said)
+  for (const { tenantId, at: now, events, gateways } of deviceEvents)
     for (const e of events) {
       if (e.kind === 'policy_applied' || (e.sessionId === null && e.gatewayId === null)) continue
       const knownGatewayId = e.gatewayId !== null && gateways.has(e.gatewayId) ? e.gatewayId : null
