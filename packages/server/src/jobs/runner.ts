@@ -44,7 +44,7 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
     const client = await pool.connect()
     try {
       const { rows } = await client.query<{ acquired: boolean }>(
-        'select pg_try_advisory_lock($1, hashtext($2)) as mine',
+        'select pg_try_advisory_lock($1, hashtext($2)) as acquired',
         [keyedLocks.job, job.name],
       )
       if (!rows[0]?.acquired) return client.release()
