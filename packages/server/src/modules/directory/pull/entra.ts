@@ -112,16 +112,15 @@ function pageOfGroups(entries: readonly Readonly<Record<string, unknown>>[]): Di
     }
     const name = wordsIn(entry.displayName)
     groups.push({ id, name: name === undefined ? null : directoryText(name, 256) })
-    const moves = { group: id, add: [], remove: [], nestedGroups: [], unnest: [] } as Required<(typeof members)[number]>
+    const moves = { group: id, add: [], remove: [], nest: [], unnest: [] } as Required<(typeof members)[number]>
     for (const member of listOf(entry['members@delta'] ?? [], 'Members of groups').map(answerFields)) {
       const type = member['@odata.type']
       const isGone = member['@removed'] !== undefined
       const whom = idIn(member, 'Members of groups')
-      if (type === '#microsoft.graph.group') (isGone ? moves.unnest : moves.nestedGroups).push(whom)
+      if (type === '#microsoft.graph.group') (isGone ? moves.unnest : moves.nest).push(whom)
       else if (type === '#microsoft.graph.user' || type === undefined) (isGone ? moves.remove : moves.add).push(whom)
     }
-    if (moves.add.length + moves.remove.length + moves.nestedGroups.length + moves.unnest.length > 0)
-      members.push(moves)
+    if (moves.add.length + moves.remove.length + moves.nest.length + moves.unnest.length > 0) members.push(moves)
   }
   return { groups, goneGroups, members }
 }

@@ -7,7 +7,7 @@ export type PulledUser = { id: string; userName: string; displayName: string; em
 /** `name` is null if only members changed. `children`: number of subgroups (Keycloak). */
 export type PulledGroup = { id: string; name: string | null; children?: number }
 /** Users added to and removed from a group; `nest` and `unnest` are groups whose members count as members. */
-type Moves = { group: string; add: string[]; remove?: string[]; nestedGroups?: string[]; unnest?: string[] }
+type Moves = { group: string; add: string[]; remove?: string[]; nest?: string[]; unnest?: string[] }
 /** Content of one answer of a directory. Later pages update earlier ones. */
 export type DirectoryPage = {
   /** A change may contain only the modified fields. */
@@ -67,11 +67,11 @@ export function createFold() {
       group.name = name ?? group.name
     }
     for (const id of page.goneGroups ?? []) groups.delete(id)
-    for (const { group: id, add: came, remove = [], nestedGroups = [], unnest = [] } of page.members ?? []) {
+    for (const { group: id, add: came, remove = [], nest = [], unnest = [] } of page.members ?? []) {
       const group = groupOf(id)
       for (const user of came) group.users.add(user)
       for (const user of remove) group.users.delete(user)
-      for (const inner of nestedGroups) group.groups.add(inner)
+      for (const inner of nest) group.groups.add(inner)
       for (const inner of unnest) group.groups.delete(inner)
       memberships += came.length
     }

@@ -216,7 +216,7 @@ function note(seen: PulledSoFar, page: DirectoryPage): void {
 function count(progress: PullProgress, page: DirectoryPage): void {
   progress.users.read += page.users?.length ?? 0
   progress.groups.read += page.groups?.length ?? 0
-  for (const { add, nestedGroups = [] } of page.members ?? []) progress.memberships += add.length + nestedGroups.length
+  for (const { add, nest = [] } of page.members ?? []) progress.memberships += add.length + nest.length
 }
 const sizeOf = (page: DirectoryPage): number =>
   (page.users?.length ?? 0) +
