@@ -61,9 +61,9 @@ test('docs/security.md names existing files and tests', () => {
   const at = (folder: string, file: string) =>
     file.startsWith('packages/') ? file : `packages/server/${folder}/${file}`
   for (const row of rows) {
-    const [, , wall = '', held = ''] = row.split(' | ').flatMap((cell, i) => (i === 0 ? ['', cell] : [cell]))
-    for (const [, file = ''] of wall.matchAll(/`([^`]+\.ts)`/g)) assert.ok(read(at('src', file)), file)
-    const [, file = '', words = ''] = /`([^`]+)` "([^"]+)"/.exec(held) ?? assert.fail(row)
+    const [, , code = '', tests = ''] = row.split(' | ').flatMap((cell, i) => (i === 0 ? ['', cell] : [cell]))
+    for (const [, file = ''] of code.matchAll(/`([^`]+\.ts)`/g)) assert.ok(read(at('src', file)), file)
+    const [, file = '', words = ''] = /`([^`]+)` "([^"]+)"/.exec(tests) ?? assert.fail(row)
     assert.ok(read(at('test', file)).includes(words), `${file} has no "${words}"`)
   }
   assert.ok(rows.length > 25)

@@ -39,7 +39,7 @@ export function parseAssignments<T extends object>(schema: object, texts: readon
   const values: Record<string, Record<string, unknown>> = {}
   for (const text of texts) {
     const [, section = '', field = '', value = ''] = /^([a-z_]+)\.([a-z_]+)=(.*)$/s.exec(text) ?? []
-    if (field === '') throw new UsageError(`${text}: it must look like section.field=value.`)
+    if (field === '') throw new UsageError(`${text}: write section.field=value.`)
     const whole = Object.hasOwn(properties, section) ? properties[section] : undefined
     const wanted = whole?.readOnly ? undefined : whole?.properties
     const described = wanted && Object.hasOwn(wanted, field) ? wanted[field] : undefined

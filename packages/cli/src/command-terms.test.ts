@@ -26,7 +26,7 @@ test('all missing arguments are named at once, and the help marks them as requir
   }
   const { out } = await run(['user', 'link', '--help'])
   assert.match(out, /^Usage: holdfast user link --provider <provider> --subject <sub> \[options\] <user>\n/)
-  assert.match(out, /--subject <sub> +what it calls the account \(required\)\n/)
+  assert.match(out, /--subject <sub> +id of the account at the provider \(required\)\n/)
   assert.equal((await run(['login'])).err, 'Error: Which server? Add --url, and either --username or --api-key.\n')
 })
 

@@ -48,6 +48,6 @@ export async function offline<T>(cli: Cli, work: (deployment: Deployment, told: 
 export async function readLines(file: string): Promise<string[]> {
   const lines = (await readText(file)).split('\n').map((line) => line.trim())
   const found = lines.filter((line) => line !== '' && !line.startsWith('#'))
-  if (found.length === 0) throw new UsageError(`${file} holds nothing.`)
+  if (found.length === 0) throw new UsageError(`${file} is empty.`)
   return found
 }

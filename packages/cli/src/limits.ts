@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 export const limiting = (command: Command): Command =>
   command.option(
     '--limit <metric=number...>',
-    `how many at most: ${entitlementMetrics.join(', ')}; with nothing after the = no limit`,
+    `limits: ${entitlementMetrics.join(', ')}; nothing after the = means no limit`,
     addLimit,
   )
 

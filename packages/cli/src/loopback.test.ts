@@ -33,7 +33,7 @@ test('other requests get an error page, and the wait ends with a sign-in error',
         statuses.push((await fetch(new URL(at, redirectUri))).status)
       return answerUntil(new Date(Date.now() - 1000))
     }),
-    /Nobody signed in in time/,
+    /The sign-in took too long/,
   )
   assert.deepEqual(statuses, [404, 404, 404])
 })

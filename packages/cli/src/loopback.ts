@@ -27,8 +27,8 @@ export async function withLoopback<T, R>(
     const found =
       url.pathname === '/callback' ? await Promise.try(read, request, url).catch(() => undefined) : undefined
     if (found === undefined)
-      return void response.writeHead(404, pageHeaders).end(page('This is not the answer that is waited for.'))
-    response.writeHead(200, pageHeaders).end(page('Your answer has arrived.'))
+      return void response.writeHead(404, pageHeaders).end(page('This answer belongs to another sign-in.'))
+    response.writeHead(200, pageHeaders).end(page('Your sign-in is complete.'))
     // The answer counts even if the browser closes before it has read the page.
     await finished(response).catch(() => {})
     settle(found)
@@ -49,5 +49,5 @@ export async function withLoopback<T, R>(
 
 async function tooLate(until: Date, signal: AbortSignal): Promise<never> {
   await delay(Math.max(0, until.getTime() - Date.now()), undefined, { signal })
-  throw new NotSignedIn('Nobody signed in in time. Begin again.')
+  throw new NotSignedIn('The sign-in took too long: begin again.')
 }

@@ -52,7 +52,7 @@ export async function signInByBrowser(wanted: Wanted, until: Date, show: (url: s
  */
 async function authorizationEndpoint(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-  const unusable = new NotSignedIn(`${url} does not say how to sign in.`)
+  const unusable = new NotSignedIn(`${url} has no sign-in endpoints: check the issuer of the identity provider.`)
   try {
     const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(discoverySeconds * 1000) })
     const found = (await answer.json()) as { issuer?: unknown; authorization_endpoint?: unknown }

@@ -35,15 +35,16 @@ export function parseMoment(text: string): string {
 }
 
 export const limit = (command: Command): Command =>
-  command.option('--limit <n>', 'how many at most', integer(1, 1_000_000), 100)
+  command.option('--limit <n>', 'maximum number', integer(1, 1_000_000), 100)
 
 /** Returns the sort orders of a list, each also descending. */
 export const sortsOf = <const S extends readonly string[]>(...names: S) =>
   names.flatMap((name) => [name, `-${name}`]) as `${'' | '-'}${S[number]}`[]
 export const sort = (command: Command, sorts: readonly string[]): Command =>
-  command.addOption(choice('--sort <field>', 'in this order; with - in front from its end', sorts))
+  command.addOption(choice('--sort <field>', 'order of the list; - in front reverses it', sorts))
 
-export const reason = (command: Command): Command => command.option('--reason <text>', 'why; goes into the audit event')
+export const reason = (command: Command): Command =>
+  command.option('--reason <text>', 'reason; recorded in the audit event')
 
 /** Adds examples to a command's help. */
 export const examples = (command: Command, ...lines: string[]): Command =>

@@ -115,7 +115,7 @@ export function createProgram(streams: Streams): { program: Command; cli: Cli } 
     .description('Administer a Holdfast control plane')
     .configureHelp(markingHelp)
     .version(version, '--version', 'the version of this program')
-    .option('--json', 'JSON instead of text; lists as one object a line')
+    .option('--json', 'print JSON instead of text; lists as one object a line')
     .option('--url <url>', 'the server, e.g. https://control.example')
     .option('--tenant <tenant>', 'act in this tenant (platform administrators)')
     .addHelpText('after', environmentHelp)

@@ -27,7 +27,7 @@ export function createPrompt(input: Input, talk: Output) {
     newSecret: async (question: string): Promise<string> => {
       const secret = await read(question, true)
       if (input.isTTY && (await read(`${question} again`, true)) !== secret)
-        throw new UsageError('The two are not the same; nothing was changed.')
+        throw new UsageError('The two passwords differ; nothing was changed.')
       return secret
     },
     /** Asks for a one-time code. Apps show it with a space in the middle. */

@@ -58,15 +58,15 @@ function objectOf(text: string, value: string): object {
   try {
     return JSON.parse(value)
   } catch {
-    throw new UsageError(`${text}: this is no JSON.`)
+    throw new UsageError(`${text}: the value is not JSON.`)
   }
 }
 
 export const runnable = (command: Command): Command =>
   reason(command)
-    .option('--dry-run', 'say what it would do, and do nothing')
-    .option('--undo-after <duration>', 'take back by itself what can be', duration)
-    .option('--yes', 'do not ask')
+    .option('--dry-run', 'show the steps, and do nothing')
+    .option('--undo-after <duration>', 'undo automatically after this time, as far as possible', duration)
+    .option('--yes', 'do not ask for confirmation')
 
 export const bodyOf = (assignments: readonly string[], { dryRun, reason: why, undoAfter }: RunOptions) => ({
   params: paramsOf(assignments),
@@ -85,8 +85,8 @@ export async function printRun(cli: Cli, run: Run): Promise<void> {
 /** Prints a run that was requested. Exit code 1 if it failed. */
 export async function printOutcome(cli: Cli, run: Run): Promise<void> {
   await printRun(cli, run)
-  if (run.status === 'awaiting_approval') cli.note(`Somebody else must approve it until ${run.approval_expires_at}.`)
-  if (run.status === 'running') cli.note(`It goes on: holdfast workflow show ${run.workflow_run_id}`)
+  if (run.status === 'awaiting_approval') cli.note(`Another person must approve it until ${run.approval_expires_at}.`)
+  if (run.status === 'running') cli.note(`It is still running: holdfast workflow show ${run.workflow_run_id}`)
   if (run.status === 'failed') throw new Declined()
 }
 
@@ -99,10 +99,10 @@ type Change = (
   },
 ) => Promise<{ changed: boolean; run: Run }>
 const changes: readonly (readonly [RunOperation, string])[] = [
-  ['approve', 'approve a run that somebody else asked for'],
-  ['cancel', 'call a run off after the step that is under way; what it did stays'],
-  ['resume', 'try again what failed of a run'],
-  ['undo', 'take back what can be of what a run did'],
+  ['approve', 'approve a run that another person requested'],
+  ['cancel', 'cancel a run after the present step; its changes stay'],
+  ['resume', 'retry the failed steps of a run'],
+  ['undo', 'undo the changes of a run, as far as possible'],
 ]
 
 /** Adds the same four commands for workflows and playbooks. */
@@ -113,7 +113,7 @@ export function addChanges(parent: Command, cli: Cli, change: Change): void {
         async (workflow_run_id: string, { reason: why }: { reason?: string }) => {
           const body = { operation, ...given({ reason: why }) }
           const answer = await change(await cli.client(), { params: { workflow_run_id }, body, query: cli.scope })
-          if (!answer.changed) cli.note('Nothing changed: it was so before.')
+          if (!answer.changed) cli.note('No change.')
           await printOutcome(cli, answer.run)
         },
       ),

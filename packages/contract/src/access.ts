@@ -23,7 +23,8 @@ import { permissions, requiredActions, roleNames } from './vocabulary.ts'
 
 const Owed = Nullable(
   OneOf(requiredActions, {
-    description: 'What this session must do first: until then everything but that, me and logout is 403',
+    description:
+      'Required actions of this session: until they are done, every other operation except me and logout answers 403',
   }),
 )
 /** As people type it and apps show it: in groups, with spaces or dashes, which are ignored. */
@@ -63,7 +64,7 @@ export const login = endpoint({
 export const logout = endpoint({
   method: 'POST',
   path: '/admin/logout',
-  summary: 'End the own session; also as the form of a page',
+  summary: 'End your own session; also as the form of a page',
   access: { by: ['session'], permission: 'own', during: requiredActions },
   audit: 'session.expired',
   setsCookie: true,
@@ -113,7 +114,7 @@ export const AdminSession = Closed(
     auth_method: Type.String(),
     source_ip: Nullable(Type.String()),
     user_agent: Nullable(Type.String()),
-    current: Type.Boolean({ description: 'Whether it is the session that asks' }),
+    current: Type.Boolean({ description: 'Whether it is the session of this request' }),
     started_at: Time,
     last_seen_at: Time,
     expires_at: Time,
@@ -124,7 +125,7 @@ export const AdminSession = Closed(
 export const listAdminSessions = endpoint({
   method: 'GET',
   path: '/v1/admin/auth/sessions',
-  summary: 'Running admin sessions: the own ones; with credentials:read those of another user, and for an API key all',
+  summary: 'List active admin sessions: your own; with credentials:read those of another user; with an API key all',
   access: { by: ['session', 'api_key'], permission: 'own' },
   query: ListQuery({ user_id: Type.Optional(Id('user')) }, ['started_at'] as const),
   response: List(AdminSession),
@@ -133,7 +134,7 @@ export const listAdminSessions = endpoint({
 export const endAdminSession = endpoint({
   method: 'POST',
   path: '/v1/admin/auth/sessions/{session_id}/end',
-  summary: 'End an admin session: an own one, or with credentials:write that of another user',
+  summary: 'End an admin session: your own, or with credentials:write that of another user',
   access: { by: ['session', 'api_key'], permission: 'own' },
   audit: 'session.expired',
   params: Closed({ session_id: Id('admin_session') }),
@@ -144,7 +145,7 @@ export const endAdminSession = endpoint({
 export const stepUp = endpoint({
   method: 'POST',
   path: '/v1/admin/auth/step-up',
-  summary: 'Show a fresh one-time code; the session goes on under a new id and cookie',
+  summary: 'Prove a fresh one-time code; the session continues with a new id and cookie',
   access: { by: ['session'], permission: 'own' },
   audit: 'session.stepped_up',
   setsCookie: true,
@@ -161,7 +162,9 @@ export const ApiKey = Closed(
     status: OneOf(['active', 'expired', 'revoked']),
     hint: Type.String({ description: 'The last four characters' }),
     allowed_cidrs: Type.Array(Type.String()),
-    directory: Nullable(Type.String({ description: 'The directory that it provisions by SCIM; it does nothing else' })),
+    directory: Nullable(
+      Type.String({ description: 'The directory that it provisions by SCIM; the key is only for that' }),
+    ),
     user_id: Nullable(Id('user')),
     user_name: NameOf('user (its username)'),
     created_by: Nullable(Type.String()),
@@ -189,16 +192,16 @@ export const createApiKey = endpoint({
       Type.String({
         maxLength: 64,
         description:
-          'The service account that the key belongs to; the caller unless said. A key never does more than that user may do now, and stops with it',
+          'The service account that the key belongs to; default: the caller. A key never has more permissions than that user has now, and it stops with the user',
       }),
     ),
     directory: Type.Optional(
       Type.String({
         ...directoryName,
-        description: 'The directory that the key provisions by SCIM; such a key does nothing else',
+        description: 'The directory that the key provisions by SCIM; such a key is only for that',
       }),
     ),
-    expires_in_seconds: expiresInSeconds(730, 'it does not end unless said'),
+    expires_in_seconds: expiresInSeconds(730, 'default: it does not expire'),
     allowed_cidrs: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 })),
   }),
   response: Closed({ api_key: ApiKey, secret: Secret }),
@@ -235,14 +238,14 @@ export const revokeApiKeysOfUser = endpoint({
   method: 'POST',
   path: '/v1/admin/api-keys/revoke',
   summary:
-    'Revoke every API key that belongs to a user, and every key and enrollment token that the user or one of these keys made',
+    'Revoke every API key that belongs to a user, and every key and enrollment token that the user or one of these keys created',
   access: { by: ['session', 'api_key'], permission: 'incidents:run' },
   audit: 'api_key.revoked',
   body: Closed({
     user_id: Id('user'),
     reason: Type.Optional(Reason),
     dry_run: Type.Optional(
-      Type.Boolean({ description: 'Answer which keys and tokens it would revoke, and change nothing' }),
+      Type.Boolean({ description: 'Return the keys and tokens that would be revoked, and change nothing' }),
     ),
   }),
   response: Closed({

@@ -18,16 +18,18 @@ export const AuditExportManifest = Closed(
     schema: OneOf(['holdfast.audit-export/1']),
     tenant_id: Id('tenant'),
     format: Format,
-    filter: Type.Record(Type.String(), Type.Unknown(), { description: 'As it was asked for' }),
+    filter: Type.Record(Type.String(), Type.Unknown(), { description: 'The filter of the request' }),
     started_at: Time,
     events: Count,
     first_seq: Nullable(Place),
     last_seq: Nullable(Place),
-    hash_before_first: Nullable(Type.String({ description: 'That of the place before the first one, if it is known' })),
+    hash_before_first: Nullable(Type.String({ description: 'Hash of the event before the first one, if it is known' })),
     hash_of_last: Nullable(Sha256),
     bytes: Bytes,
-    sha256: Type.String({ description: 'Of these bytes: of JSON and NDJSON, all before the last line' }),
-    head: Closed({ seq: Count, hash: Sha256 }, { description: 'Where the record of the tenant ended when it began' }),
+    sha256: Type.String({
+      description: 'SHA-256 of the exported bytes; with JSON and NDJSON of all bytes before the last line',
+    }),
+    head: Closed({ seq: Count, hash: Sha256 }, { description: 'End of the audit log when the export began' }),
     checkpoint: Type.Optional(
       Type.String({
         description: 'The note of the newest checkpoint of no more events than `head`; absent before the first',
@@ -52,11 +54,11 @@ export const exportAudit = endpoint({
   method: 'GET',
   path: '/v1/admin/audit/export',
   summary:
-    'Export audit events in the order of their places, up to where the record ends now, by the filters of the list. JSON and NDJSON end with a signed manifest; what has no end broke off',
+    'Export audit events in order of their sequence numbers, up to the present end of the audit log, by the filters of the list. JSON and NDJSON end with a signed manifest; an export without one is incomplete',
   access,
   patience,
   query: Closed({
-    format: Type.Optional(OneOf(auditExportFormats, { description: 'json unless said' })),
+    format: Type.Optional(OneOf(auditExportFormats, { description: 'Default: json' })),
     ...filters,
   }),
   stream: {
@@ -73,7 +75,7 @@ export const exportAuditSyslog = endpoint({
   access,
   patience,
   query: Closed({
-    framing: Type.Optional(OneOf(syslogFramings, { description: 'newline unless said' })),
+    framing: Type.Optional(OneOf(syslogFramings, { description: 'Default: newline' })),
     ...filters,
   }),
   stream: { 'text/plain; charset=utf-8': Lines('A message of RFC 5424 for each event; its text is the event as JSON') },
@@ -84,7 +86,7 @@ export const getAuditExportManifest = endpoint({
   path: '/v1/admin/audit/export/manifest',
   costly: true,
   summary:
-    'The signed manifest of an export that came to its end, by the SHA-256 of what was exported: with `format` of one that was asked for so, by exactly these filters; otherwise of the last one with these bytes',
+    'The signed manifest of a complete export, by the SHA-256 of its content: with `format` that of an export in this format and by exactly these filters; otherwise that of the last export with this content',
   access,
   query: Closed({ sha256: Sha256, format: Type.Optional(Format), ...filters }),
   response: Closed(signed, { title: 'SignedAuditExportManifest' }),

@@ -3,17 +3,22 @@ import { endpoint } from './endpoint.ts'
 import { Closed, Id, List, ListQuery, Time } from './schema.ts'
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256, hexadecimal' })
-const Proof = Type.Array(Hash, { description: 'Hashes of subtrees, that next to the leaf first' })
-const Size = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Of so many events' })
+const Proof = Type.Array(Hash, { description: 'Hashes of subtrees, beginning next to the leaf' })
+const Size = Type.Integer({
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Number of events of the checkpoint',
+})
 
 export const AuditCheckpoint = Closed(
   {
-    size: Type.Integer({ minimum: 1, description: 'How many events it is of: those up to this `seq`' }),
+    size: Type.Integer({ minimum: 1, description: 'Number of events that it covers: those up to this `seq`' }),
     root: Type.String({
       pattern: '^[0-9a-f]{64}$',
-      description: 'Of the Merkle tree whose entry n is the 32 bytes of `hash` at place n (RFC 9162 §2.1)',
+      description:
+        'Root of the Merkle tree whose entry n is the 32 bytes of `hash` of sequence number n (RFC 9162 §2.1)',
     }),
-    kid: Type.String({ description: 'Of the key of purpose audit-checkpoint that signed it; in the trust set' }),
+    kid: Type.String({ description: 'Key id of the signing key (purpose audit-checkpoint) in the trust set' }),
     note: Type.String({
       description: 'The checkpoint as it was signed with Ed25519 (C2SP tlog-checkpoint, signed-note)',
     }),
@@ -26,7 +31,7 @@ export const listAuditCheckpoints = endpoint({
   method: 'GET',
   path: '/v1/audit/checkpoints',
   summary:
-    'List the signed heads of the record, the newest first unless said: all of a week, then one a day, after 400 days one a month',
+    'List the signed heads of the audit log, the newest first by default: all of a week, then one a day, after 400 days one a month',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   query: ListQuery({}, ['size'] as const),
   response: List(AuditCheckpoint),
@@ -36,7 +41,7 @@ export const proveAuditConsistency = endpoint({
   method: 'GET',
   path: '/v1/audit/checkpoints/consistency',
   costly: true,
-  summary: 'Prove that the record of one checkpoint goes on from that of another (RFC 9162 §2.1.4)',
+  summary: 'Prove that the audit log of one checkpoint extends that of another (RFC 9162 §2.1.4)',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   query: Closed({ from: Size, to: Size }),
   response: Closed({ from: Size, to: Size, proof: Proof }, { title: 'AuditConsistency' }),
@@ -46,17 +51,17 @@ export const proveAuditEvent = endpoint({
   method: 'GET',
   path: '/v1/audit/events/{event_id}/proof',
   costly: true,
-  summary: 'Prove that an event is at its place in what a checkpoint signed (RFC 9162 §2.1.3)',
+  summary: 'Prove that a checkpoint covers an event at its sequence number (RFC 9162 §2.1.3)',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   params: Closed({ event_id: Id('audit_event') }),
   response: Closed(
     {
       event_id: Id('audit_event'),
-      seq: Type.Integer({ minimum: 1, description: 'Its place; the index of its leaf is one less' }),
+      seq: Type.Integer({ minimum: 1, description: 'Its sequence number; the index of its leaf is one less' }),
       hash: Hash,
       previous_hash: Type.String({
         pattern: '^[0-9a-f]{64}$',
-        description: 'Of the place before; with the event it gives `hash`',
+        description: 'Hash of the previous sequence number; with the event it gives `hash`',
       }),
       proof: Proof,
       checkpoint: AuditCheckpoint,

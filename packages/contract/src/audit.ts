@@ -55,11 +55,14 @@ const Origin = OneOf(['api', 'console', 'device', 'gateway', 'job'])
 export const AuditEvent = Closed(
   {
     event_id: Id('audit_event'),
-    seq: Type.Integer({ minimum: 1, description: 'Its place in the record of the tenant, in the order of commits' }),
+    seq: Type.Integer({
+      minimum: 1,
+      description: 'Sequence number in the audit log of the tenant, in the order of commits',
+    }),
     hash: Type.String({
       pattern: '^[0-9a-f]{64}$',
       description:
-        'SHA-256 of 0x00, the hash of the place before (32 zeros before the first), seq in 8 bytes and this event without seq and hash (RFC 8785)',
+        'SHA-256 of 0x00, the previous hash (32 zeros before the first), seq in 8 bytes and this event without seq and hash (RFC 8785)',
     }),
     tenant_id: Id('tenant'),
     ...kindFields,
@@ -75,7 +78,7 @@ export const AuditEvent = Closed(
     changes: Type.Optional(Changes),
     details: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: 'What else was said of it; differs from kind to kind',
+        description: 'Further fields; they depend on the kind',
       }),
     ),
   },
@@ -100,13 +103,13 @@ const filters = {
   origin: Type.Optional(Origin),
   request_id: Type.Optional(Type.String({ maxLength: 64 })),
   operation: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: 'What was done or refused: `listUsers`, `suspend`' }),
+    Type.String({ minLength: 1, maxLength: 64, description: 'The operation: `listUsers`, `suspend`' }),
   ),
   reason: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'Why: the `reason` or `failure_reason` of an event, such as `wrong_password` or `forbidden`',
+      description: 'The `reason` or `failure_reason` of an event, such as `wrong_password` or `forbidden`',
     }),
   ),
   username: Type.Optional(
@@ -124,7 +127,7 @@ const filters = {
       minLength: 1,
       maxLength: 128,
       description:
-        'Terms between spaces, each anywhere in the record as it is written, ASCII letters in either case; a word that one begins or ends with is a whole word',
+        'Terms between spaces, each anywhere in the JSON of the event, ASCII letters in either case; a word at the beginning or end of a term must be a whole word',
     }),
   ),
 }
@@ -134,7 +137,7 @@ export const listAuditEvents = endpoint({
   path: '/v1/audit/events',
   costly: true,
   summary:
-    'Query audit events, newest first unless said; a page may be short, or empty, while there is a next one. A poller asks for `sort=seq` and goes on with `after_seq`',
+    'Query audit events, newest first by default; a page may be short, or empty, while there is a next one. A poller uses `sort=seq` and continues with `after_seq`',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   query: ListQuery(
     {
@@ -143,7 +146,7 @@ export const listAuditEvents = endpoint({
         Type.Integer({
           minimum: 0,
           maximum: Number.MAX_SAFE_INTEGER,
-          description: 'Only what has its place after this one',
+          description: 'Only events after this sequence number',
         }),
       ),
     },
@@ -169,7 +172,7 @@ const Facet = Closed(
     values: Type.Array(
       Closed({
         value: Type.String({ description: 'A value of the filter: a kind, the id of an actor, an origin, an outcome' }),
-        name: Nullable(Type.String({ description: 'Of an actor, as its newest event among these has it' })),
+        name: Nullable(Type.String({ description: 'Name of an actor in its newest event among these' })),
         count: Count,
         buckets: Type.Array(Count, { description: 'The same count by bucket' }),
       }),
@@ -184,16 +187,16 @@ export const auditHistogram = endpoint({
   method: 'GET',
   path: '/v1/audit/histogram',
   costly: true,
-  summary: 'How many audit events there are over time, by the filters of the list; the last 24 hours unless said',
+  summary: 'How many audit events there are over time, by the filters of the list; default: the last 24 hours',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   query: Closed({
     ...filters,
-    buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: '24 unless said' })),
+    buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Default: 24' })),
     facets: Type.Optional(
       Type.String({
         maxLength: 64,
         pattern: '^(kind|actor|origin|outcome)(,(kind|actor|origin|outcome)){0,3}$',
-        description: 'By what else the events are counted, between commas: `kind,actor,origin,outcome`',
+        description: 'Further groupings, separated by commas: `kind,actor,origin,outcome`',
       }),
     ),
   }),
@@ -201,9 +204,12 @@ export const auditHistogram = endpoint({
     from: Time,
     to: Time,
     estimated: Type.Boolean({
-      description: 'Too many to be counted: what is shown follows from a sample spread evenly over each bucket',
+      description:
+        'True: estimates from a sample spread evenly over each bucket, since there are too many events to count',
     }),
-    buckets: Type.Array(Closed({ from: Time, count: Count }), { description: 'All as long; up to the next one' }),
+    buckets: Type.Array(Closed({ from: Time, count: Count }), {
+      description: 'Start of the bucket; all buckets have the same length',
+    }),
     facets: Type.Array(Facet, { description: 'One for each that was asked for, in that order' }),
   }),
 })
@@ -214,7 +220,7 @@ const ReportedEvent = Closed(
     event_id: Type.String({
       minLength: 1,
       maxLength: 64,
-      description: `Made by the gateway, once for each event: whatever is sent again under it within ${ingestion.rememberedDays} days changes nothing`,
+      description: `Created by the gateway, unique for each event: a repetition within ${ingestion.rememberedDays} days changes nothing`,
     }),
     kind: Type.String({
       maxLength: 64,
@@ -227,7 +233,7 @@ const ReportedEvent = Closed(
       Closed(
         {
           type: Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z][a-z0-9_]*$' }),
-          id: Type.Optional(Type.String({ maxLength: 64, description: 'Kept whole: events are asked for by it' })),
+          id: Type.Optional(Type.String({ maxLength: 64, description: 'Stored with full precision: filters use it' })),
           name: Type.Optional(Type.String({ maxLength: 4096 })),
         },
         { description: 'What it is about, as the gateway says' },
@@ -248,7 +254,7 @@ const ReportedEvent = Closed(
 export const ingestAuditEvents = endpoint({
   method: 'POST',
   path: '/v1/audit/ingest',
-  summary: `What gateways put on record; an event_id of a gateway counts once for ${ingestion.rememberedDays} days, however often it is sent; ${ingestion.eventsPerMinute.toLocaleString('en')} events a minute, a tenth of it at once`,
+  summary: `Record events of a gateway in the audit log; a repeated event_id of a gateway changes nothing for ${ingestion.rememberedDays} days; at most ${ingestion.eventsPerMinute.toLocaleString('en')} events a minute, in bursts of a tenth`,
   access: { by: ['gateway'], permission: 'own' },
   audit: 'audit.ingested',
   records: 'refusals',

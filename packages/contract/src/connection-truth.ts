@@ -10,16 +10,16 @@ export type ConnectionVerdict = (typeof connectionVerdicts)[number]
 
 const Verdict = OneOf(connectionVerdicts, {
   description:
-    'consistent: all say the same; stale: one says something older, or has fallen silent; conflict: two say different things; unauthorized: the gateway carries what may not be',
+    'consistent: all reports agree; stale: one report is old or missing; conflict: two reports differ; unauthorized: the gateway has a connection that is not allowed',
 })
 export const InQuestion = Closed(
   { stale: Count, conflict: Count, unauthorized: Count },
   {
     title: 'ConnectionsInQuestion',
-    description: 'How many connections were last found to be so; of a list with its first page only',
+    description: 'Number of connections with each verdict at the last check; only with the first page of a list',
   },
 )
-const Age = Type.Integer({ minimum: 0, description: 'Seconds since it said so' })
+const Age = Type.Integer({ minimum: 0, description: 'Seconds since this report' })
 const Digest = Nullable(Type.String({ description: 'Of the policy variant' }))
 
 const ControlPlane = Closed(
@@ -36,7 +36,10 @@ const ControlPlane = Closed(
     session_state: Nullable(SessionState),
     end_reason: Nullable(Type.String()),
   },
-  { title: 'ControlPlaneWitness', description: 'Credential, certificate, policy and session as they are here, now' },
+  {
+    title: 'ControlPlaneWitness',
+    description: 'Present credential, certificate, policy and session in this control plane',
+  },
 )
 const Gateway = Closed(
   {
@@ -48,7 +51,7 @@ const Gateway = Closed(
     source_ip: Nullable(Type.String()),
     defied_since: Nullable(Time),
   },
-  { title: 'GatewayWitness', description: 'What its metering says of the session' },
+  { title: 'GatewayWitness', description: 'The session in the metering reports of the gateway' },
 )
 const Device = Closed(
   {
@@ -61,7 +64,7 @@ const Device = Closed(
     latency_ms: Nullable(Type.Number()),
     reason: Nullable(Type.String()),
   },
-  { title: 'DeviceWitness', description: 'What its telemetry says of its connection to this gateway' },
+  { title: 'DeviceWitness', description: 'The connection to this gateway in the telemetry of the device' },
 )
 const Policy = Closed(
   {
@@ -70,11 +73,11 @@ const Policy = Closed(
     allowed: Type.Boolean(),
     reason: Type.String({
       description:
-        'allowed; of the device: revoked, suspended, pending, credential_expired, no_rule; of the gateway: no_gateway, gateway_locked, gateway_pending, pool_disabled. A word for programs',
+        'allowed; of the device: revoked, suspended, pending, credential_expired, no_rule; of the gateway: no_gateway, gateway_locked, gateway_pending, pool_disabled. A code for programs',
     }),
     allowed_until: Nullable(Time),
   },
-  { title: 'PolicyWitness', description: 'Whether the device would be let into the pool of the gateway now' },
+  { title: 'PolicyWitness', description: 'Whether the device may connect to the pool of the gateway now' },
 )
 
 export const Connection = Closed(
@@ -90,7 +93,10 @@ export const Connection = Closed(
     session_id: Nullable(Id('vpn_session')),
     verdict: Verdict,
     since: Nullable(
-      Type.String({ format: 'date-time', description: 'Since when it is known to be in question; null: it is not' }),
+      Type.String({
+        format: 'date-time',
+        description: 'Time of the first verdict other than consistent; null: consistent',
+      }),
     ),
     disagreements: Type.Array(
       Closed({
@@ -100,7 +106,7 @@ export const Connection = Closed(
         device: Nullable(Type.String()),
         policy: Nullable(Type.String()),
       }),
-      { description: 'The fields in which witnesses differ, and what each says; null: nothing' },
+      { description: 'Fields in which the reports differ, with the value of each report; null: not reported' },
     ),
     control_plane: ControlPlane,
     gateway: Nullable(Gateway),
@@ -115,7 +121,7 @@ export const connectionTruth = endpoint({
   method: 'GET',
   path: '/v1/admin/connection_truth',
   summary:
-    'What four witnesses say of each connection, and whether they agree: of active sessions, newest first; with a verdict other than consistent, of what is in question, longest first, also where no gateway has a session',
+    'Compare four reports on each connection: those of active sessions, newest first; with a verdict other than consistent, the connections with that verdict, longest first, also if no gateway has a session',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({
     ...pageQuery,

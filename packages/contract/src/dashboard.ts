@@ -45,7 +45,7 @@ const ChannelAdoption = Closed(
 export const dashboardOverview = endpoint({
   method: 'GET',
   path: '/v1/admin/dashboard/overview',
-  summary: 'The first page of a console in one answer, some seconds old at most; what moves slowly a minute or two',
+  summary: 'Data for the first page of a console, at most some seconds old; slowly changing values one or two minutes',
   access,
   etag: true,
   response: Closed(
@@ -83,7 +83,7 @@ export const dashboardOverview = endpoint({
       }),
       sessions: Closed({ active: Count }),
       policy: Type.Array(ChannelAdoption, {
-        description: 'What is delivered, by channel, and how far that has got; a canary only while it is under way',
+        description: 'Delivered version of each channel and its adoption; a canary only while it is active',
       }),
       logins: Closed({ failed_24h: Count }),
       alerts: Closed({ info: UpTo, warning: UpTo, critical: UpTo }, { description: 'Notifications that are open' }),
@@ -91,7 +91,7 @@ export const dashboardOverview = endpoint({
         expired: Count,
         critical: Count,
         warning: Count,
-        soonest: Type.Array(Expiry, { description: 'What somebody has to renew first; five at most' }),
+        soonest: Type.Array(Expiry, { description: 'Items that a person must renew, most urgent first; at most five' }),
       }),
       usage: Type.Array(
         Closed(
@@ -126,7 +126,7 @@ export const listPendingAdoption = endpoint({
   method: 'GET',
   path: '/v1/admin/policy/{bundle_id}/pending',
   costly: true,
-  summary: 'Who lags behind a version that is delivered: gateways and devices that have not said that they apply it',
+  summary: 'Gateways and devices that have not confirmed a delivered version',
   access,
   params: Closed({ bundle_id: Id('policy_bundle') }),
   query: Closed(pageQuery),
@@ -137,14 +137,14 @@ export const readMetrics = endpoint({
   method: 'GET',
   path: '/v1/admin/metrics',
   costly: true,
-  summary: 'What charts are made of, by hour or day (UTC): traffic, VPN sessions, enrollments, refusals',
+  summary: 'Series for charts, by hour or day (UTC): traffic, VPN sessions, enrollments, refusals',
   access,
   query: Closed({
     from: Type.Optional(Time),
     to: Type.Optional(Time),
     step: Type.Optional(
       OneOf(usageSteps, {
-        description: `\`day\` unless said; at most ${usageDays.hour} days by hour, ${usageDays.day} days by day`,
+        description: `Default: \`day\`; at most ${usageDays.hour} days by hour, ${usageDays.day} days by day`,
       }),
     ),
   }),

@@ -39,9 +39,9 @@ export type EffectiveStatus = (typeof effectiveStatuses)[number]
 export const EffectiveStatus = OneOf(effectiveStatuses, {
   title: 'EffectiveStatus',
   description:
-    'The status of the device with its user, locks and credential taken into account. `active`: nothing keeps it out. `expired`: it did not renew its credential in time',
+    'The status of the device together with its user, locks and credential. `active`: it has access. `expired`: it did not renew its credential in time',
 })
-export const EffectiveStatusReason = Nullable(Type.String({ description: 'Why, in a sentence; null while active' }))
+export const EffectiveStatusReason = Nullable(Type.String({ description: 'Reason, as a sentence; null while active' }))
 export const channels = ['canary', 'stable'] as const
 export const Channel = OneOf(channels)
 const ChannelChoice = OneOf(['auto', 'canary', 'stable'])
@@ -135,7 +135,7 @@ export const deviceFilters = {
   seen_within: Ago('Last seen then or later'),
   unseen_for: Ago('Last seen before that, or never'),
   client_version: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: 'Exactly what the device reports as its client version' }),
+    Type.String({ minLength: 1, maxLength: 64, description: 'Client version exactly as the device reports it' }),
   ),
   client_version_before: Type.Optional(
     Type.String({
@@ -210,7 +210,7 @@ export const changeDevice = endpoint({
 export const changeDevices = endpoint({
   method: 'POST',
   path: '/v1/admin/devices/batch',
-  summary: 'One operation on up to 10,000 devices, named or filtered, with an outcome for each',
+  summary: 'One operation on up to 10,000 devices, given by id or by filter, with a result for each',
   access: { by: ['session', 'api_key'], permission: 'by_operation' },
   operations: {
     approve: { permission: 'devices:write' },

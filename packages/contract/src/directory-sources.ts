@@ -18,7 +18,7 @@ import {
 import { directorySourceKinds } from './vocabulary.ts'
 
 const fields = {
-  enabled: Type.Boolean({ description: 'Whether it is read on its schedule; what is on its way ends with it' }),
+  enabled: Type.Boolean({ description: 'Whether it is read on its schedule; false also ends a running pull' }),
   issuer: Type.String({
     minLength: 1,
     maxLength: 512,
@@ -27,16 +27,16 @@ const fields = {
       'keycloak: {base}/realms/{realm}; entra_id: https://login.microsoftonline.com/{directory id}/v2.0, or that of a sovereign cloud; okta: the organisation',
   }),
   client_id: Type.String({ minLength: 1, maxLength: 256 }),
-  interval_minutes: Type.Integer({ minimum: 15, maximum: 1440, description: 'From one pull to the next, about' }),
+  interval_minutes: Type.Integer({ minimum: 15, maximum: 1440, description: 'Approximate interval between pulls' }),
   users: OneOf(['all', 'in_groups'], {
-    description: 'Everybody whom the directory shows, or those who are in a group that is taken',
+    description: 'All users of the directory, or only members of imported groups',
   }),
   groups: Closed({
     take: OneOf(['all', 'none', 'listed']),
     names: Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
       maxItems: 200,
       uniqueItems: true,
-      description: 'Of listed ones; * at the end stands for any rest. Groups of Keycloak have paths: /engineering/*',
+      description: 'Groups to import; * at the end matches any rest. Groups of Keycloak have paths: /engineering/*',
     }),
   }),
 }
@@ -60,7 +60,7 @@ export type DirectorySource = Static<typeof DirectorySource>
 
 const credential = SecretToKeep(
   16_384,
-  'keycloak, entra_id: the secret of the client; okta: its private key, a JWK or PEM. Stored encrypted and never shown; absent: as it was, which another issuer refuses; null: none',
+  'keycloak, entra_id: the secret of the client; okta: its private key, a JWK or PEM. Stored encrypted and never shown; absent: unchanged, not allowed with another issuer; null: none',
 )
 const { issuer, client_id, ...optional } = fields
 const reads = { by: ['session', 'api_key'], permission: 'directory:read' } as const
@@ -71,7 +71,7 @@ const params = Closed({ source_id: Id('directory_source') })
 export const listDirectorySources = endpoint({
   method: 'GET',
   path: '/v1/admin/directory-sync/sources',
-  summary: 'Directories that are read from here',
+  summary: 'List the directories that this server reads',
   access: reads,
   query: ListQuery({}, ['created_at'] as const),
   response: List(DirectorySource),
@@ -79,7 +79,7 @@ export const listDirectorySources = endpoint({
 export const createDirectorySource = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/sources',
-  summary: 'Read a directory from here on a schedule; one that is not enabled is read only when somebody asks',
+  summary: 'Add a directory that this server reads on a schedule; a disabled one is read only on request',
   access: writes,
   audit: 'directory_source.created',
   status: 201,
@@ -111,7 +111,7 @@ export const getDirectorySource = endpoint({
 export const updateDirectorySource = endpoint({
   method: 'PUT',
   path: '/v1/admin/directory-sync/sources/{source_id}',
-  summary: 'Replace what is set of it; what a GET showed may be sent back whole',
+  summary: 'Replace its settings; the body of a GET may be sent back unchanged',
   access: writes,
   audit: 'directory_source.updated',
   stepUp: {},
@@ -123,7 +123,7 @@ export const updateDirectorySource = endpoint({
 export const deleteDirectorySource = endpoint({
   method: 'DELETE',
   path: '/v1/admin/directory-sync/sources/{source_id}',
-  summary: 'Read it no more; its users and groups stay as they are',
+  summary: 'Stop reading it; its users and groups stay',
   access: writes,
   audit: 'directory_source.deleted',
   stepUp: {},
@@ -134,7 +134,7 @@ export const deleteDirectorySource = endpoint({
 export const testDirectorySource = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/sources/{source_id}/test',
-  summary: 'Sign in there, read a first page of users and of groups, and say what was found; keeps nothing',
+  summary: 'Sign in to the directory, read a first page of users and of groups, and return the result; stores nothing',
   access: writes,
   audit: 'directory_source.tested',
   costly: true,
@@ -154,8 +154,10 @@ export const testDirectorySource = endpoint({
 })
 
 const Run = Closed({
-  dry_run: Type.Optional(Type.Boolean({ description: 'Says what would change, and changes nothing' })),
-  confirm_mass_change: Type.Optional(Type.Boolean({ description: 'Applies also what would be held' })),
+  dry_run: Type.Optional(Type.Boolean({ description: 'Returns the changes without applying them' })),
+  confirm_mass_change: Type.Optional(
+    Type.Boolean({ description: 'Applies the run even if it exceeds the safety limits' }),
+  ),
 })
 const running = {
   method: 'POST',
@@ -165,13 +167,13 @@ const running = {
   body: Run,
   response: Closed({
     run: DirectoryRun,
-    begun: Type.Boolean({ description: 'False: a pull was on its way, and this is it' }),
+    begun: Type.Boolean({ description: 'False: a pull was already running, and this is its run' }),
   }),
 } as const
 export const runDirectorySource = endpoint({
   ...running,
   path: '/v1/admin/directory-sync/sources/{source_id}/run',
-  summary: 'Begin a pull; the run says how far it is, and in the end what it changed',
+  summary: 'Begin a pull; its run shows the progress, and in the end the changes',
   params,
 })
 export const runKeycloakSync = endpoint({
@@ -182,12 +184,12 @@ export const runKeycloakSync = endpoint({
 export const runIdpSync = endpoint({
   ...running,
   path: '/v1/admin/directory-sync/idp/run',
-  summary: 'The same under the path of the specification',
+  summary: 'The same operation at the path of the specification',
 })
 export const cancelDirectoryRun = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/runs/{run_id}/cancel',
-  summary: 'End a pull that is on its way, or let go what is held; nothing of it is applied',
+  summary: 'Cancel a running pull or a held run; nothing of it is applied',
   access: syncs,
   audit: 'directory.pull_cancelled',
   params: Closed({ run_id: Id('directory_run') }),

@@ -18,7 +18,7 @@ import {
 const ExternalId = Type.String({ minLength: 1, maxLength: 256 })
 const Provider = Type.String({
   ...directoryName,
-  description: 'Name of the directory; its first snapshot makes it known',
+  description: 'Name of the directory; the first snapshot creates it',
 })
 
 /** The attributes of RFC 7643 that are read; of multi-valued ones, only the values. */
@@ -29,7 +29,7 @@ const SnapshotUser = Closed({
   emails: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 254 }), { maxItems: 10, description: 'The first one is kept' }),
   ),
-  active: Type.Optional(Type.Boolean({ description: 'True unless said' })),
+  active: Type.Optional(Type.Boolean({ description: 'Default: true' })),
   groups: Type.Optional(
     Type.Array(ExternalId, { maxItems: 5000, description: 'Groups beside those that name the user as a member' }),
   ),
@@ -37,7 +37,7 @@ const SnapshotUser = Closed({
 const SnapshotGroup = Closed({
   externalId: ExternalId,
   displayName: EntryName,
-  members: Type.Array(ExternalId, { maxItems: 100_000, description: 'externalId of users; others are passed over' }),
+  members: Type.Array(ExternalId, { maxItems: 100_000, description: 'externalId of users; unknown ones are skipped' }),
 })
 
 export const DirectorySnapshot = Closed(
@@ -46,14 +46,16 @@ export const DirectorySnapshot = Closed(
     snapshot_id: Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'Of this snapshot; sent again, it answers the run that it had',
+      description: 'Id of this snapshot; a repetition returns the run of the first request',
     }),
     generated_at: Time,
-    full: Type.Literal(true, { description: 'All of the directory: who is not in it has left' }),
+    full: Type.Literal(true, { description: 'All users of the directory: users that are missing count as left' }),
     users: Type.Array(SnapshotUser, { maxItems: 100_000 }),
     groups: Type.Array(SnapshotGroup, { maxItems: 20_000 }),
-    dry_run: Type.Optional(Type.Boolean({ description: 'Says what would change, and changes nothing' })),
-    confirm_mass_change: Type.Optional(Type.Boolean({ description: 'Applies also what would be held' })),
+    dry_run: Type.Optional(Type.Boolean({ description: 'Returns the changes without applying them' })),
+    confirm_mass_change: Type.Optional(
+      Type.Boolean({ description: 'Applies the run even if it exceeds the safety limits' }),
+    ),
   },
   { title: 'DirectorySnapshot' },
 )
@@ -84,7 +86,7 @@ const HeldReason = Closed({
   rule: OneOf(['empty_snapshot', 'users_removed', 'group_shrunk']),
   removed: Count,
   of: Count,
-  most: Type.Integer({ minimum: 0, description: 'Up to how many would have been applied' }),
+  most: Type.Integer({ minimum: 0, description: 'Limit up to which the run is applied' }),
   group: Nullable(Type.String({ description: 'Name of the group that would lose its members' })),
 })
 export type HeldReason = Static<typeof HeldReason>
@@ -103,7 +105,7 @@ const DiffItem = Closed({
   change: OneOf(diffChanges),
   external_id: Type.String(),
   name: Type.String(),
-  detail: Nullable(Type.String({ description: 'What about it changes' })),
+  detail: Nullable(Type.String({ description: 'Changed fields' })),
 })
 export type DiffItem = Static<typeof DiffItem>
 
@@ -122,7 +124,7 @@ export const problemKinds = [
 const Problem = Closed({
   problem: OneOf(problemKinds),
   external_id: Type.String(),
-  detail: Type.String({ description: 'What was passed over, and why' }),
+  detail: Type.String({ description: 'Skipped entries, with the reason' }),
 })
 export type Problem = Static<typeof Problem>
 
@@ -147,11 +149,11 @@ const summary = {
   snapshot_id: Type.String(),
   generated_at: Time,
   source: OneOf(runSources, {
-    description: 'scim: one run holds what was pushed within an hour, another one what is held of it',
+    description: 'scim: one run has the changes of an hour, another one the held changes',
   }),
   status: OneOf(runStatuses, {
     description:
-      'fetching: a pull is on its way; held: nothing was applied until somebody confirms it; superseded: it was held until a newer one came',
+      'fetching: the pull is running; held: it is not applied until an administrator confirms it; superseded: it was held and replaced by a newer one',
   }),
   counts: Counts,
   held_because: Type.Array(HeldReason, { maxItems: 20 }),
@@ -171,10 +173,10 @@ export const DirectoryRun = Closed(
     diff: Type.Array(
       DiffItem,
       Sample(
-        'At most 25 of each kind of change; the counts say how many there are. Where what is provisioned is held, what was asked for and not done, the first 100, which nothing counts',
+        'At most 25 of each kind of change; the counts say how many there are. For held SCIM changes: the first 100 requested changes that were not applied; they are not counted',
       ),
     ),
-    problems: Type.Array(Problem, Sample('What was passed over; at most 100')),
+    problems: Type.Array(Problem, Sample('Skipped entries; at most 100')),
   },
   { title: 'DirectoryRun' },
 )
@@ -182,7 +184,7 @@ export const DirectoryRun = Closed(
 const Directory = Closed(
   {
     provider: Type.String(),
-    source: OneOf(runSources, { description: 'What it is kept by' }),
+    source: OneOf(runSources, { description: 'Source of the directory' }),
     generated_at: Nullable(Time),
     users: Closed({ active: Count, suspended: Count }),
     groups: Count,
@@ -200,7 +202,7 @@ const runPath = Closed({ run_id: Id('directory_run') })
 export const ingestDirectorySnapshot = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/snapshot',
-  summary: 'Bring the users and groups of a directory to what a snapshot of it says',
+  summary: 'Apply a snapshot of the users and groups of a directory',
   access: syncs,
   audit: 'directory.synced',
   body: DirectorySnapshot,
@@ -215,7 +217,7 @@ export const ingestDirectorySnapshot = endpoint({
 export const getDirectorySyncStatus = endpoint({
   method: 'GET',
   path: '/v1/admin/directory-sync/status',
-  summary: 'Each directory: what it holds, and how its last runs went',
+  summary: 'Each directory: its users and groups, and its last runs',
   access: reads,
   query: ListQuery({}, ['provider'] as const),
   response: List(Directory),
@@ -245,7 +247,7 @@ export const confirmDirectoryRun = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/runs/{run_id}/confirm',
   summary:
-    'Apply a run that is held, by what holds now; where what is provisioned is held, let it be asked for again, for an hour',
+    'Apply a held run to the present state; with SCIM, accept its changes for an hour when the provider repeats them',
   access: syncs,
   audit: 'directory.synced',
   params: runPath,
@@ -258,7 +260,7 @@ export const confirmDirectoryRun = endpoint({
 export const undoDirectoryRun = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/runs/{run_id}/undo',
-  summary: 'Put back whom the newest applied run suspended and whom it moved between groups',
+  summary: 'Undo the suspensions and group changes of the newest applied run',
   access: syncs,
   audit: 'directory.sync_undone',
   params: runPath,
@@ -279,7 +281,7 @@ export const undoDirectoryRun = endpoint({
         users_changed_since: Count,
         memberships_changed_since: Count,
       },
-      { description: 'What stays as the run, or somebody after it, has made it' },
+      { description: 'Changes that are not undone' },
     ),
   }),
 })

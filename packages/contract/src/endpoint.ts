@@ -50,7 +50,7 @@ type Common = {
 type Read = {
   /** The answer has an ETag, and If-None-Match may be answered with 304. */
   etag?: true
-  /** `Prefer: wait=N` holds the request until the answer differs from what the client has. */
+  /** `Prefer: wait=N` holds the request until the answer differs from the copy of the client. */
   waits?: true
   /** It begins something, as the specification requires: no HEAD, and for a session only from this site. */
   begins?: true

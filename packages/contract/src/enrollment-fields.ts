@@ -12,10 +12,12 @@ export const EnrollmentAttempt = Closed(
   {
     at: Time,
     outcome: OneOf(attemptOutcomes),
-    reason: Nullable(OneOf(attemptReasons, { description: 'Why it was refused; null otherwise' })),
+    reason: Nullable(OneOf(attemptReasons, { description: 'Reason of the refusal; null otherwise' })),
     source_ip: Type.String(),
     platform: Nullable(
-      OneOf(platforms, { description: 'As the device said; null where it was refused before that was read' }),
+      OneOf(platforms, {
+        description: 'As the device reported it; null if the request was refused before it was read',
+      }),
     ),
   },
   { title: 'EnrollmentAttempt' },
@@ -42,15 +44,18 @@ export const Credential = {
   renew_after: Time,
   addresses: Closed(
     { ipv4: Type.String(), ipv6: Type.String() },
-    { description: 'Of the device in the overlay; also a claim of the credential' },
+    { description: 'Overlay address of the device; also a claim of the credential' },
   ),
   trust_anchor_version: Type.Integer(),
 }
 export const challenge = Type.Optional(
-  Type.String({ maxLength: 128, description: 'Where Authorization can not be sent' }),
+  Type.String({ maxLength: 128, description: 'For clients that cannot send Authorization' }),
 )
 export const Waits = {
-  interval_seconds: Type.Integer({ minimum: 1, description: 'How often it is of any use to ask; better, wait' }),
+  interval_seconds: Type.Integer({
+    minimum: 1,
+    description: 'Shortest useful interval between polls; better use Prefer: wait',
+  }),
   expires_at: Time,
 }
 export const ofCode = (description: string, maxLength: number) =>

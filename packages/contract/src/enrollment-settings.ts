@@ -47,7 +47,7 @@ const Line = Type.String({ description: 'The line in force: {server} is filled i
 const Given = Closed({
   install_templates: Closed(
     byPlatform(() => Template),
-    { description: 'How the client of the tenant is told to enroll; this deployment brings no client' },
+    { description: 'Install lines for the client of the tenant; this deployment does not include a client' },
   ),
   download_urls: Closed(byPlatform(() => DownloadUrl)),
 })

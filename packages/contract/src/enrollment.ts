@@ -84,9 +84,9 @@ export const generateToken = endpoint({
     name: Type.Optional(Name),
     kind: Type.Optional(OneOf(['enroll', 'bootstrap'])),
     max_uses: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 1_000_000, description: '1 unless said; 0 is unlimited' }),
+      Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Default: 1; 0 is unlimited' }),
     ),
-    expires_in_seconds: expiresInSeconds(90, '24 hours unless said'),
+    expires_in_seconds: expiresInSeconds(90, 'default: 24 hours'),
     user_id: Type.Optional(Id('user')),
     group_ids: Type.Optional(Ids('group')),
     tags: Type.Optional(Tags),
@@ -94,7 +94,11 @@ export const generateToken = endpoint({
     allowed_cidrs: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 })),
     requires_approval: Type.Optional(Type.Boolean()),
     ephemeral_seconds: Type.Optional(
-      Type.Integer({ minimum: 60, maximum: 90 * 86_400, description: 'Silence after which its devices are revoked' }),
+      Type.Integer({
+        minimum: 60,
+        maximum: 90 * 86_400,
+        description: 'Time without contact after which its devices are revoked',
+      }),
     ),
     max_devices_per_user: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
   }),
@@ -141,7 +145,7 @@ export const enroll = endpoint({
   status: 201,
   body: Closed({
     enrollment_token: Type.Optional(
-      Type.String({ maxLength: 128, description: 'Where Authorization can not be sent' }),
+      Type.String({ maxLength: 128, description: 'For clients that cannot send Authorization' }),
     ),
     device: NewDevice,
     public_key: Type.Optional(PublicKey),
@@ -153,11 +157,11 @@ export const enroll = endpoint({
 export const listEnrollmentProviders = endpoint({
   method: 'GET',
   path: '/v1/mobile/auth/oidc/providers',
-  summary: 'The identity providers by which devices enroll, and a challenge for one enrollment',
+  summary: 'The identity providers for device enrollment, and a challenge for one enrollment',
   access: { by: ['enrollment_token', 'device', 'session', 'api_key'], permission: 'own' },
   response: Closed({
     items: Type.Array(EnrollmentProvider),
-    challenge: Type.String({ description: `Good once and for ${challengeMinutes} minutes` }),
+    challenge: Type.String({ description: `Valid once, for ${challengeMinutes} minutes` }),
     challenge_expires_at: Time,
   }),
 })
@@ -187,9 +191,9 @@ export const enrollByOidc = endpoint({
     ),
     code: ofCode('Instead of id_token: an authorization code of a flow with that nonce and with PKCE', 2048),
     code_verifier: ofCode('Of PKCE (RFC 7636)', 128),
-    redirect_uri: ofCode('To which the code was sent', 512),
-    client_id: ofCode('To which the code was given, one of client_ids', 256),
-    iss: ofCode('What came beside the code (RFC 9207)', 512),
+    redirect_uri: ofCode('The redirect_uri that received the code', 512),
+    client_id: ofCode('The client id that received the code, one of client_ids', 256),
+    iss: ofCode('The iss parameter of the authorization response (RFC 9207)', 512),
     device: NewDevice,
     public_key: Type.Optional(PublicKey),
   }),
@@ -205,7 +209,7 @@ export const beginDeviceCode = endpoint({
   status: 201,
   body: Closed({ challenge, provider_id: Id('identity_provider'), public_key: Type.Optional(PublicKey) }),
   response: Closed({
-    user_code: Type.String({ description: 'What the person types at verification_uri' }),
+    user_code: Type.String({ description: 'Code that the person enters at verification_uri' }),
     verification_uri: Type.String(),
     verification_uri_complete: Nullable(Type.String({ description: 'The same with the code in it' })),
     ...Waits,
@@ -215,14 +219,14 @@ export const deviceCodeStatus = endpoint({
   method: 'GET',
   path: '/v1/enroll/device-code',
   summary:
-    'Whether somebody has approved the machine that began with this challenge and key; Prefer: wait=N with If-None-Match holds it until that changes',
+    'Whether a person has approved the machine that began with this challenge and key; Prefer: wait=N with If-None-Match holds the request until that changes',
   access: { by: ['enrollment_challenge'], permission: 'own' },
   etag: true,
   waits: true,
   response: Closed({
     status: OneOf(['authorization_pending', 'authorized', 'access_denied', 'expired_token', 'failed'], {
       description:
-        'authorized: finish. The next two are of RFC 8628. Why it failed stands in the audit event alone. After all but the first one begins again with a new challenge',
+        'authorized: finish the enrollment. The next two are errors of RFC 8628. Only the audit event has the reason of a failure. After every other value begin again with a new challenge',
     }),
     ...Waits,
   }),
@@ -238,7 +242,7 @@ export const enrollByDeviceCode = endpoint({
 export const beginEnrollmentBySaml = endpoint({
   method: 'POST',
   path: '/v1/enroll/saml/begin',
-  summary: 'Begin an enrollment by SAML: where to send the person, for the key that is proved (DPoP header)',
+  summary: 'Begin an enrollment by SAML: returns the sign-in URL for the person; the DPoP header proves the device key',
   access: { by: ['enrollment_challenge'], permission: 'own' },
   audit: 'saml_request.created',
   status: 201,
@@ -255,7 +259,7 @@ export const beginEnrollmentBySaml = endpoint({
     public_key: Type.Optional(PublicKey),
   }),
   response: Closed({
-    request_id: Type.String({ description: 'Good once, for this challenge and this key' }),
+    request_id: Type.String({ description: 'Valid once, for this challenge and this key' }),
     redirect_url: Type.String({ description: 'For the browser of the person' }),
     expires_at: Time,
   }),

@@ -10,7 +10,7 @@ export const Limits = Closed(
     users: limit('Users that are neither suspended nor deleted, service accounts too'),
     devices: limit('Devices that are active or wait for approval'),
     gateways: limit('Gateways that are registered'),
-    sessions: limit('VPN sessions that run at once; one that begins beyond it is ended'),
+    sessions: limit('Concurrent VPN sessions; one that exceeds the limit is ended'),
     api_keys: limit('API keys that are neither revoked nor expired'),
     bandwidth_gb_month: limit('Gigabytes (10^9 bytes) carried in a calendar month, UTC; alerts only, nothing is cut'),
   },

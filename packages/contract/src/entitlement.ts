@@ -17,7 +17,7 @@ const limitSources = ['license', 'plan', 'tenant', 'none'] as const
 export const getEntitlement = endpoint({
   method: 'GET',
   path: '/v1/admin/tenants/{tenant_id}/entitlement',
-  summary: 'What the tenant may have: the least of license, plan and its own limits',
+  summary: 'The limits of the tenant: the lowest of license, plan and its own limits',
   access,
   params,
   response: Closed(
@@ -27,7 +27,7 @@ export const getEntitlement = endpoint({
       edition: Type.String({ description: '`community` where there is no license' }),
       license_state: OneOf(licenseStates),
       limits: Closed(ofEach(entitlementMetrics, Limit)),
-      sources: Closed(ofEach(entitlementMetrics, OneOf(limitSources, { description: 'What sets the limit' }))),
+      sources: Closed(ofEach(entitlementMetrics, OneOf(limitSources, { description: 'Source of the limit' }))),
       features: Type.Array(Type.String()),
     },
     { title: 'Entitlement' },
@@ -37,7 +37,7 @@ export const getEntitlement = endpoint({
 export const getEntitlementStatus = endpoint({
   method: 'GET',
   path: '/v1/admin/tenants/{tenant_id}/entitlement/status',
-  summary: 'How much of what it may have the tenant has',
+  summary: 'Usage of the limits of the tenant',
   access,
   params,
   response: Closed(
@@ -51,14 +51,16 @@ export const getEntitlementStatus = endpoint({
             used: Type.Number({ minimum: 0 }),
             limit: Limit,
             remaining: Nullable(Type.Number({ minimum: 0, description: 'What can still be added; null: any number' })),
-            percent: Nullable(Type.Number({ minimum: 0, description: 'Of the limit that is used' })),
+            percent: Nullable(Type.Number({ minimum: 0, description: 'Percentage of the limit in use' })),
             state: OneOf(entitlementStates),
-            enforcement: OneOf(['hard', 'soft'], { description: 'Whether what exceeds it is refused, or only told' }),
+            enforcement: OneOf(['hard', 'soft'], {
+              description: 'Whether use above the limit is refused, or only reported',
+            }),
           },
           { title: 'EntitlementMetric' },
         ),
       ),
-      blocked: Type.Array(OneOf(countedMetrics), { description: 'What nothing can be added to now' }),
+      blocked: Type.Array(OneOf(countedMetrics), { description: 'Metrics to which nothing can be added now' }),
     },
     { title: 'EntitlementStatus' },
   ),
@@ -93,7 +95,7 @@ export const usageSteps = ['hour', 'day'] as const
 export const getUsage = endpoint({
   method: 'GET',
   path: '/v1/admin/tenants/{tenant_id}/usage',
-  summary: 'What the tenant used, by hour or day (UTC), and when it will reach its limits if it goes on so',
+  summary: 'Usage of the tenant by hour or day (UTC), with a forecast for its limits',
   access,
   params,
   query: Closed({
@@ -101,7 +103,7 @@ export const getUsage = endpoint({
     to: Type.Optional(Time),
     step: Type.Optional(
       OneOf(usageSteps, {
-        description: `\`day\` unless said; at most ${usageDays.hour} days by hour, ${usageDays.day} days by day`,
+        description: `Default: \`day\`; at most ${usageDays.hour} days by hour, ${usageDays.day} days by day`,
       }),
     ),
   }),
@@ -119,7 +121,7 @@ export const getUsage = endpoint({
             rx_bytes: Bytes,
             tx_bytes: Bytes,
             sessions_started: Count,
-            peak: Closed(ofEach(countedMetrics, Count), { description: 'The most there were at once' }),
+            peak: Closed(ofEach(countedMetrics, Count), { description: 'Maximum at one time' }),
           },
           { title: 'UsageStep' },
         ),
@@ -161,7 +163,7 @@ const LicenseStatus = Closed(
     problem: Nullable(
       Closed(
         { detail: Type.String(), at: Time },
-        { description: 'Why the file that was read last was not taken; the license before it goes on' },
+        { description: 'Reason why the last file was refused; the license before it stays in force' },
       ),
     ),
   },
@@ -179,7 +181,7 @@ export const getLicenseStatus = endpoint({
 export const reloadLicense = endpoint({
   method: 'POST',
   path: '/v1/admin/license/reload',
-  summary: 'Read HOLDFAST_LICENSE_FILE again; a file that is not good changes nothing',
+  summary: 'Read HOLDFAST_LICENSE_FILE again; an invalid file changes nothing',
   access: { by: ['session', 'api_key'], permission: 'license:write' },
   audit: 'license.reloaded',
   response: Closed({ changed: Type.Boolean(), license: LicenseStatus }),

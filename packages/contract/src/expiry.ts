@@ -23,7 +23,7 @@ export const Expiry = Closed(
     status: Status,
     renews_itself: Type.Boolean({
       description:
-        'Nobody has to do anything: it is renewed in time, was replaced, or goes with something else. False once that is overdue',
+        'No action is needed: it is renewed in time, was replaced, or ends with something else. False once that is overdue',
     }),
   },
   { title: 'Expiry' },
@@ -37,26 +37,31 @@ const Summary = Closed(
     warning: Count,
     ok: Count,
     spcs: Type.Array(Closed({ day: Type.String({ format: 'date', description: 'UTC' }), count: Count }), {
-      description: 'How many device certificates in use end on a day, unless their devices rotate them before',
+      description:
+        'Number of device certificates in use that expire on each day, unless their devices rotate them before',
     }),
   },
-  { title: 'ExpirySummary', description: 'Of everything, whatever is asked for; with the first page only' },
+  { title: 'ExpirySummary', description: 'Over all items, independent of the filter; only with the first page' },
 )
 
 export const listExpiries = endpoint({
   method: 'GET',
   path: '/v1/admin/certs/expiry',
   summary:
-    'What runs out, soonest first: certificates, keys, secrets, lists; where the deployment is administered its license and TLS certificate too',
+    'Everything that expires, soonest first: certificates, keys, secrets, CRLs; in the tenant that administers the deployment also the license and the TLS certificate',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({
     ...pageQuery,
     type: Type.Optional(ExpiryType),
     status: Type.Optional(Status),
     within_days: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 36_500, description: 'What ends by then, or has ended' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 36_500,
+        description: 'Only items that expire before this time or have expired',
+      }),
     ),
-    renews_itself: Type.Optional(Type.Boolean({ description: 'false: what somebody has to renew' })),
+    renews_itself: Type.Optional(Type.Boolean({ description: 'false: only items that a person must renew' })),
   }),
   response: Closed({
     ...List(Expiry).properties,

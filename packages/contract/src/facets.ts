@@ -10,7 +10,7 @@ export const mostFacetValues = 50
 const Facet = Type.Array(
   Closed(
     {
-      value: Type.String({ description: 'As the filter of the same name takes it; empty: the value is not known' }),
+      value: Type.String({ description: 'Value for the filter of the same name; empty: unknown' }),
       name: Nullable(
         Type.String({ description: 'The name of the thing whose id the value is; null for other values' }),
       ),

@@ -12,7 +12,9 @@ export const OAuthError = Closed(
       type: 'string',
       enum: ['invalid_request', 'temporarily_unavailable', 'server_error'],
     }),
-    error_description: Type.String({ description: 'One sentence for a person; never why a token was not believed' }),
+    error_description: Type.String({
+      description: 'One sentence for a person; never the reason why a token was refused',
+    }),
   },
   { title: 'OAuthError' },
 )
@@ -21,7 +23,7 @@ export const backchannelLogout = endpoint({
   method: 'POST',
   path: `${backchannelLogoutBase}/{provider_id}`,
   summary:
-    'For an identity provider: end the sessions of somebody who has signed out there (OpenID Connect Back-Channel Logout 1.0)',
+    'For an identity provider: end the sessions of a user who has signed out there (OpenID Connect Back-Channel Logout 1.0)',
   protocol: 'oauth',
   access: { by: 'anyone' },
   audit: 'backchannel_logout.received',

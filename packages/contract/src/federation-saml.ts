@@ -6,7 +6,7 @@ const EntityId = Type.String({ minLength: 1, maxLength: 1024 })
 const SsoUrl = Type.String({
   minLength: 1,
   maxLength: 2048,
-  description: 'Where people are sent to sign in (HTTP-Redirect binding): https, or http on this machine',
+  description: 'Sign-in URL (HTTP-Redirect binding): https, or http on this machine',
 })
 export const samlFields = {
   metadata_url: Nullable(
@@ -28,10 +28,10 @@ export const samlFields = {
           description: 'Of RSA keys that sign, PEM or DER in base64; several while the provider changes its key',
         }),
       },
-      { description: 'The identity provider by hand, where there is no metadata_url' },
+      { description: 'Settings of the identity provider, if there is no metadata_url' },
     ),
   ),
-  name_id_format: OneOf(nameIdFormats, { description: 'How the provider names people; persistent unless said' }),
+  name_id_format: OneOf(nameIdFormats, { description: 'Format of the NameID; default: persistent' }),
   signed_response: Type.Boolean({
     description:
       'Whether the response itself must be signed; otherwise one signature is enough, on it or its assertion',
@@ -59,16 +59,16 @@ export const SamlFound = Closed(
     ends_at: Nullable(Time),
     read_at: Nullable(Time),
   },
-  { title: 'SamlIdentityProvider', description: 'What people are sent to, and whose signatures count' },
+  { title: 'SamlIdentityProvider', description: 'Sign-in URL and trusted certificates' },
 )
 export const Saml = Closed({
   ...samlFields,
   found: Nullable(SamlFound),
   problem: Nullable(
-    Type.String({ description: 'Why the metadata could not be read last; what was found before holds' }),
+    Type.String({ description: 'Reason why the last read of the metadata failed; the metadata before it stay in use' }),
   ),
   checked_at: Nullable(Time),
-  sp_entity_id: Type.String({ description: 'Our entity id, to register with the provider' }),
-  acs_url: Type.String({ description: 'Where the provider posts its answers; to register with it' }),
-  sp_metadata_url: Type.String({ description: 'Where the provider reads both' }),
+  sp_entity_id: Type.String({ description: 'Entity id of this deployment, to register with the provider' }),
+  acs_url: Type.String({ description: 'Assertion consumer service URL, to register with the provider' }),
+  sp_metadata_url: Type.String({ description: 'URL where the provider can read both' }),
 })

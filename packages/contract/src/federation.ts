@@ -29,13 +29,13 @@ const oidcFields = {
     maxLength: 512,
     examples: ['https://login.example.com/realms/people'],
     description:
-      'As the provider spells it (OpenID Connect Discovery 1.0). keycloak: {base}/realms/{realm}; entra_id: https://login.microsoftonline.com/{directory id}/v2.0; okta: the organisation, or …/oauth2/{authorization server}',
+      'Exactly as the provider writes it (OpenID Connect Discovery 1.0). keycloak: {base}/realms/{realm}; entra_id: https://login.microsoftonline.com/{directory id}/v2.0; okta: the organisation, or …/oauth2/{authorization server}',
   }),
   client_id: ClientId,
   scopes: Type.Array(Type.String({ pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$', maxLength: 128 }), {
     maxItems: 32,
     uniqueItems: true,
-    description: 'What is asked for; openid is always among it',
+    description: 'Requested scopes; openid is always included',
   }),
   mobile_client_ids: Type.Array(ClientId, {
     maxItems: 16,
@@ -44,13 +44,13 @@ const oidcFields = {
   }),
   device_code: OneOf(deviceCodeUses, {
     description:
-      'Whether machines without a browser enroll with it by the device authorization grant (RFC 8628): off unless said; approval: they wait for approval, whatever holds for others; on. Somebody may be talked into approving a machine that is not theirs',
+      'Whether machines without a browser enroll with it by the device authorization grant (RFC 8628): default: off; approval: they always wait for approval; on. Risk: a person can be tricked into approving the machine of an attacker',
   }),
 }
 const providerFields = {
   name: Name,
   enabled: Type.Boolean({
-    description: 'One that is not opens no session and enrolls no device; turning it off ends its sessions',
+    description: 'A disabled provider opens no session and enrolls no device; disabling it ends its sessions',
   }),
   sign_in: Type.Boolean({ description: 'Whether administrators sign in with it' }),
   enrollment: Type.Boolean({ description: 'Whether it enrolls devices' }),
@@ -60,21 +60,21 @@ const providerFields = {
   ),
   provisioning: OneOf(['none', 'create'], {
     description:
-      'Somebody whom nobody linked is refused, or gets a user of their own, without a role unless a mapping gives one; turning that on, or changing whom such a provider vouches for, needs users:write. Nobody is ever linked by name or mail address',
+      'A person without a linked user is refused, or gets a new user, without a role unless a mapping gives one. To enable creation, or to change the identity settings of such a provider, you need users:write. Users are never linked by name or mail address',
   }),
   claims: Closed(
     { username: ClaimName, email: ClaimName, display_name: ClaimName, groups: ClaimName },
-    { description: 'What the provider calls them: claims of OpenID Connect, or names of attributes of SAML' },
+    { description: 'Names at the provider: claims of OpenID Connect, or attributes of SAML' },
   ),
   group_mappings: Type.Array(Closed({ value: ClaimValue, group_id: Id('group') }), {
     maxItems: 200,
     description:
-      'Users whom this provider made are in exactly those of these groups that their groups claim says. Where there is one, setting whom the provider vouches for needs groups:write',
+      'Users whom this provider made are in exactly those of these groups that their groups claim says. If there is one, changes of the identity settings of the provider need groups:write',
   }),
   role_mappings: Type.Array(Closed({ value: ClaimValue, role: OneOf(roleNames) }), {
     maxItems: 50,
     description:
-      'Likewise for roles. Where there is one, setting whom the provider vouches for needs rbac:write and all that these roles allow',
+      'Likewise for roles. If there is one, changes of the identity settings of the provider need rbac:write and all permissions of these roles',
   }),
 }
 const Oidc = Closed({
@@ -138,7 +138,7 @@ export const createIdentityProvider = endpoint({
         ...Partial(Closed(samlFields)).properties,
         metadata_xml: metadataXml,
         preset: Type.Optional(
-          OneOf(samlPresets, { description: 'Whose names of attributes are taken for claims that are not given' }),
+          OneOf(samlPresets, { description: 'Product whose attribute names are used for claims that are not given' }),
         ),
       }),
     ),
@@ -168,7 +168,7 @@ export const updateIdentityProvider = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/providers/{provider_id}',
   summary:
-    'Replace the settings of an identity provider; the answer of a GET may be sent back whole. 403 where a person linked to it may do more than the caller, and the change decides how that person signs in',
+    'Replace the settings of an identity provider; the answer of a GET may be sent back whole. 403 if a linked person has permissions that the caller does not have, and the change affects the sign-in of that person',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'identity_provider.updated',
   stepUp: {},
@@ -178,7 +178,7 @@ export const updateIdentityProvider = endpoint({
     end_links_of_stronger: Type.Optional(
       Type.Boolean({
         description:
-          'Ends the links to this provider of people who may do more than the caller, and the sessions that it opened to them, instead of refusing the change',
+          'Instead of refusing the change: removes the links of people with permissions that the caller does not have, and ends the sessions that the provider opened for them',
       }),
     ),
   }),
@@ -208,7 +208,7 @@ export const deleteIdentityProvider = endpoint({
 export const testIdentityProvider = endpoint({
   method: 'POST',
   path: '/v1/admin/settings/providers/{provider_id}/test',
-  summary: 'Read the provider’s discovery and keys, or its metadata, anew, and say what was found',
+  summary: 'Read the discovery and keys of the provider, or its metadata, again, and return the result',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'identity_provider.tested',
   costly: true,

@@ -20,7 +20,7 @@ export const readFleetMetrics = endpoint({
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({
     days: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 30, description: 'How many days back; 0: only now; 30 unless said' }),
+      Type.Integer({ minimum: 0, maximum: 30, description: 'Number of days; 0: only now; default: 30' }),
     ),
   }),
   response: Closed(

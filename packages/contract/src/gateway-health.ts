@@ -23,17 +23,17 @@ export const GatewayHealth = Closed(
         ]),
         detail: Type.String({ description: 'One sentence' }),
       }),
-      { description: 'What is the matter with it beside its silence' },
+      { description: 'Problems other than missing reports' },
     ),
     last_seen_at: Nullable(Time),
     heartbeat_age_seconds: Nullable(Count),
     up_since: Nullable(
-      Type.String({ format: 'date-time', description: 'Since when it reports again; null: it was never down' }),
+      Type.String({ format: 'date-time', description: 'Time at which it reported again; null: it was never down' }),
     ),
     stands_by_until: Nullable(
       Type.String({
         format: 'date-time',
-        description: 'Until when devices are sent to others first, since it came back; null: they are not',
+        description: 'Devices prefer other gateways until this time, since it was down recently; null: they do not',
       }),
     ),
     drained_at: Nullable(Time),
@@ -45,11 +45,13 @@ export const GatewayHealth = Closed(
       applied_seq: Nullable(Count),
       applied_at: Nullable(Time),
       expected_seq: Count,
-      behind: Type.Boolean({ description: 'It has not applied what it was told a minute ago or longer' }),
+      behind: Type.Boolean({ description: 'It has not applied a policy that it received a minute ago or earlier' }),
     }),
     trust_version: Nullable(Count),
     clock_offset_ms: Nullable(
-      Type.Integer({ description: 'How far its clock is ahead; the way of its report counts as behind' }),
+      Type.Integer({
+        description: 'Offset of its clock, positive if ahead; the transfer time of its report counts as behind',
+      }),
     ),
     certificate_expires_at: Nullable(Time),
     in_question: InQuestion,
@@ -60,7 +62,7 @@ export const GatewayHealth = Closed(
 export const gatewayHealth = endpoint({
   method: 'GET',
   path: '/v1/admin/gateway/health',
-  summary: 'How the gateways do, by name: state and why, heartbeat, policy in force, clock, certificate, load',
+  summary: 'Health of the gateways, by name: state and reason, heartbeat, policy in force, clock, certificate, load',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({ ...pageQuery, pool_id: Type.Optional(Id('gateway_pool')), status: Type.Optional(GatewayStatus) }),
   response: Closed({
@@ -76,7 +78,7 @@ export const gatewayHealth = endpoint({
 
 const Outcome = OneOf(['on_it', 'moved', 'stuck', 'left'], {
   description:
-    'on_it: connected to it; moved: connected to another gateway of the pool; stuck: the gateway is silent, and the device has not said for five minutes that it is connected, nor is seen elsewhere; left: its session was ended, by other than that silence, and it has no other',
+    'on_it: connected to it; moved: connected to another gateway of the pool; stuck: the gateway is silent, the device has not reported a connection for five minutes, and it is not seen elsewhere; left: its session ended for another reason than the silence, and it has no other',
 })
 const Affected = Closed(
   {
@@ -99,7 +101,8 @@ const Affected = Closed(
 export const gatewayImpact = endpoint({
   method: 'GET',
   path: '/v1/admin/gateways/{gateway_id}/impact',
-  summary: 'Whom a gateway concerns: who is on it, who moved to another one, and who is stuck',
+  summary:
+    'Devices that a gateway affects: those on it, those that moved to another one, and those without a connection',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   params: Closed({ gateway_id: Id('gateway') }),
   query: Closed({
@@ -109,7 +112,7 @@ export const gatewayImpact = endpoint({
       Type.String({
         format: 'date-time',
         maxLength: 40,
-        description: `Of those who were on it then (at most ${reportedTimes.pastDays} days ago) or later; unless said since it is silent or draining, else now`,
+        description: `Devices that were on it at this time (at most ${reportedTimes.pastDays} days ago) or later; default: the time since which it is silent or draining, otherwise now`,
       }),
     ),
   }),
@@ -122,7 +125,7 @@ export const gatewayImpact = endpoint({
     counts: Nullable(
       Closed(
         { devices: Count, on_it: Count, moved: Count, stuck: Count, left: Count },
-        { title: 'ImpactCounts', description: 'Of all whom it concerns; with the first page only' },
+        { title: 'ImpactCounts', description: 'Over all affected devices; only with the first page' },
       ),
     ),
     ...List(Affected).properties,

@@ -6,7 +6,7 @@ import { Closed, Count, Id, List, Nullable, OneOf, pageQuery, Time } from './sch
 export const historyRanges = ['24h', '30d'] as const
 const range = Type.Optional(
   OneOf(historyRanges, {
-    description: '`24h`: 24 steps of an hour (UTC); `30d`: 30 steps of a day (UTC); `24h` unless said',
+    description: '`24h`: 24 steps of an hour (UTC); `30d`: 30 steps of a day (UTC). Default: `24h`',
   }),
 )
 const window = {
@@ -17,7 +17,7 @@ const window = {
 }
 const Worst = Type.Union([GatewayStatus, Type.Null()], {
   description:
-    'The worst state within the step, in the order down, degraded, never_seen, pending, draining, healthy; null: nothing is known of it',
+    'The worst state within the step, in the order down, degraded, never_seen, pending, draining, healthy; null: unknown',
 })
 
 const GatewayHistoryStep = Closed(

@@ -9,13 +9,13 @@ export const gatewayPools = endpoint({
   method: 'GET',
   path: '/v1/gateway/pools',
   summary:
-    'The gateways that the calling device may use, signed (gateway-directory+jws): best first within each pool, with what it reaches through them; Prefer: wait=N holds it until something changes',
+    'The gateways that the calling device may use, signed (gateway-directory+jws): best first within each pool, with the networks behind them; Prefer: wait=N holds the request until something changes',
   access: { by: ['device'], permission: 'own' },
   etag: true,
   waits: true,
   response: Closed({
-    directory: Type.String({ description: 'Compact JWS over the pools; nothing else is to be believed' }),
-    digest: Type.String({ description: 'Of what the directory says, whenever it was signed' }),
+    directory: Type.String({ description: 'Compact JWS over the pools; trust only its content' }),
+    digest: Type.String({ description: 'Digest of the content, independent of the time of signing' }),
     seq: Count,
     ttl_seconds: Count,
   }),
@@ -25,13 +25,17 @@ export const unifiedPolicy = endpoint({
   method: 'GET',
   path: '/v1/gateway/runtime/unified-policy',
   summary:
-    'What the gateway must enforce, signed (gateway-policy+jws): a snapshot, or with `since` what changed; Prefer: wait=N holds it until something does',
+    'The policy that the gateway must enforce, signed (gateway-policy+jws): a snapshot, or with `since` the changes; Prefer: wait=N holds the request until there are changes',
   access: { by: ['gateway'], permission: 'own' },
   waits: true,
   query: Closed({
     since: Type.Optional(Count),
     as_of: Type.Optional(
-      Type.String({ format: 'date-time', maxLength: 40, description: '`generated_at` of what the gateway has' }),
+      Type.String({
+        format: 'date-time',
+        maxLength: 40,
+        description: '`generated_at` of the policy that the gateway has',
+      }),
     ),
   }),
   response: Closed({
@@ -53,7 +57,7 @@ const Peer = Closed({
   mfa_at: Nullable(Time),
   user_id: Nullable(Id('user')),
   valid_until: Nullable(Time),
-  variant: Type.String({ description: 'Digest of what it may reach, in `variants`' }),
+  variant: Type.String({ description: 'Digest of its rights, in `variants`' }),
   wireguard_keys: Type.Array(TunnelKey, {
     description:
       'The key in force, then the one that a renewal has replaced, until its end. The addresses stay with the older one until the first handshake with the newer',
@@ -75,7 +79,7 @@ export const identifyGateway = endpoint({
   method: 'POST',
   path: '/v1/gateway/runtime/identity',
   summary:
-    'A gateway says its key, where it is reached and what it can, at each start and change; what it does not name stays',
+    'A gateway announces its key, endpoint and capabilities, at each start and change; fields that are not given stay',
   access: { by: ['gateway'], permission: 'own' },
   audit: 'gateway.identified',
   body: Closed({
@@ -104,14 +108,14 @@ const SentAt = Type.Optional(
     format: 'date-time',
     maxLength: 40,
     description:
-      "By the sender's own clock, whatever it says, at each attempt anew: how far it is off, and other times with it",
+      "Time of the sender's clock, read again for each attempt; the server measures the offset of the clock with it",
   }),
 )
 
 export const heartbeat = endpoint({
   method: 'POST',
   path: '/v1/gateway/runtime/heartbeat',
-  summary: 'A gateway says that it lives, what it carries and what it has applied',
+  summary: 'Heartbeat of a gateway: its load, its sessions and its applied policy',
   access: { by: ['gateway'], permission: 'own' },
   audit: 'gateway.heartbeat',
   records: 'refusals',
@@ -140,7 +144,7 @@ export const heartbeat = endpoint({
     apply_error: Type.Optional(
       Nullable(
         Closed(applyErrorFields, {
-          description: 'Why what it was given last is not enforced; null: it is. Absent: as it said last',
+          description: 'Reason why the newest policy is not enforced; null: it is enforced. Absent: unchanged',
         }),
       ),
     ),
@@ -167,7 +171,7 @@ const Sample = Closed(
     resources: Type.Optional(
       Type.Array(ResourceBytes, {
         maxItems: mostResources,
-        description: 'How much of the interval went to and came from what; the rest is in rx and tx only',
+        description: 'Traffic of the interval by resource; other traffic is only in rx and tx',
       }),
     ),
     source_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
@@ -215,7 +219,7 @@ export const metering = endpoint({
         }),
         {
           description:
-            'Sessions that began with this report and are kept out: end them. The policy says so too. Absent: none',
+            'Sessions of this report that are not allowed: end them. The policy lists them too. Absent: none',
         },
       ),
     ),
@@ -227,7 +231,7 @@ const TelemetryEvent = Closed(
     event_id: Type.String({
       minLength: 1,
       maxLength: 64,
-      description: 'Made by the device, once for each event: whatever is sent again under it changes nothing',
+      description: 'Created by the device, unique for each event: a repetition changes nothing',
     }),
     session_id: Type.Optional(Id('vpn_session')),
     kind: OneOf(['connected', 'disconnected', 'failed', 'quality', 'policy_applied']),
@@ -240,14 +244,14 @@ const TelemetryEvent = Closed(
   },
   {
     title: 'TelemetryEvent',
-    description: `At most ${reportedTimes.pastDays} days old and ${reportedTimes.aheadMinutes} minutes ahead. \`session_id\` is a session of the device itself that its gateway has reported: one that is not, or not yet, is rejected and may be sent again`,
+    description: `At most ${reportedTimes.pastDays} days old and ${reportedTimes.aheadMinutes} minutes ahead. \`session_id\` is a session of the device itself that its gateway has reported: an unknown one is rejected and may be sent again`,
   },
 )
 
 export const telemetry = endpoint({
   method: 'POST',
   path: '/v1/telemetry/session',
-  summary: 'What the device saw of its own connections; an event_id counts once, however often it is sent',
+  summary: 'Events of the device about its own connections; a repeated event_id changes nothing',
   access: { by: ['device'], permission: 'own' },
   audit: 'telemetry.ingested',
   records: 'refusals',

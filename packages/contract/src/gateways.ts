@@ -49,7 +49,7 @@ const poolFields = {
   }),
   nat: OneOf(['masquerade', 'routed'], {
     description:
-      'masquerade: what devices send leaves under the address of the gateway; routed: under their own, which the networks behind must know the way to',
+      'masquerade: packets of devices leave with the address of the gateway; routed: with the address of the device, for which the networks behind need a route',
   }),
   mtu: Type.Integer({ minimum: 1280, maximum: 9000, description: 'Of the tunnels; a policy may say less' }),
   dns: Type.Array(Type.String({ maxLength: 45 }), {
@@ -58,12 +58,13 @@ const poolFields = {
     description: 'Addresses of resolvers for devices whose policy names none',
   }),
   fail_mode: OneOf(['closed', 'open'], {
-    description: 'What a gateway does when its policy ends unrenewed: carry nothing, or go on as it was',
+    description:
+      'Behaviour of a gateway when its policy expires without renewal: closed (carry nothing), or open (continue)',
   }),
   lifetime_seconds: Type.Integer({
     minimum: 120,
     maximum: longestGatewayPolicySeconds,
-    description: 'How long what a gateway is told is good for',
+    description: 'Validity of a gateway policy',
   }),
   requires_approval: Type.Boolean({
     description: 'Whether a key that a gateway announces waits for an administrator',
@@ -115,7 +116,7 @@ export const getGatewayPool = endpoint({
 export const updateGatewayPool = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/gateway-pools/{pool_id}',
-  summary: 'Replace what is set of a gateway pool; what a GET showed may be sent back whole',
+  summary: 'Replace the settings of a gateway pool; the body of a GET may be sent back unchanged',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'gateway_pool.updated',
   params: poolParams,
@@ -154,13 +155,13 @@ export const SystemLoad = Closed(
   {
     title: 'SystemLoad',
     description:
-      'How the machine of a gateway does; counters are those of its tunnel interface since it came up, as the network stack sees them (decrypted)',
+      'Load and health of the machine of a gateway; counters are those of its tunnel interface since it came up, as the network stack sees them (decrypted)',
   },
 )
 
 /** Reason why a gateway does not enforce its policy: a code for programs and a sentence for people. */
 export const applyErrorFields = {
-  code: Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: 64, description: 'A word for programs' }),
+  code: Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: 64, description: 'A code for programs' }),
   detail: Type.String({ minLength: 1, maxLength: 512, description: 'One sentence for a person' }),
 }
 
@@ -173,7 +174,9 @@ export const Gateway = Closed(
     name: Name,
     endpoints: Type.Array(Endpoint),
     public_key: Nullable(Type.String({ description: 'The key in force' })),
-    proposed_key: Nullable(Type.String({ description: 'One that the gateway announces and that waits for approval' })),
+    proposed_key: Nullable(
+      Type.String({ description: 'A key that the gateway announced and that waits for approval' }),
+    ),
     listen_port: Nullable(Type.Integer()),
     capabilities: Type.Array(Type.String()),
     weight: Type.Integer(),
@@ -193,7 +196,7 @@ export const Gateway = Closed(
     apply_error: Nullable(
       Closed(
         { ...applyErrorFields, at: Time },
-        { description: 'Why it could not enforce what it was given, as it said last; null: nothing keeps it from it' },
+        { description: 'Reason in its last report why it could not enforce its policy; null: it enforces it' },
       ),
     ),
     system: Nullable(SystemLoad),
@@ -241,7 +244,7 @@ export const getGateway = endpoint({
 export const updateGateway = endpoint({
   method: 'PUT',
   path: '/v1/admin/gateways/{gateway_id}',
-  summary: 'Replace what is set of a gateway; what a GET showed may be sent back whole',
+  summary: 'Replace the settings of a gateway; the body of a GET may be sent back unchanged',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.updated',
   params: gatewayParams,
@@ -271,7 +274,7 @@ export const rotateGatewaySecret = endpoint({
 export const approveGateway = endpoint({
   method: 'POST',
   path: '/v1/admin/gateways/{gateway_id}/approve',
-  summary: 'Put into force the key that a gateway announces and that waits for approval (`proposed_key`)',
+  summary: 'Approve the key that a gateway announced (`proposed_key`)',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.approved',
   params: gatewayParams,

@@ -23,7 +23,7 @@ export const Group = Closed(
     name: EntryName,
     description: Type.String(),
     source: OneOf(['local', 'directory']),
-    external_id: Nullable(Type.String({ description: 'What its directory calls it, for good' })),
+    external_id: Nullable(Type.String({ description: 'Permanent id in its directory' })),
     member_count: Count,
     created_at: Time,
     updated_at: Time,

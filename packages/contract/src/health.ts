@@ -21,7 +21,7 @@ export const ready = endpoint({
 export const openapiDocument = endpoint({
   method: 'GET',
   path: '/v1/openapi.json',
-  summary: 'This interface as OpenAPI 3.1',
+  summary: 'This API as OpenAPI 3.1',
   access: { by: credentialKinds, permission: 'own' },
   etag: true,
   response: Type.Object({

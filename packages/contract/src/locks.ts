@@ -27,7 +27,7 @@ export const Lock = Closed(
     released_by: Nullable(Party),
     released_at: Nullable(Time),
   },
-  { title: 'Lock', description: 'What binds beside every status, until it is released' },
+  { title: 'Lock', description: 'Blocks its target independent of any status, until it is released' },
 )
 const params = Closed({ lock_id: Id('lock') })
 const access = { by: ['session', 'api_key'], permission: 'incidents:run' } as const
@@ -35,7 +35,7 @@ const access = { by: ['session', 'api_key'], permission: 'incidents:run' } as co
 export const listLocks = endpoint({
   method: 'GET',
   path: '/v1/admin/locks',
-  summary: 'List locks, active ones unless said',
+  summary: 'List locks; default: active ones',
   access: { by: ['session', 'api_key'], permission: 'incidents:read' },
   query: ListQuery(
     { status: Type.Optional(OneOf(['active', 'released', 'all'])), target_type: Type.Optional(OneOf(lockTargets)) },
@@ -67,11 +67,11 @@ export const createLock = endpoint({
       id: Type.Optional(Type.String({ maxLength: 64, description: 'TypeID; the own tenant where the type is tenant' })),
     }),
     reason: Reason,
-    expires_in_seconds: expiresInSeconds(90, 'without it the lock holds until somebody releases it'),
+    expires_in_seconds: expiresInSeconds(90, 'without it the lock lasts until it is released'),
   }),
   response: Closed({
     lock: Lock,
-    changed: Type.Boolean({ description: 'False: it was locked already; that lock is given, as it was' }),
+    changed: Type.Boolean({ description: 'False: it was locked already; that lock is returned unchanged' }),
     warnings: Warnings,
   }),
 })
@@ -79,7 +79,7 @@ export const createLock = endpoint({
 export const releaseLock = endpoint({
   method: 'POST',
   path: '/v1/admin/locks/{lock_id}/release',
-  summary: 'Release a lock: what it bound stands as it would without it',
+  summary: 'Release a lock: its target has again the access that it would have without the lock',
   access,
   audit: 'lock.released',
   params,

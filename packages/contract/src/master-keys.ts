@@ -4,13 +4,16 @@ import { Closed, Count, Nullable, Time } from './schema.ts'
 
 const MasterKey = Closed(
   {
-    key_id: Type.String({ description: 'Derived from the key; it says nothing of it' }),
-    version: Type.Integer({ minimum: 1, description: 'What tokens say that were minted under it' }),
+    key_id: Type.String({ description: 'Derived from the key; reveals nothing about it' }),
+    version: Type.Integer({ minimum: 1, description: 'Version number in tokens that were minted with it' }),
     line: Nullable(
-      Type.Integer({ minimum: 1, description: 'Where it stands in the file of the replica that answers; 1 writes' }),
+      Type.Integer({
+        minimum: 1,
+        description: 'Position in the key file of the answering replica; the key at 1 encrypts new data',
+      }),
     ),
     reading: Type.Integer({ minimum: 0, description: 'How many running replicas read it' }),
-    writing: Type.Integer({ minimum: 0, description: 'How many running replicas write under it' }),
+    writing: Type.Integer({ minimum: 0, description: 'How many running replicas encrypt new data with it' }),
     sealed: Nullable(Count),
     digests: Nullable(Count),
     counted_at: Nullable(Time),
@@ -24,10 +27,10 @@ const MasterKey = Closed(
 export const listMasterKeys = endpoint({
   method: 'GET',
   path: '/v1/admin/master-keys',
-  summary: 'The master keys of this deployment, oldest first: how much is under each, and which may be removed',
+  summary: 'The master keys of this deployment, oldest first: number of secrets under each, and which may be removed',
   access: { by: ['session', 'api_key'], permission: 'tenants:write' },
   response: Closed({
-    replicas: Type.Integer({ minimum: 0, description: 'How many run' }),
+    replicas: Type.Integer({ minimum: 0, description: 'Number of running replicas' }),
     items: Type.Array(MasterKey, { maxItems: 61 }),
   }),
 })

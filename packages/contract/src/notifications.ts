@@ -39,7 +39,7 @@ export type Notification = Static<typeof Notification>
 export const listNotifications = endpoint({
   method: 'GET',
   path: '/v1/admin/notifications',
-  summary: 'What administrators should know of; open ones unless said, newest first',
+  summary: 'List notifications for administrators, newest first; default: open ones',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: ListQuery(
     {
@@ -55,7 +55,7 @@ export const listNotifications = endpoint({
 export const acknowledgeNotification = endpoint({
   method: 'POST',
   path: '/v1/admin/notifications/{notification_id}/acknowledge',
-  summary: 'Take a notification out of the inbox',
+  summary: 'Acknowledge a notification, which removes it from the inbox',
   access: { by: ['session', 'api_key'], permission: 'operations:write' },
   audit: 'notification.acknowledged',
   params: Closed({ notification_id: Id('notification') }),
@@ -92,7 +92,9 @@ export const NotificationSettings = Closed(
     }),
     webhook: Closed({
       enabled: Type.Boolean(),
-      origin: Nullable(Type.String({ description: 'Where it goes; the rest of its URL is as good as a secret' })),
+      origin: Nullable(
+        Type.String({ description: 'Host of the receiver; the rest of the URL is treated as a secret' }),
+      ),
       kinds: Kinds,
       secret_set: Type.Boolean(),
     }),
@@ -109,7 +111,7 @@ export const defaultWebhookSettings: WebhookSettings = { enabled: false, url: nu
 export const getNotificationSettings = endpoint({
   method: 'GET',
   path: '/v1/admin/settings/notifications',
-  summary: 'Where notifications are sent',
+  summary: 'Destinations of notifications',
   access: { by: ['session', 'api_key'], permission: 'settings:read' },
   response: NotificationSettings,
   etag: true,

@@ -15,7 +15,7 @@ const requestId = '01a1ffc296a07c3e8a4e0d9f3c5b7e21'
 
 const headers: Record<string, Json> = {
   'X-Request-Id': header('Finds the audit event: `GET /v1/audit/events?request_id=`', text, requestId),
-  ETag: header('Names this content; give it back in If-None-Match or If-Match', text, '"7"'),
+  ETag: header('Tag of this content, for If-None-Match or If-Match', text, '"7"'),
   'Retry-After': header('Seconds to wait', { type: 'integer', minimum: 0 }, 2),
   'RateLimit-Policy': header(
     'How often this credential may ask: `q` requests at once, and in `w` seconds so many again (draft-ietf-httpapi-ratelimit-headers)',
@@ -23,24 +23,24 @@ const headers: Record<string, Json> = {
     '"api_key";q=60;w=6',
   ),
   RateLimit: header('How many are left (`r`), and in how many seconds all are (`t`)', text, '"api_key";r=57;t=1'),
-  'Preference-Applied': header('For how long the answer could have been held', text, 'wait=55'),
+  'Preference-Applied': header('Time for which the request could have been held', text, 'wait=55'),
   'WWW-Authenticate': header('How to authenticate', text, 'DPoP algs="ES256 Ed25519", Bearer'),
   'Holdfast-Device-Status': header(
-    'To a device that proved its key, where it is not simply active: `pending` beside a success; `suspended`, and may come back, or `revoked`, for good, beside 401',
+    'For a device that proved its key and is not active: `pending` with a success; with 401 `suspended` (can be reactivated) or `revoked` (final)',
     { type: 'string', enum: [...toldDeviceStatuses] },
     'suspended',
   ),
   'Set-Cookie': header("The session's cookie", text, '__Host-holdfast_session=…; Path=/; Secure; HttpOnly'),
-  Location: header('Where the browser goes next', text, '/admin'),
-  'Accept-Ranges': header('A part can be asked for by Range', text, 'bytes'),
-  'Content-Range': header('Which part of how much this is', text, 'bytes 1024-2047/4096'),
+  Location: header('Next URL of the browser', text, '/admin'),
+  'Accept-Ranges': header('Ranges are supported', text, 'bytes'),
+  'Content-Range': header('The returned range and the total size', text, 'bytes 1024-2047/4096'),
   'Content-Disposition': header('The name of the file', text, 'attachment; filename="holdfast-1.4.0.tar.gz"'),
   'Repr-Digest': header(
     'SHA-256 of the whole (RFC 9530)',
     text,
     'sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:',
   ),
-  'Idempotency-Replayed': header('The first answer to this Idempotency-Key, again', text, 'true'),
+  'Idempotency-Replayed': header('True: this repeats the first answer to this Idempotency-Key', text, 'true'),
 }
 
 const inHeader = (name: string, description: string, schema: Json = text): Json => ({
@@ -54,21 +54,18 @@ const inQuery = (name: string, description: string): Json => ({ ...inHeader(name
 const parameters: Record<string, Json> = {
   DPoP: inHeader('DPoP', 'Proof of the device key for this request (RFC 9449)'),
   'DPoP-New-Key': inHeader('DPoP-New-Key', 'Proof of the new device key'),
-  'If-None-Match': inHeader('If-None-Match', 'Tags that are known: 304 where one of them is current'),
+  'If-None-Match': inHeader('If-None-Match', 'Known tags: 304 if one of them is current'),
   'If-Match': inHeader(
     'If-Match',
-    'The ETag of what is to be changed: 422 where its version, the part in front of the dot, is no longer current; 412 in SCIM',
+    'The ETag of the object to change: 422 if its version, the part before the dot, is no longer current; 412 in SCIM',
   ),
   Range: inHeader('Range', 'One part, `bytes=<first>-<last>`; several are answered with the whole'),
-  'If-Range': inHeader('If-Range', 'The ETag that the part has to be of; else the whole is sent'),
-  'Repr-Digest': inHeader(
-    'Repr-Digest',
-    'SHA-256 of the body, `sha-256=:<base64>:` (RFC 9530): refused where it is another',
-  ),
+  'If-Range': inHeader('If-Range', 'The ETag of the expected content; if it differs, the whole is sent'),
+  'Repr-Digest': inHeader('Repr-Digest', 'SHA-256 of the body, `sha-256=:<base64>:` (RFC 9530): refused if it differs'),
   'Last-Event-ID': inHeader('Last-Event-ID', 'The `id` of the last event that was read: the later events follow'),
   'Holdfast-Background': inHeader(
     'Holdfast-Background',
-    '`1`: no person asked for this (a timer or a stream did), so it does not prolong the session',
+    '`1`: a timer or a stream sent this request, not a person, so it does not prolong the session',
     { type: 'string', enum: ['1'] },
   ),
   Prefer: inHeader(
@@ -77,16 +74,13 @@ const parameters: Record<string, Json> = {
   ),
   'Idempotency-Key': inHeader(
     'Idempotency-Key',
-    `Within ${idempotencyHours} hours the same key gets the first answer again`,
+    `A repetition with the same key within ${idempotencyHours} hours gets the first answer again`,
     {
       type: 'string',
       pattern: '^[\\x21-\\x7e]{1,128}$',
     },
   ),
-  tenant_id: inQuery(
-    'tenant_id',
-    'For platform roles and the deployment-wide gateway secret: the tenant that is meant',
-  ),
+  tenant_id: inQuery('tenant_id', 'The tenant; only for platform roles and the deployment-wide gateway secret'),
   gateway_id: inQuery('gateway_id', 'For the deployment-wide gateway secret: the gateway it speaks for'),
 }
 
@@ -96,14 +90,17 @@ const refusal = (description: string, more: readonly string[] = []): Json => ({
   content: { 'application/json': { schema: error } },
 })
 const refusals: Record<number, [name: string, response: Json]> = {
-  400: ['BadRequest', refusal('The request can not be read')],
+  400: ['BadRequest', refusal('The request is malformed')],
   401: ['Unauthorized', refusal('Missing or invalid credentials', ['WWW-Authenticate', 'Holdfast-Device-Status'])],
-  403: ['Forbidden', refusal('A valid credential that may not do this')],
-  404: ['NotFound', refusal('No such thing, or one of another tenant')],
+  403: ['Forbidden', refusal('The credential lacks the permission')],
+  404: ['NotFound', refusal('The object does not exist, or belongs to another tenant')],
   409: ['EntitlementExceeded', refusal('A limit of the plan or of a token is reached')],
   422: ['ValidationError', refusal('Breaks the schema or a rule; `errors` names the fields')],
   429: ['RateLimited', refusal('Too many requests', ['Retry-After', 'RateLimit-Policy', 'RateLimit'])],
-  500: ['InternalError', refusal('Our fault, or the database is away; then with Retry-After', ['Retry-After'])],
+  500: [
+    'InternalError',
+    refusal('Internal error, or the database is unavailable; then with Retry-After', ['Retry-After']),
+  ],
   503: ['NotReady', refusal('The database does not answer, or the process starts or stops', ['Retry-After'])],
 }
 const scimRefusal = (description: string, more: readonly string[] = []): Json => ({
@@ -111,23 +108,32 @@ const scimRefusal = (description: string, more: readonly string[] = []): Json =>
   content: { [scimMediaType]: { schema: ref('schemas', 'ScimError') } },
 })
 const scimRefusals: Record<number, [name: string, response: Json]> = {
-  400: ['ScimBadRequest', scimRefusal('Can not be read, or breaks the schema or a rule; `scimType` says which')],
+  400: ['ScimBadRequest', scimRefusal('Malformed, or violates the schema or a rule; `scimType` has the type')],
   401: ['ScimUnauthorized', scimRefusal('Missing or invalid credentials', ['WWW-Authenticate'])],
-  403: ['ScimForbidden', scimRefusal('A valid credential that may not do this, a protected user, or what is held')],
+  403: [
+    'ScimForbidden',
+    scimRefusal('The credential lacks the permission, the user is protected, or the change is held'),
+  ],
   404: ['ScimNotFound', scimRefusal("No such entry of the API key's directory")],
-  409: ['ScimConflict', scimRefusal('Somebody else has the name, the mail address or the externalId')],
+  409: ['ScimConflict', scimRefusal('The name, the mail address or the externalId is already taken')],
   412: ['ScimPreconditionFailed', scimRefusal('If-Match names a version that is no longer current')],
   429: ['ScimRateLimited', scimRefusal('Too many requests', ['Retry-After', 'RateLimit-Policy', 'RateLimit'])],
-  500: ['ScimInternalError', scimRefusal('Our fault, or the database is away; then with Retry-After', ['Retry-After'])],
+  500: [
+    'ScimInternalError',
+    scimRefusal('Internal error, or the database is unavailable; then with Retry-After', ['Retry-After']),
+  ],
 }
 const oauthRefusal = (description: string, more: readonly string[] = []): Json => ({
   ...refusal(description, more),
   content: { 'application/json': { schema: ref('schemas', 'OAuthError') } },
 })
 const oauthRefusals: Record<number, [name: string, response: Json]> = {
-  400: ['OAuthInvalidRequest', oauthRefusal('Can not be read, or is not believed; the audit event says why')],
+  400: ['OAuthInvalidRequest', oauthRefusal('Malformed or refused; the audit event has the reason')],
   429: ['OAuthRateLimited', oauthRefusal('Too many requests', ['Retry-After'])],
-  500: ['OAuthServerError', oauthRefusal('Our fault, or the database is away; then with Retry-After', ['Retry-After'])],
+  500: [
+    'OAuthServerError',
+    oauthRefusal('Internal error, or the database is unavailable; then with Retry-After', ['Retry-After']),
+  ],
 }
 const ofProtocol = {
   scim: { refusals: scimRefusals, body: ScimError },

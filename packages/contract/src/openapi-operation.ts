@@ -38,7 +38,7 @@ export const createOperations =
 function describe(e: Endpoint): string {
   const { access, operations, stepUp } = e
   const lines: string[] = []
-  if (access.by === 'anyone') lines.push('No credential is asked for.')
+  if (access.by === 'anyone') lines.push('Needs no credential.')
   else if (operations)
     lines.push(
       ...Object.entries(operations).map(([name, o]) => `\`${name}\` needs the permission \`${o.permission}\`.`),
@@ -51,7 +51,7 @@ function describe(e: Endpoint): string {
     const which = Object.entries(stepUp).map(([field, value]) => `\`${field}: ${value}\``)
     lines.push(`Where the tenant asks for step-up, ${which.join(', ') || 'it'} needs a fresh one-time code.`)
   }
-  if (e.audit) lines.push(`On record as \`${e.audit}\`${e.records ? ' when refused' : ''}.`)
+  if (e.audit) lines.push(`Audit event: \`${e.audit}\`${e.records ? ' when refused' : ''}.`)
   return lines.join(' ')
 }
 
@@ -104,7 +104,7 @@ function responses(components: Components, e: Endpoint): Json {
       ...(e.method === 'POST' && e.access.by !== 'anyone' ? ['Idempotency-Replayed'] : []),
     ]),
   }
-  const found = isRepeatable(e) && { description: 'It was there already, so nothing is made: `changed` is false' }
+  const found = isRepeatable(e) && { description: 'It exists already, so nothing is created: `changed` is false' }
   const types = e.stream ?? { [e.download ? octets : mediaTypeOf(e)]: e.response }
   const content = Object.fromEntries(
     Object.entries(types).map(([type, schema]) => [type, { schema: components.schema(schema) }]),
@@ -118,17 +118,20 @@ function responses(components: Components, e: Endpoint): Json {
     ),
     ...(e.form &&
       e.protocol === undefined && {
-        303: { description: 'After a form: onward', headers: components.headers([...always, 'Location']) },
+        303: {
+          description: 'After a form: redirect to the next page',
+          headers: components.headers([...always, 'Location']),
+        },
       }),
     ...(e.download && {
       206: {
-        description: 'The part that Range asks for',
+        description: 'The requested range',
         headers: components.headers([...always, ...downloadHeaders, 'Content-Range']),
         content,
       },
     }),
     ...((e.etag || e.download) && {
-      304: { description: 'What If-None-Match names is current', headers: components.headers(always) },
+      304: { description: 'The content in If-None-Match is current', headers: components.headers(always) },
     }),
     ...Object.fromEntries(
       refusalStatuses(e).map((status) => [

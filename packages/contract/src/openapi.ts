@@ -11,7 +11,7 @@ Bodies are closed UTF-8 JSON (\`Content-Type: application/json\`): an unknown fi
 malformed, an unknown and another tenant's id are the same 404; a malformed id in a query is 400, and a filter by an id
 that names nothing gives an empty list. Times are RFC 3339 in UTC. A list gives \`next_cursor\`
 for its next page. HEAD is answered wherever GET is. Every answer has \`X-Request-Id\`, which finds the audit event.
-\`RateLimit-Policy\` and \`RateLimit\` stand on every answer to a session, an API key, a device or a gateway.`
+\`RateLimit-Policy\` and \`RateLimit\` are in every answer to a session, an API key, a device or a gateway.`
 
 type OpenApi = { openapi: string; info: Json; servers: Json[]; tags: Json[]; paths: Json; components: Json }
 

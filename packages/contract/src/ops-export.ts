@@ -83,7 +83,7 @@ const anyOf = Type.Partial(Closed(exported)).properties
 export const exportOperations = endpoint({
   method: 'GET',
   path: '/v1/admin/ops/export',
-  summary: 'What there is, for support, inventories and comparison: page by page, without any secret',
+  summary: 'Export inventory or configuration for support and comparison: page by page, without secrets',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({
     kind: OneOf(kinds, { description: 'What it is about' }),
@@ -96,11 +96,13 @@ export const exportOperations = endpoint({
       exported_at: Time,
       items: Type.Array(
         Closed(
-          { type: OneOf(types, { description: 'Which of the other members there is' }), ...anyOf },
+          { type: OneOf(types, { description: 'Name of the other member that is present' }), ...anyOf },
           { title: 'ExportedItem' },
         ),
       ),
-      left_out: Type.Array(OneOf(types), { description: 'What the caller may not read, and is not in it' }),
+      left_out: Type.Array(OneOf(types), {
+        description: 'Types that are left out, since the caller may not read them',
+      }),
       next_cursor: Nullable(Type.String({ description: 'Give it as `cursor` for the next page; null at the end' })),
     },
     { title: 'OperationsExport' },

@@ -90,7 +90,7 @@ const PostureCheck = Closed({
     Type.Array(OneOf(['linux', 'macos', 'windows', 'ios', 'android', 'other']), {
       maxItems: 6,
       uniqueItems: true,
-      description: 'Platforms the check speaks of; it passes on all others. Absent: every platform.',
+      description: 'Platforms of the check; it passes on all others. Absent: every platform.',
     }),
   ),
   expression: Type.String({
@@ -102,12 +102,12 @@ const PostureCheck = Closed({
       'that of versions. A missing fact, or one of another type, makes its comparison unknown; unknown never passes, negated or not.',
   }),
   freshness_seconds: optional(
-    Type.Integer({ minimum: 60, maximum: 2_592_000, description: 'Oldest report that counts; 3600 unless said' }),
+    Type.Integer({ minimum: 60, maximum: 2_592_000, description: 'Maximum age of a report in seconds; default: 3600' }),
   ),
-  severity: optional(OneOf(['low', 'medium', 'high', 'critical'], { description: 'medium unless said' })),
+  severity: optional(OneOf(['low', 'medium', 'high', 'critical'], { description: 'Default: medium' })),
   enforcement: optional(
     OneOf(['audit', 'warn', 'enforce'], {
-      description: 'Only `enforce` (the default) holds back a rule that requires the check; the others report',
+      description: 'Only `enforce` (the default) disables a rule that requires the check; the others only report',
     }),
   ),
   remediation: optional(text(2_000, 'What the user can do; shown on the device')),
@@ -125,14 +125,15 @@ const TimeWindow = Closed(
         description: 'Days on which the window starts. Absent: every day.',
       }),
     ),
-    from: Clock('Start on the wall clock, inclusive'),
+    from: Clock('Start in local time, inclusive'),
     to: Clock(
-      'End on the wall clock, exclusive. Before `from`: the window ends on the next day. 24:00 is the end of the day.',
+      'End in local time, exclusive. Before `from`: the window ends on the next day. 24:00 is the end of the day.',
     ),
     zone: Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_+/-]+$', description: 'IANA time zone' }),
   },
   {
-    description: 'Read on the wall clock of its zone: an hour the clock repeats counts twice, one it skips not at all.',
+    description:
+      'Local time of the zone: an hour that the clock repeats counts twice, an hour that it skips does not count.',
   },
 )
 
@@ -180,10 +181,10 @@ const Rule = Closed({
       maxItems: 64,
       uniqueItems: true,
       description:
-        'Gateway pools the traffic must take. Absent: those of what it leads to. Not of a deny rule, which counts at every pool.',
+        'Gateway pools the traffic must take. Absent: those of the destination. Not allowed in a deny rule, which counts at every pool.',
     }),
   ),
-  expires_at: optional(at('From then on the rule no longer counts')),
+  expires_at: optional(at('The rule no longer counts from this time on')),
   log: optional(Type.Boolean({ description: 'Gateways record the connections of this rule' })),
 })
 
@@ -226,7 +227,7 @@ const PolicyTest = Closed({
       tag: optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9][a-z0-9._:-]*$' })),
       device: optional(Type.String({ minLength: 1, maxLength: 64, pattern: printable })),
       platform: optional(
-        OneOf(['linux', 'macos', 'windows', 'ios', 'android', 'other'], { description: 'other unless said' }),
+        OneOf(['linux', 'macos', 'windows', 'ios', 'android', 'other'], { description: 'Default: other' }),
       ),
       posture: optional(
         Type.Record(Type.String({ pattern: '^[a-z_][a-z0-9_]*(\\.[a-z_][a-z0-9_]*)*$' }), Fact, {
@@ -271,7 +272,7 @@ export const PolicyDocument = Closed(
     settings: optional(Settings),
     tests: optional(Type.Array(PolicyTest, { maxItems: POLICY_LIMITS.tests, description: 'Run before every publish' })),
   },
-  { description: 'A policy: who reaches what, under which conditions' },
+  { description: 'A policy: access of users and devices to resources, and its conditions' },
 )
 
 export type PolicyDocument = Static<typeof PolicyDocument>

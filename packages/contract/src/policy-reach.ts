@@ -25,7 +25,7 @@ const side = (verb: string) =>
       groups: Count,
       first_users: Type.Array(AffectedUser, { description: `Users with a device that ${verb} access; at most 100` }),
       first_groups: Type.Array(AffectedGroup, {
-        description: `Groups with a device that ${verb} access; at most 100, those first of which the largest share does`,
+        description: `Groups with a device that ${verb} access; at most 100, largest share first`,
       }),
     },
     { title: verb === 'gains' ? 'AccessGained' : 'AccessLost' },
@@ -54,12 +54,12 @@ export const whoReaches = endpoint({
     channel: Type.Optional(
       OneOf(['canary', 'stable'], {
         description:
-          'Judge every device by what this channel delivers; unless said, each by what is delivered to it. Cannot be combined with policy',
+          'Decide for every device by the policy of this channel; default: by the channel of the device. Cannot be combined with policy',
       }),
     ),
     policy: Type.Optional(PolicyObject),
     at: Type.Optional(
-      Type.String({ format: 'date-time', maxLength: 40, description: 'The moment that is judged; now unless said' }),
+      Type.String({ format: 'date-time', maxLength: 40, description: 'Time of the decision; default: now' }),
     ),
   }),
   response: Closed(
@@ -72,7 +72,7 @@ export const whoReaches = endpoint({
       at: Time,
       devices_examined: Type.Integer({
         minimum: 0,
-        description: 'Devices that are not revoked; those that are suspended, locked or expired reach nothing',
+        description: 'Devices that are not revoked; suspended, locked or expired ones reach nothing',
       }),
       counts: Closed({ devices: Count, devices_without_user: Count, users: Count, groups: Count }),
       rules: Type.Array(ReachingRule, {
@@ -90,7 +90,7 @@ export const whoReaches = endpoint({
       groups: Type.Array(
         Closed({ ...AffectedGroup.properties, rule_ids: Type.Array(Type.String(), { description: 'At most 10' }) }),
         {
-          description: 'Groups with a device that reaches it; at most 100, those first of which the largest share does',
+          description: 'Groups with a device that reaches it; at most 100, largest share first',
         },
       ),
       devices: Type.Array(
@@ -115,7 +115,7 @@ const AdoptionTimes = Closed(
   { time_to_50: seconds, time_to_90: seconds, time_to_99: seconds },
   {
     title: 'AdoptionTimes',
-    description: 'Seconds from the publication until so many percent had applied it; null: not reached, or not seen',
+    description: 'Seconds from the publication until this percentage had applied it; null: not reached, or unknown',
   },
 )
 
@@ -123,7 +123,7 @@ export const getPolicyAdoption = endpoint({
   method: 'GET',
   path: '/v1/admin/policy/{bundle_id}/adoption',
   summary:
-    'How far a published version had got over time: every 10 seconds for 10 minutes, then every 5 minutes for a day, then every hour for 30 days, where something had changed',
+    'Adoption of a published version over time: every 10 seconds for 10 minutes, then every 5 minutes for a day, then every hour for 30 days, where something had changed',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   params: Closed({ bundle_id: Id('policy_bundle') }),
   response: Closed(

@@ -11,22 +11,22 @@ const termsFields = {
   observe_minutes: Type.Integer({
     minimum: 1,
     maximum: 20_160,
-    description: 'It passes no earlier than so long after its publication; 60 unless said',
+    description: 'Minimum time after its publication before it passes; default: 60',
   }),
   min_devices: Type.Integer({
     minimum: 5,
     maximum: 100_000,
-    description: 'Nothing is judged before so many devices were heard of on each channel; 10 unless said',
+    description: 'Minimum number of devices that reported on each channel before a verdict; default: 10',
   }),
   on_failure: OneOf(gateFailures, {
     description:
-      'hold: the canary stays, and is not promoted; rollback: what stable delivers is published anew, which ends it. hold unless said',
+      'hold (default): the canary stays and cannot be promoted; rollback: the stable document is published again, which ends the canary',
   }),
 }
 const rise = Type.Number({ minimum: 0, maximum: 100 })
 const rises = perMeasure(rise)
 const risesDescription =
-  'Percentage points by which the share of devices in trouble may be higher on canary than on stable; 5 unless said'
+  'Percentage points by which the share of devices with problems may be higher on canary than on stable; default: 5'
 
 export const GateTerms = Closed({
   observe_minutes: Type.Optional(termsFields.observe_minutes),
@@ -43,8 +43,8 @@ export const PolicyGate = Closed(
     ...termsFields,
     max_rise_percent: Closed(rises, { description: risesDescription }),
     state: OneOf(gateStates),
-    reason: Nullable(Type.String({ description: 'What it was judged by last, in one sentence' })),
-    looks: Type.Integer({ minimum: 0, description: 'How often chance was asked, by other figures than before' }),
+    reason: Nullable(Type.String({ description: 'Reason of the last verdict, in one sentence' })),
+    looks: Type.Integer({ minimum: 0, description: 'Number of statistical tests with new figures' }),
     judged_at: Nullable(Time),
   },
   { title: 'PolicyGate' },
@@ -65,18 +65,19 @@ export const getPolicyHealth = endpoint({
   method: 'GET',
   path: '/v1/admin/policy/{bundle_id}/health',
   costly: true,
-  summary: 'How the devices of a canary fare against those on stable, and what its gate makes of it',
+  summary: 'Health of the devices of a canary compared with those on stable, and the verdict of its gate',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   params: Closed({ bundle_id: Id('policy_bundle') }),
   response: Closed({
     bundle_id: Id('policy_bundle'),
     version: Count,
     running: Type.Boolean({
-      description: 'Whether it is a canary under way: its figures are of now. Else those its gate was judged by last',
+      description:
+        'True: an active canary, with present figures. Otherwise the figures of the last verdict of its gate',
     }),
     since: Type.String({
       format: 'date-time',
-      description: 'Since when what was heard is counted: the publication, or a day',
+      description: 'Start of the counted period: the publication, or a day ago',
     }),
     canary: Nullable(ChannelHealth),
     stable: Nullable(ChannelHealth),
@@ -87,7 +88,7 @@ export const getPolicyHealth = endpoint({
         stable_percent: Type.Number(),
         p_value: Type.Number({
           description:
-            'How likely chance alone puts as many devices in trouble on canary, or more, were both channels alike (Fisher’s exact test, one-sided)',
+            'Probability of at least as many devices with problems on canary if both channels were equal (Fisher’s exact test, one-sided)',
         }),
       }),
     ),
@@ -99,14 +100,14 @@ export const replayPolicy = endpoint({
   method: 'POST',
   path: '/v1/admin/policy/replay',
   costly: true,
-  summary: 'Which sessions of the last days a document would have blocked, by the resources that they used',
+  summary: 'Sessions of the last days that a document would have blocked, by the resources that they used',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.replayed',
   bodyNames: 100_000,
   bodyLimit: documentBody,
   body: Closed({
     policy: PolicyObject,
-    days: Type.Optional(Type.Integer({ minimum: 1, maximum: 90, description: 'How far back; 7 unless said' })),
+    days: Type.Optional(Type.Integer({ minimum: 1, maximum: 90, description: 'Number of days; default: 7' })),
   }),
   response: Closed({
     sessions_examined: Count,
@@ -119,7 +120,7 @@ export const replayPolicy = endpoint({
     devices_blocked: Count,
     users_blocked: Count,
     resources: Type.Array(Closed({ resource: Type.String(), sessions: Count, users: Count }), {
-      description: 'What would be out of reach, those of most sessions first; at most 100',
+      description: 'Resources that would be blocked, most sessions first; at most 100',
     }),
     blocked: Type.Array(
       Closed({

@@ -28,7 +28,7 @@ const Rollout = Closed({
 })
 
 const Warnings = Type.Array(Type.String(), {
-  description: 'What works, but costs more than it looks; of a published version known when `impact.status` is `done`',
+  description: 'Warnings about the cost of the document; for a published version known when `impact.status` is `done`',
 })
 
 export const PolicyBundle = Closed(
@@ -43,7 +43,7 @@ export const PolicyBundle = Closed(
     published_by: Nullable(Type.String()),
     published_by_name: NameOf('user or API key'),
     published_at: Time,
-    current: Type.Boolean({ description: 'Whether this is what its channel delivers now' }),
+    current: Type.Boolean({ description: 'Whether its channel delivers it now' }),
     rollout: Closed({
       percent: Type.Number(),
       group_ids: Type.Array(Id('group')),
@@ -94,7 +94,7 @@ export const publishPolicy = endpoint({
     rollout: Type.Optional(Rollout),
     previous_digest: Type.Optional(
       Type.Union([Digest, Type.Null()], {
-        description: 'What the channel has to hold until then, null for nothing; 422 where it holds anything else',
+        description: 'Expected present version of the channel, null for none; 422 if it differs',
       }),
     ),
     note: Type.Optional(Text),
@@ -102,11 +102,11 @@ export const publishPolicy = endpoint({
     gate: Type.Optional(GateTerms),
     override_gate: Type.Optional(
       Type.Boolean({
-        description: 'Publishes to stable what the gate of a canary has not let pass; needs a note that says why',
+        description: 'Publishes to stable although the gate of the canary has not passed; needs a note with the reason',
       }),
     ),
     supersede: Type.Optional(
-      Type.Boolean({ description: 'Needed to publish to stable while a canary is under way, which then ends' }),
+      Type.Boolean({ description: 'Required to publish to stable while a canary is active; the canary then ends' }),
     ),
   }),
   response: PolicyBundle,
@@ -187,15 +187,15 @@ export const explainPolicy = endpoint({
   response: Closed({
     ...Decision,
     decision: OneOf(['allow', 'deny'], {
-      description: 'The decision that holds now: allow only where the policy allows it and nothing else is in the way',
+      description: 'The effective decision: allow only if the policy allows it and nothing else blocks it',
     }),
-    policy_decision: OneOf(['allow', 'deny'], { description: 'What the rules alone decide' }),
+    policy_decision: OneOf(['allow', 'deny'], { description: 'Decision of the rules alone' }),
     blocked_by: Type.Array(
       Closed({
         kind: OneOf(['policy', 'device', 'user', 'lock', 'credential', 'session', 'gateway']),
         detail: Type.String({ description: 'A sentence: "no gateway of pool eu is up"' }),
       }),
-      { description: 'Everything that is in the way; empty where it is allowed' },
+      { description: 'Everything that blocks access; empty if it is allowed' },
     ),
     channel: Channel,
     version: Count,
@@ -234,7 +234,7 @@ export const simulatePolicy = endpoint({
   method: 'POST',
   path: '/v1/admin/policy/simulate',
   costly: true,
-  summary: 'What a document would decide, and whom it would change, if it were published',
+  summary: 'Decisions of a document, and affected devices, if it were published',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.simulated',
   bodyNames: 100_000,

@@ -8,7 +8,7 @@ import { Closed, Count, Id, Nullable, OneOf, Time } from './schema.ts'
 export const reportPosture = endpoint({
   method: 'POST',
   path: '/v1/posture/report',
-  summary: 'Report what is true of the device; the answer says which checks fail and what to do',
+  summary: 'Report the posture of the device; the answer lists the failed checks and their remediation',
   access: { by: ['device'], permission: 'own' },
   audit: 'posture.reported',
   records: 'refusals',
@@ -29,7 +29,7 @@ export const postureAssertion = endpoint({
   method: 'GET',
   path: '/v1/posture/assertion',
   summary:
-    'What the control plane vouches for of a device, signed (eat+jwt) for whoever relies on it; a device asks about itself, others name one',
+    'Posture assertion of a device, signed (eat+jwt) for a relying party; a device gets its own, other callers name a device',
   access: { by: ['device', 'session', 'api_key'], permission: 'posture:read' },
   query: Closed({
     device_id: Type.Optional(Id('device')),
@@ -39,7 +39,8 @@ export const postureAssertion = endpoint({
         pattern: '^[A-Za-z0-9_-]+$',
         minLength: 11,
         maxLength: 86,
-        description: '8 to 64 bytes, base64url without padding: comes back as `eat_nonce`, so that nobody keeps one',
+        description:
+          '8 to 64 bytes, base64url without padding: returned as `eat_nonce`, so that an assertion cannot be replayed',
       }),
     ),
   }),
@@ -66,7 +67,7 @@ export const postureAssertion = endpoint({
         ]),
         check_id: Nullable(Type.String()),
       }),
-      { description: 'Why it is not affirming; of a check only which one' },
+      { description: 'Reasons why it is not affirming; of a check only its name' },
     ),
   }),
 })
@@ -93,7 +94,7 @@ const Check = Closed({
 export const getDevicePosture = endpoint({
   method: 'GET',
   path: '/v1/admin/devices/{device_id}/posture',
-  summary: 'What every check makes of the last report of a device now: what was asked for, and what was found',
+  summary: 'Present result of every check for the last report of a device, with the expected and the reported facts',
   access: { by: ['session', 'api_key'], permission: 'posture:read' },
   params: Closed({ device_id: Id('device') }),
   response: Closed(

@@ -26,10 +26,10 @@ export type RetentionDays = Static<typeof Days>
 const ClassStatus = Closed(
   {
     class: Class,
-    days: Nullable(Type.Integer({ description: 'For so long it is kept; null for good' })),
+    days: Nullable(Type.Integer({ description: 'Days of retention; null: for good' })),
     source: OneOf(retentionSources),
-    min_days: Type.Integer({ description: 'What the tenant may set, at least' }),
-    max_days: Nullable(Type.Integer({ description: 'and at most; null without a bound' })),
+    min_days: Type.Integer({ description: 'Minimum that the tenant may set' }),
+    max_days: Nullable(Type.Integer({ description: 'Maximum that the tenant may set; null: no maximum' })),
     oldest: Nullable(Time),
     rows: Type.Integer(),
     rows_are: OneOf(['counted', 'estimated']),
@@ -57,12 +57,15 @@ export const Retention = Closed(
   {
     days: Days,
     settles_at: Nullable(
-      Type.String({ format: 'date-time', description: 'Nothing is purged before: a period was made shorter lately' }),
+      Type.String({
+        format: 'date-time',
+        description: 'Nothing is purged before this time, since a period was shortened recently',
+      }),
     ),
     clock_trusted_from: Nullable(
       Type.String({
         format: 'date-time',
-        description: 'Nothing is purged before: the clock leapt or is off, or a backup was restored',
+        description: 'Nothing is purged before this time, since the clock jumped or is wrong, or a backup was restored',
       }),
     ),
     record_begins_after: Nullable(
@@ -70,7 +73,7 @@ export const Retention = Closed(
         seq: Type.Integer(),
         hash: Type.String({
           pattern: '^[0-9a-f]{64}$',
-          description: 'Its hash, from which the places after it follow',
+          description: 'Its hash, from which the chain continues',
         }),
       }),
     ),
@@ -93,7 +96,7 @@ export const getRetention = endpoint({
 export const updateRetention = endpoint({
   method: 'PUT',
   path: '/v1/admin/compliance/retention',
-  summary: 'Replace how long data is kept; what is made shorter counts a day later',
+  summary: 'Replace the retention settings; a shorter period takes effect after 24 hours',
   access: { by: ['session', 'api_key'], permission: 'audit:write' },
   audit: 'retention.updated',
   stepUp: {},
@@ -101,7 +104,9 @@ export const updateRetention = endpoint({
     ...shown,
     days: Days,
     dry_run: Type.Optional(
-      Type.Boolean({ description: 'Answers what there would be, with what would go (over), and changes nothing' }),
+      Type.Boolean({
+        description: 'Returns the result, with the data that would be purged (over), and changes nothing',
+      }),
     ),
   }),
   response: Retention,
@@ -115,7 +120,7 @@ export const LegalHold = Closed(
     classes: Type.Array(Class, { description: 'Empty for all' }),
     user_id: Nullable(Id('user')),
     device_id: Nullable(Id('device')),
-    subject_name: Nullable(Type.String({ description: 'What the user or device was called then' })),
+    subject_name: Nullable(Type.String({ description: 'Name of the user or device at that time' })),
     placed_at: Time,
     placed_by: Party,
     released_at: Nullable(Time),
@@ -128,7 +133,7 @@ export const LegalHold = Closed(
 export const listLegalHolds = endpoint({
   method: 'GET',
   path: '/v1/admin/compliance/legal-holds',
-  summary: 'Legal holds, released ones too, newest first unless said',
+  summary: 'Legal holds, released ones too, newest first by default',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   query: ListQuery({}, ['placed_at'] as const),
   response: List(LegalHold),
@@ -139,7 +144,7 @@ const Reason = Type.String({ minLength: 1, maxLength: 512 })
 export const placeLegalHold = endpoint({
   method: 'POST',
   path: '/v1/admin/compliance/legal-holds',
-  summary: 'Place a legal hold: from the answer on nothing that it covers is purged',
+  summary: 'Place a legal hold: after the answer nothing that it covers is purged',
   access: { by: ['session', 'api_key'], permission: 'audit:write' },
   audit: 'legal_hold.placed',
   stepUp: {},

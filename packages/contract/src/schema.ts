@@ -92,7 +92,7 @@ export const Reason = Type.String({
   title: 'Reason',
   minLength: 1,
   maxLength: 512,
-  description: 'Why; goes into the audit event',
+  description: 'Reason; recorded in the audit event',
 })
 /**
  * Warnings about a change that was made: the tenant has no administrator any more; sign-in by identity providers is
@@ -109,7 +109,7 @@ export type WarningCode = (typeof warningCodes)[number]
 
 /** A warning about a change that was made, and how to respond to it. */
 const Warning = Closed({ code: OneOf(warningCodes), message: Type.String() }, { title: 'Warning' })
-export const Warnings = Type.Array(Warning, { description: 'What to know about the change; empty where nothing is' })
+export const Warnings = Type.Array(Warning, { description: 'Warnings about the change; may be empty' })
 /**
  * A secret that another party issued and that is used to authenticate to it. Absent keeps the stored one, null removes
  * it.
@@ -133,7 +133,7 @@ export const Count = Type.Integer({ title: 'Count', minimum: 0, maximum: Number.
 export const Duplicate = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'How many of those that were sent had been taken before; they are not counted again',
+  description: 'Number of repeated items; they are not counted again',
 })
 /** Items of a list that were not accepted, by index, with the reason. The others were accepted. */
 export const Rejected = Type.Array(Closed({ index: Count, error: Type.String({ description: 'One sentence' }) }))
@@ -199,7 +199,7 @@ export const pageQuery = {
     Type.Integer({
       minimum: 1,
       maximum: pageItems.most,
-      description: `Items a page; ${pageItems.usual} unless said`,
+      description: `Items a page; default: ${pageItems.usual}`,
     }),
   ),
   cursor: Type.Optional(Type.String({ maxLength: 1024 })),

@@ -81,7 +81,7 @@ export const getScimServiceProviderConfig = endpoint({
   ...speaksScim,
   method: 'GET',
   path: '/v1/scim/v2/ServiceProviderConfig',
-  summary: 'What of SCIM is supported',
+  summary: 'Supported features of SCIM',
   response: ScimServiceProviderConfig,
 })
 export const listScimResourceTypes = endpoint({

@@ -82,7 +82,7 @@ export const ScimUserInput = Open(
     active: Type.Optional(Type.Unsafe<boolean | string>({ type: ['boolean', 'string'] })),
   },
   'ScimUserInput',
-  `Of RFC 7643 are read past: ${ignoredOfUsers.join(', ')}, and every extension; what only the server sets is read past too. Any other name is 400.`,
+  `Ignored attributes of RFC 7643: ${ignoredOfUsers.join(', ')}, and every extension; read-only attributes are ignored too. Any other name is 400.`,
 )
 export type ScimUserInput = Static<typeof ScimUserInput>
 
@@ -117,7 +117,7 @@ export type ScimUser = Static<typeof ScimUser>
 const Member = Open(
   { value: Type.Optional(Type.String({ maxLength: 64 })) },
   'ScimMember',
-  'The id of a user of this directory; `type`, `display` and `$ref` are read past',
+  'The id of a user of this directory; `type`, `display` and `$ref` are ignored',
 )
 export const ScimGroupInput = Open(
   {
@@ -127,7 +127,7 @@ export const ScimGroupInput = Open(
     members: Type.Optional(Type.Array(Member, { maxItems: mostMembers.given })),
   },
   'ScimGroupInput',
-  'Extensions, and what only the server sets, are read past. Any other name is 400.',
+  'Extensions and read-only attributes are ignored. Any other name is 400.',
 )
 export type ScimGroupInput = Static<typeof ScimGroupInput>
 
@@ -183,7 +183,7 @@ const names = (description: string) =>
 export const page = {
   filter: Type.Optional(Type.String({ maxLength: 4096, description: 'RFC 7644 §3.4.2.2' })),
   startIndex: Type.Optional(Type.Integer({ description: 'Counted from 1' })),
-  count: Type.Optional(Type.Integer({ description: `Entries a page, ${mostOfPage} at most; 100 unless said` })),
+  count: Type.Optional(Type.Integer({ description: `Entries a page, ${mostOfPage} at most; default: 100` })),
 }
 export const ScimSearch = Closed(
   {

@@ -14,7 +14,7 @@ export const SearchHit = Closed(
     detail: Nullable(
       Type.String({ description: 'More that tells it from others: a serial number, an address, a hint' }),
     ),
-    status: Nullable(Type.String({ description: 'In the words of its own list; null where the kind has none' })),
+    status: Nullable(Type.String({ description: 'Status value of its own list; null if the kind has none' })),
     actions: Type.Array(OneOf(searchActions), {
       description:
         'Operations and playbooks that the caller may run on it and that its status allows. The operation itself judges again',
@@ -35,7 +35,7 @@ export const search = endpoint({
       pattern: '\\S',
       description: 'The beginning of a word of a name, an address, a serial number or a hint, in any case',
     }),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, description: 'Hits of each kind; 8 unless said' })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, description: 'Hits of each kind; default: 8' })),
     kinds: Type.Optional(
       Type.String({
         minLength: 1,

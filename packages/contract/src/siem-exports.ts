@@ -12,7 +12,7 @@ export const SiemExport = Closed(
     from: Time,
     to: Time,
     status: OneOf(siemExportStatuses, { description: 'preparing: its events are being counted' }),
-    problem: Nullable(Type.String({ description: 'What keeps it, or why it failed, as a sentence' })),
+    problem: Nullable(Type.String({ description: 'Reason of the delay or failure, as a sentence' })),
     events: Nullable(Count),
     delivered: Count,
     refused: Type.Integer({ minimum: 0, description: 'Events that became dead letters of the connector' }),
@@ -26,7 +26,7 @@ export type SiemExport = Static<typeof SiemExport>
 export const exportAuditToWebhook = endpoint({
   method: 'GET',
   path: '/v1/audit/export/webhook',
-  summary: 'Send the events of a time, until now unless said, to a webhook once more; on its way it is one export',
+  summary: 'Send the events of a period (default: until now) to a webhook again',
   access,
   begins: true,
   costly: true,
@@ -41,7 +41,7 @@ export const exportAuditToWebhook = endpoint({
 export const getAuditWebhookExport = endpoint({
   method: 'GET',
   path: '/v1/audit/export/webhook/{export_id}',
-  summary: 'How far it is',
+  summary: 'Progress of an export',
   access,
   params: Closed({ export_id: Id('siem_export') }),
   response: SiemExport,

@@ -20,17 +20,17 @@ import { siemConnectorKinds, siemConnectorStates, siemFormats } from './vocabula
 
 const fields = {
   name: Name,
-  enabled: Type.Boolean({ description: 'Whether events are sent; what is on its way ends with it' }),
+  enabled: Type.Boolean({ description: 'Whether events are sent; false also ends a running delivery' }),
   format: OneOf(siemFormats, { description: 'How each event is written' }),
   host: Nullable(Type.String({ minLength: 1, maxLength: 253, description: 'syslog: a name or an address' })),
-  port: Nullable(Type.Integer({ minimum: 1, maximum: 65_535, description: 'syslog; 6514 with TLS unless said' })),
+  port: Nullable(Type.Integer({ minimum: 1, maximum: 65_535, description: 'syslog: port; default: 6514 with TLS' })),
   index: Nullable(
     Type.String({
       minLength: 1,
       maxLength: 255,
       pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]*$',
       description:
-        'opensearch: the index, alias or data stream, which it needs; splunk_hec: that of the token unless said',
+        'opensearch: the index, alias or data stream, which is required; splunk_hec: the index; default: that of the token',
     }),
   ),
   username: Nullable(
@@ -44,15 +44,19 @@ const fields = {
   bom: Nullable(
     Type.Boolean({
       description:
-        'syslog: whether a byte order mark stands before the text (RFC 5424 §6.4). Without it JSON is ASCII, other characters as \\u escapes; unless said true for cef only',
+        'syslog: whether a byte order mark stands before the text (RFC 5424 §6.4). Without it JSON is ASCII, other characters as \\u escapes. Default: true only for cef',
     }),
   ),
   tls: Closed({
     ca_pem: Nullable(
-      Type.String({ minLength: 1, maxLength: 65_536, description: 'Trusted in place of the public authorities' }),
+      Type.String({ minLength: 1, maxLength: 65_536, description: 'Trusted instead of the public authorities' }),
     ),
     server_name: Nullable(
-      Type.String({ minLength: 1, maxLength: 253, description: 'In the certificate, where it is not the host' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 253,
+        description: 'Name in the certificate, if it differs from the host',
+      }),
     ),
   }),
 }
@@ -60,24 +64,24 @@ const fields = {
 const Delivery = Closed({
   state: OneOf(siemConnectorStates, {
     description:
-      'retrying: tries again by itself; parked: goes on after a change, a good test, a replay, or when the event it stands on is set aside',
+      'retrying: retried automatically; parked: continues after a change, a successful test, a replay, or when the blocking event is set aside',
   }),
-  problem: Nullable(Type.String({ description: 'What keeps it, as a sentence' })),
+  problem: Nullable(Type.String({ description: 'Reason of the problem, as a sentence' })),
   delivered_seq: Type.Integer({
     minimum: 0,
-    description: 'Up to this place the record was taken, or is a dead letter',
+    description: 'All events up to this sequence number were delivered or are dead letters',
   }),
   next_seq: Nullable(
     Type.Integer({
       minimum: 1,
-      description: 'The event it stands on: retrying or parked, once events are tried one by one; null: otherwise',
+      description: 'The event that blocks it: retrying or parked, once events are sent one by one; null: otherwise',
     }),
   ),
   lag_events: Nullable(Count),
   lag_seconds: Nullable(
     Type.Integer({
       minimum: 0,
-      description: 'How long the first event that is not delivered is on record; null: disabled, as lag_events is',
+      description: 'Age of the first undelivered event; null: disabled, as lag_events is',
     }),
   ),
   delivered: Type.Integer({ minimum: 0, description: 'Events that were taken' }),
@@ -85,7 +89,7 @@ const Delivery = Closed({
   dead_letters: Count,
   lost: Type.Integer({
     minimum: 0,
-    description: 'Events that were never taken and are no longer kept: 0 but for retention',
+    description: 'Events that were purged by retention before they were delivered',
   }),
   last_delivered_at: Nullable(Time),
   failing_since: Nullable(Time),
@@ -98,7 +102,9 @@ export const SiemConnector = Closed(
     tenant_id: Id('tenant'),
     kind: OneOf(siemConnectorKinds),
     ...fields,
-    origin: Nullable(Type.String({ description: 'Of the URL, which is not shown: some hold a secret' })),
+    origin: Nullable(
+      Type.String({ description: 'Host of the URL, which is not shown because it may contain a secret' }),
+    ),
     credential_set: Type.Boolean(),
     previous_credential_until: Nullable(Time),
     delivery: Delivery,
@@ -120,12 +126,12 @@ const url = Type.Optional(
 )
 const credential = SecretToKeep(
   4096,
-  'webhook: signs, whsec_ and base64 of 24 to 64 bytes, made here where absent; splunk_hec: the token; opensearch: password or API key. Stored encrypted and never shown; absent: as it was, which another origin or tls refuses; null: none',
+  'webhook: signs, whsec_ and base64 of 24 to 64 bytes, made here where absent; splunk_hec: the token; opensearch: password or API key. Stored encrypted and never shown; absent: unchanged, not allowed with another origin or tls; null: none',
 )
 const keep_previous = Type.Optional(
   Type.Boolean({
     writeOnly: true,
-    description: `webhook: whether the secret before signs too, for ${previousSecretHours} hours beside a new one: true unless said; false ends that at once`,
+    description: `webhook: true (default): the previous secret also signs for ${previousSecretHours} hours beside a new one; false ends that at once`,
   }),
 )
 const { name, format, ...optional } = fields
@@ -139,7 +145,7 @@ const params = Closed({ connector_id: Id('siem_connector') })
 export const listSiemConnectors = endpoint({
   method: 'GET',
   path: '/v1/admin/siem/connector',
-  summary: 'Where audit events are forwarded to, and how far that is',
+  summary: 'List the connectors that forward audit events, with the state of delivery',
   access: reads,
   query: ListQuery({}, ['created_at'] as const),
   response: List(SiemConnector),
@@ -177,7 +183,7 @@ export const getSiemConnector = endpoint({
 export const updateSiemConnector = endpoint({
   method: 'PUT',
   path: '/v1/admin/siem/connector/{connector_id}',
-  summary: 'Replace what is set of it; what a GET showed may be sent back whole',
+  summary: 'Replace its settings; the body of a GET may be sent back unchanged',
   access: writes,
   audit: 'siem_connector.updated',
   stepUp: {},
@@ -189,7 +195,7 @@ export const updateSiemConnector = endpoint({
 export const deleteSiemConnector = endpoint({
   method: 'DELETE',
   path: '/v1/admin/siem/connector/{connector_id}',
-  summary: 'Forward there no more; what it had not delivered and its dead letters are forgotten',
+  summary: 'Delete a connector; its undelivered events and dead letters are discarded',
   access: writes,
   audit: 'siem_connector.deleted',
   stepUp: {},
@@ -200,7 +206,8 @@ export const deleteSiemConnector = endpoint({
 export const testSiemConnector = endpoint({
   method: 'POST',
   path: '/v1/admin/siem/connector/{connector_id}/test',
-  summary: 'Send one test event now and say what the receiver answered; one that is parked goes on if it was taken',
+  summary:
+    'Send one test event now and return the answer of the receiver; a parked connector continues after a success',
   access: writes,
   audit: 'siem_connector.tested',
   costly: true,
@@ -208,14 +215,15 @@ export const testSiemConnector = endpoint({
   params,
   response: Closed({
     ok: Type.Boolean(),
-    answer: Type.String({ description: 'What the receiver did or answered, as a sentence' }),
+    answer: Type.String({ description: 'Answer of the receiver, as a sentence' }),
     milliseconds: Count,
   }),
 })
 export const replaySiemConnector = endpoint({
   method: 'POST',
   path: '/v1/admin/siem/connector/{connector_id}/replay',
-  summary: 'Send again: everything from a place or a time on, in order, or dead letters; exactly one of the three',
+  summary:
+    'Send events again: all from a sequence number or a time on, in order, or dead letters; exactly one of the three',
   access: writes,
   audit: 'siem_connector.replayed',
   params,
@@ -240,7 +248,7 @@ export const replaySiemConnector = endpoint({
 export const setAsideSiemEvent = endpoint({
   method: 'POST',
   path: '/v1/admin/siem/connector/{connector_id}/set-aside',
-  summary: 'Keep the event that a connector stands on as a dead letter, and go on behind it',
+  summary: 'Make a dead letter of the event that blocks a connector, and continue after it',
   access: writes,
   audit: 'siem_connector.set_aside',
   params,
@@ -248,7 +256,7 @@ export const setAsideSiemEvent = endpoint({
     seq: Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Its place; must be of the next event to be sent',
+      description: 'Its sequence number; must be that of the next event to be sent',
     }),
   }),
   response: Closed({ connector: SiemConnector, changed: Type.Boolean() }),
@@ -259,7 +267,7 @@ export const SiemDeadLetter = Closed(
     seq: Type.Integer({ minimum: 1 }),
     event_id: Id('audit_event'),
     kind: Type.String(),
-    reason: Type.String({ description: 'Why the receiver refused it, or that an administrator set it aside' }),
+    reason: Type.String({ description: 'Reason of the receiver, or note that an administrator set it aside' }),
     failed_at: Time,
     replaying: Type.Boolean(),
   },

@@ -6,7 +6,7 @@ import { signerProviders, signerPurposes, signerStates } from './vocabulary.ts'
 const Purpose = OneOf(signerPurposes, { description: 'What it signs; a key signs one kind of thing' })
 const State = OneOf(signerStates, {
   description:
-    'pending: published and signs nothing yet; active: signs; retiring: signs no more, and what it signed counts; retired, compromised: nothing that it signed counts',
+    'pending: published, does not sign yet; active: signs; retiring: no longer signs, its signatures are valid; retired, compromised: its signatures are invalid',
 })
 
 export const Signer = Closed(
@@ -16,12 +16,14 @@ export const Signer = Closed(
     purpose: Purpose,
     alg: Type.String({ description: 'RFC 7518, RFC 9864' }),
     kid: Type.String({ description: 'RFC 7638 thumbprint' }),
-    provider: OneOf(signerProviders, { description: 'Where its private key is' }),
+    provider: OneOf(signerProviders, { description: 'Storage of its private key' }),
     state: State,
     certificate: Nullable(Type.String({ description: 'PEM, of a certification authority' })),
     created_at: Time,
     activated_at: Nullable(Time),
-    retire_after: Nullable(Type.String({ format: 'date-time', description: 'When what it signed has ended' })),
+    retire_after: Nullable(
+      Type.String({ format: 'date-time', description: 'Time at which its last signature expires' }),
+    ),
     retired_at: Nullable(Time),
   },
   { title: 'Signer' },
@@ -41,7 +43,7 @@ export const listSigners = endpoint({
 export const createSigner = endpoint({
   method: 'POST',
   path,
-  summary: 'Make the key that is to follow the active one; it is published at once and signs when it is activated',
+  summary: 'Create the successor of the active key; it is published at once and signs after its activation',
   access: { by: ['session', 'api_key'], permission: 'trust:write' },
   audit: 'signer.created',
   status: 201,
@@ -65,7 +67,7 @@ export const getSigner = endpoint({
 export const activateSigner = endpoint({
   method: 'POST',
   path: `${path}/{signer_id}/activate`,
-  summary: 'Sign with this key from now on; the one before it retires when what it signed has ended',
+  summary: 'Sign with this key from now on; the previous one retires when its signatures have expired',
   access: { by: ['session', 'api_key'], permission: 'trust:write' },
   audit: 'signer.activated',
   stepUp: {},
@@ -77,14 +79,14 @@ export const retireSigner = endpoint({
   method: 'POST',
   path: `${path}/{signer_id}/retire`,
   summary:
-    'End a key and destroy its private half. Refused, with numbers, while somebody still needs it, unless forced; compromised: it is replaced first where it is active',
+    'Retire a key and destroy its private key. Refused, with numbers, while it is still needed, unless forced; compromised: an active key is replaced first',
   access: { by: ['session', 'api_key'], permission: 'trust:write' },
   audit: 'signer.retired',
   stepUp: {},
   params,
   body: Closed({
-    compromised: Type.Optional(Type.Boolean({ description: 'Somebody else may have the private key' })),
-    force: Type.Optional(Type.Boolean({ description: 'Although somebody still needs it' })),
+    compromised: Type.Optional(Type.Boolean({ description: 'The private key may be stolen' })),
+    force: Type.Optional(Type.Boolean({ description: 'Retire it although it is still needed' })),
     reason: Type.Optional(Reason),
   }),
   response: Changed,

@@ -18,7 +18,7 @@ export const Spc = Closed(
     user_name: NameOf('user (its username)'),
     issuer_id: Id('signer'),
     status: OneOf(['active', 'superseded', 'revoked', 'expired'], {
-      description: 'superseded: rotated, and still good for the overlap',
+      description: 'superseded: rotated, and still valid for the overlap',
     }),
     not_before: Time,
     not_after: Time,
@@ -29,7 +29,7 @@ export const Spc = Closed(
     policy: Nullable(
       Closed(
         { channel: Channel, version: Count, digest: Type.String() },
-        { description: 'What the device was under when it was issued' },
+        { description: 'Policy of the device when it was issued' },
       ),
     ),
     replaces: Nullable(Id('spc')),
@@ -44,14 +44,16 @@ const Pem = Type.String({ description: 'PEM' })
 const Issued = Closed({
   spc: Spc,
   certificate: Pem,
-  chain: Type.Array(Pem, { description: 'What stands between it and every trust anchor, cross certificates included' }),
+  chain: Type.Array(Pem, {
+    description: 'Intermediate certificates up to every trust anchor, cross certificates included',
+  }),
   trust_anchor_version: Count,
 })
 const Csr = Type.String({
   minLength: 1,
   maxLength: 16_384,
   description:
-    'PKCS#10 (RFC 2986), PEM or base64 DER; of P-256, P-384 or Ed25519. Only its key counts, which nobody else of the tenant has had a certificate for',
+    'PKCS#10 (RFC 2986), PEM or base64 DER; of P-256, P-384 or Ed25519. Only its key is used; no other certificate of the tenant may have had this key',
 })
 const named = {
   spc_id: Type.Optional(Id('spc')),
@@ -72,7 +74,7 @@ export const issueSpc = endpoint({
 export const rotateSpc = endpoint({
   method: 'POST',
   path: '/v1/spc/rotate',
-  summary: 'Issue an SPC for another key in place of one, which stays good for an hour',
+  summary: 'Replace an SPC by one for another key; the old one stays valid for an hour',
   access: { by, permission: 'spc:write' },
   audit: 'spc.rotated',
   status: 201,
@@ -87,21 +89,21 @@ export const revokeSpc = endpoint({
   audit: 'spc.revoked',
   body: Closed({
     ...named,
-    reason: Type.Optional(OneOf(revocationReasons, { description: 'unspecified unless said' })),
+    reason: Type.Optional(OneOf(revocationReasons, { description: 'Default: unspecified' })),
   }),
   response: Closed({ changed: Type.Boolean(), spc: Spc }),
 })
 export const validateSpc = endpoint({
   method: 'POST',
   path: '/v1/spc/validate',
-  summary: 'Whether a certificate is an SPC of this tenant that counts now',
+  summary: 'Check whether a certificate is a valid SPC of this tenant',
   access: { by: [...by, 'gateway'], permission: 'spc:read' },
   audit: 'spc.validated',
   records: 'refusals',
   body: Closed({
     certificate: Type.String({ minLength: 1, maxLength: 16_384, description: 'PEM or base64 DER' }),
     at: Type.Optional(
-      Type.String({ format: 'date-time', maxLength: 40, description: 'Judge its validity period by this time' }),
+      Type.String({ format: 'date-time', maxLength: 40, description: 'Check its validity period at this time' }),
     ),
   }),
   response: Closed({
@@ -124,7 +126,7 @@ export const validateSpc = endpoint({
       Closed({
         spc_digest: Nullable(Type.String()),
         current_digest: Nullable(Type.String()),
-        match: Type.Boolean({ description: 'Whether the device is under what it was issued for' }),
+        match: Type.Boolean({ description: 'Whether the device still has the policy that it was issued for' }),
       }),
     ),
     checked_at: Time,

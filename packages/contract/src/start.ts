@@ -42,7 +42,7 @@ export const dismissStartStep = endpoint({
   audit: 'start_step.dismissed',
   body: Closed({
     step: Step,
-    dismissed: Type.Optional(Type.Boolean({ description: 'true unless said; false puts the step back' })),
+    dismissed: Type.Optional(Type.Boolean({ description: 'Default: true; false puts the step back' })),
   }),
   response: Closed({ step: StartStep, changed: Type.Boolean() }),
 })

@@ -91,21 +91,21 @@ export const streamEnds = [
 /** Events of `streamChanges`, by the field `event`, with the JSON of `data`. */
 export const streamEvents = {
   ready: Closed(
-    { kinds: Type.Array(OneOf(changedKindNames), { description: 'The kinds of lists that this stream tells about' }) },
+    { kinds: Type.Array(OneOf(changedKindNames), { description: 'The kinds of lists of this stream' }) },
     { description: 'The first event: changes from now on, or since Last-Event-ID, follow' },
   ),
   reset: Closed({}, { description: 'The changes since Last-Event-ID are not known: refetch everything' }),
   changed: Closed(
     { changes: Type.Array(Closed({ kind: OneOf(changedKindNames), ids: AnyIds, many: Many })) },
-    { description: 'Lists that changed, and what in them' },
+    { description: 'Changed lists, with the ids of the changed items' },
   ),
   alert: Closed(
     {
       raised: Type.Array(Id('notification'), { maxItems: mostChangedIds }),
-      ended: Type.Array(Id('notification'), { maxItems: mostChangedIds, description: 'Acknowledged, or over' }),
+      ended: Type.Array(Id('notification'), { maxItems: mostChangedIds, description: 'Acknowledged or closed' }),
       many: Many,
     },
-    { description: 'Notifications that came or went' },
+    { description: 'Notifications that were opened or closed' },
   ),
   run: Closed(some('workflow_run'), { description: 'Workflow runs that began, took a step or ended' }),
   gateway: Closed(some('gateway'), { description: 'Gateways whose status changed' }),

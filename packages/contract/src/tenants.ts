@@ -33,7 +33,7 @@ const PlanName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9](
 export const Tenant = Closed(
   {
     tenant_id: Id('tenant'),
-    name: Type.String({ description: 'What its people write in front of their usernames: acme/jane' }),
+    name: Type.String({ description: 'Prefix of usernames at sign-in: acme/jane' }),
     display_name: Type.String(),
     status: OneOf(tenantStatuses),
     plan_id: Nullable(Id('plan')),
@@ -112,7 +112,7 @@ export const changeTenant = endpoint({
       Type.Integer({
         minimum: 3600,
         maximum: 90 * 86_400,
-        description: `Until it is deleted; ${deletionDelayDays} days unless said`,
+        description: `Time until it is deleted; default: ${deletionDelayDays} days`,
       }),
     ),
     reason: Type.Optional(Reason),
@@ -184,7 +184,7 @@ export const getPlan = endpoint({
 export const updatePlan = endpoint({
   method: 'PUT',
   path: '/v1/admin/plans/{plan_id}',
-  summary: 'Replace a plan; its limits hold for every tenant that has it, for what is added from then on',
+  summary: 'Replace a plan; its limits hold for every tenant that has it, for everything that is added from then on',
   access: platform,
   audit: 'plan.updated',
   params: planParams,

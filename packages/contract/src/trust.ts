@@ -46,7 +46,8 @@ const since = Type.Optional(
   Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'The version that the caller believes: sets that lead from it to the current one come with the answer',
+    description:
+      'The version that the caller trusts: the answer includes the sets that lead from it to the current one',
   }),
 )
 const Steps = Type.Optional(
@@ -71,7 +72,7 @@ export const gatewayTrustAnchors = endpoint({
   method: 'GET',
   path: '/v1/gateway/runtime/trust-anchors',
   summary:
-    'The current trust anchor set with the revocation lists of its authorities; Prefer: wait=N holds it until one of them is another',
+    'The current trust anchor set with the revocation lists of its authorities; Prefer: wait=N holds the request until one of them changes',
   access: { by: ['gateway'], permission: 'own' },
   etag: true,
   waits: true,
@@ -91,7 +92,7 @@ export const gatewayTrustAnchors = endpoint({
         },
         { title: 'Crl' },
       ),
-      { description: 'Signed by their authorities, so no part of what `signed` covers' },
+      { description: 'Signed by their authorities, so `signed` does not cover them' },
     ),
   }),
 })
@@ -100,18 +101,18 @@ export const rotateTrustAnchors = endpoint({
   method: 'POST',
   path: '/v1/trust/anchors/rotate',
   summary:
-    'Replace the active trust anchor: planned, with an overlap in which old and new count, or emergency, where the old one ends at once with all its certificates',
+    'Replace the active trust anchor: planned, with an overlap in which both are valid, or emergency: the old one ends at once with all its certificates',
   access: { by: ['session', 'api_key'], permission: 'trust:rotate' },
   audit: 'trust_anchors.rotated',
   stepUp: {},
   body: Closed({
-    mode: Type.Optional(OneOf(['planned', 'emergency'], { description: 'planned unless said' })),
+    mode: Type.Optional(OneOf(['planned', 'emergency'], { description: 'Default: planned' })),
     anchor_id: Type.Optional(Id('signer')),
     overlap_seconds: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 365 * 86_400,
-        description: 'How long the old anchor stays at least; never less than what hangs on it needs (7 days)',
+        description: 'Minimum time for which the old anchor stays; at least two lifetimes of a trust set',
       }),
     ),
     reason: Type.Optional(Reason),

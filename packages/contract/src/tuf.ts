@@ -51,13 +51,13 @@ export const TufStatus = Closed(
     root: TufRoot,
     is_online: Type.Boolean({ description: 'Whether the control plane holds the key of the root and renews it' }),
     expires_at: Time,
-    due: Nullable(Type.String({ description: 'Why a next root is needed; null: none is' })),
+    due: Nullable(Type.String({ description: 'Reason why a new root is needed; null: none is needed' })),
     targets_version: Count,
     snapshot_version: Count,
     timestamp_version: Count,
     online_keys: Closed(
       { targets: TufKey, snapshot: TufKey, timestamp: TufKey },
-      { description: 'What the next root has to name for these roles' },
+      { description: 'Keys that the next root must list for these roles' },
     ),
   },
   { title: 'TufStatus' },
@@ -66,14 +66,14 @@ export const TufStatus = Closed(
 export const tufStatus = endpoint({
   method: 'GET',
   path: '/v1/admin/updates/tuf',
-  summary: 'How the TUF repository stands: its root, and whether a next one is due',
+  summary: 'State of the TUF repository: its root, and whether a new one is needed',
   access: { by: ['session', 'api_key'], permission: 'updates:read' },
   response: TufStatus,
 })
 export const replaceTufRoot = endpoint({
   method: 'POST',
   path: '/v1/admin/updates/tuf/root',
-  summary: 'Bring the next root, signed by the keys of the present one and by its own',
+  summary: 'Publish the next root, signed by the keys of the present root and by its own',
   access: { by: ['session', 'api_key'], permission: 'trust:rotate' },
   audit: 'update_root.replaced',
   stepUp: {},

@@ -48,10 +48,10 @@ const access = { by: ['device', 'session', 'api_key'], permission: 'updates:read
 export const updateManifest = endpoint({
   method: 'GET',
   path: '/v1/update/manifest',
-  summary: 'What is offered to a device; people and automation say to which in device_id',
+  summary: 'Updates that are offered to a device; administrators and API keys name it in device_id',
   access,
   query: Closed({
-    platform: Type.Optional(OneOf(packagePlatforms, { description: 'Unless said, that of the device' })),
+    platform: Type.Optional(OneOf(packagePlatforms, { description: 'Default: that of the device' })),
     arch: Type.Optional(
       OneOf(packageArchitectures, {
         description:

@@ -55,7 +55,10 @@ export const ReleaseRollout = Closed(
     }),
     group_ids: Ids('group', 100),
   },
-  { title: 'ReleaseRollout', description: 'Whose devices it is offered to: those of the groups, and a share of all' },
+  {
+    title: 'ReleaseRollout',
+    description: 'Devices that it is offered to: those of the groups, and a percentage of all',
+  },
 )
 
 const releaseFields = {
@@ -74,7 +77,7 @@ export const Release = Closed(
     status: OneOf(releaseStatuses),
     ...releaseFields,
     rollout: ReleaseRollout,
-    reason: Nullable(Type.String({ description: 'Of the pause, the halt or the withdrawal' })),
+    reason: Nullable(Type.String({ description: 'Reason of the pause, the halt or the withdrawal' })),
     packages: Count,
     created_at: Time,
     updated_at: Time,
@@ -137,7 +140,7 @@ export const getRelease = endpoint({
 export const updateRelease = endpoint({
   method: 'PUT',
   path: `${releases}/{release_id}`,
-  summary: 'Replace what is set of a draft; what a GET showed may be sent back whole',
+  summary: 'Replace the settings of a draft; the body of a GET may be sent back unchanged',
   access: access.write,
   audit: 'release.updated',
   params: releaseParams,
@@ -158,7 +161,7 @@ export const deleteRelease = endpoint({
 export const changeRelease = endpoint({
   method: 'POST',
   path: `${releases}/{release_id}/lifecycle`,
-  summary: 'Publish, pause, resume, halt, withdraw or promote a release, or set whom it is offered to',
+  summary: 'Publish, pause, resume, halt, withdraw or promote a release, or set its rollout',
   access: access.write,
   audit: 'release.changed',
   params: releaseParams,

@@ -10,7 +10,7 @@ export const changePassword = endpoint({
   method: 'POST',
   path: '/v1/admin/users/password',
   summary:
-    'Change the own password; with credentials:write set that of another user, or generate a temporary one, the secret of the answer: it opens one session, which must set a new one',
+    'Change your own password; with credentials:write set that of another user, or generate a temporary one (`secret` in the answer), which opens one session that must set a new one',
   access: { by: ['session', 'api_key'], permission: 'own', during: ['change_password'] },
   audit: 'user.password_changed',
   setsCookie: true,
@@ -18,11 +18,11 @@ export const changePassword = endpoint({
     user_id: Type.Optional(Id('user')),
     new_password: Type.Optional(password('Without it a temporary one is generated')),
     generate: Type.Optional(Type.Boolean()),
-    current_password: Type.Optional(password('For the own password')),
+    current_password: Type.Optional(password('Required for your own password')),
     revoke_api_keys: Type.Optional(
       Type.Boolean({
         description:
-          'Also revoke the API keys that belong to the user or that the user made. False unless said: a new password ends sessions, and keys go on',
+          'Also revoke the API keys that belong to the user or that the user made. Default: false; a new password ends sessions, and keys stay valid',
       }),
     ),
   }),
@@ -41,12 +41,12 @@ export const enrollTotp = endpoint({
   method: 'POST',
   path: '/v1/admin/users/totp/enroll',
   summary:
-    'Start TOTP enrollment, for oneself or with credentials:write for another user; the secret is the seed in base32',
+    'Start TOTP enrollment, for yourself or with credentials:write for another user; the secret is the seed in base32',
   access: { by: ['session', 'api_key'], permission: 'own', during: ['enroll_mfa'] },
   audit: 'user.mfa_enrollment_started',
   body: Closed({
     user_id: Type.Optional(Id('user')),
-    current_password: Type.Optional(password('For oneself, where the account has a password')),
+    current_password: Type.Optional(password('For yourself, if the account has a password')),
   }),
   response: Closed({
     provisioning_uri: Type.String({ description: 'otpauth:// URI for an authenticator app' }),
@@ -70,14 +70,14 @@ export const verifyTotp = endpoint({
 export const disableTotp = endpoint({
   method: 'POST',
   path: '/v1/admin/users/totp/disable',
-  summary: 'Take the second factor from a user, or with password and code the own one; the sessions of the user end',
+  summary: 'Remove the second factor of a user, or with password and code your own; the sessions of the user end',
   access: { by: ['session', 'api_key'], permission: 'credentials:write' },
   audit: 'user.mfa_disabled',
   stepUp: {},
   body: Closed({
     user_id: Id('user'),
     reason: Type.Optional(Reason),
-    current_password: Type.Optional(password('For the own factor, with a code')),
+    current_password: Type.Optional(password('For your own second factor, with a code')),
     code: Type.Optional(OneTimeCode),
     recovery_code: Type.Optional(Type.String({ maxLength: 64 })),
   }),

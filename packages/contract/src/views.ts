@@ -9,7 +9,7 @@ const viewFields = {
     maxProperties: 32,
     description: 'Parameters of the list as its query string has them, without `cursor`, `limit` and `tenant_id`',
   }),
-  shared: Type.Boolean({ description: 'Whether everybody of the tenant who may read the list sees it' }),
+  shared: Type.Boolean({ description: 'Whether all users with permission to read the list see it' }),
 }
 const ListName = OneOf(viewListNames, { description: 'The list that it belongs to' })
 

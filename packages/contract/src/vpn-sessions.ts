@@ -51,9 +51,9 @@ const sessionFields = {
   client_version: Nullable(Type.String()),
   auth_method: Type.String(),
   policy_digest: Nullable(
-    Type.String({ description: 'What its gateway says that it enforces; null: it does not say' }),
+    Type.String({ description: 'Policy that its gateway reports as enforced; null: not reported' }),
   ),
-  assigned_digest: Nullable(Type.String({ description: 'What the device was to have when the session began' })),
+  assigned_digest: Nullable(Type.String({ description: 'Policy of the device when the session began' })),
   posture_verdict: PostureVerdict,
   rx_bytes: Bytes,
   tx_bytes: Bytes,
@@ -86,7 +86,7 @@ const sessionFilters = {
 export const listSessions = endpoint({
   method: 'GET',
   path: '/v1/admin/sessions',
-  summary: 'List VPN sessions, active ones unless said',
+  summary: 'List VPN sessions; default: active ones',
   access: { by: ['session', 'api_key'], permission: 'sessions:read' },
   query: ListQuery({ ...sessionFilters, state: Type.Optional(OneOf(['active', 'ended', 'all'])) }, [
     'started_at',
@@ -105,7 +105,7 @@ export const terminateSessions = endpoint({
   method: 'POST',
   path: '/v1/admin/sessions',
   summary:
-    'Terminate VPN sessions; their gateways learn it in the next delta, and let their devices into the same pool again after a while',
+    'Terminate VPN sessions; their gateways get it with the next delta, and accept the devices in the same pool again after some time',
   access: { by: ['session', 'api_key'], permission: 'sessions:terminate' },
   audit: 'vpn_session.terminated',
   body: Closed({
@@ -118,7 +118,7 @@ export const terminateSessions = endpoint({
         minimum: 0,
         maximum: mostBlockSeconds,
         description:
-          "How long the gateways of the session's pool refuse its device; 300 unless said, 0 ends the session and no more. To keep a device out for longer, suspend it",
+          "Seconds for which the gateways of the session's pool refuse its device; default: 300; 0 only ends the session. To block a device for longer, suspend it",
       }),
     ),
   }),

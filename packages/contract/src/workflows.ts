@@ -10,7 +10,7 @@ const Confirmations = Closed(
     seq: Type.Integer({ minimum: 0, description: 'The sequence number that gateways have to enforce' }),
     confirmed: Count,
     waiting: Type.Integer({ minimum: 0, description: 'Gateways that report and do not enforce it yet' }),
-    down: Type.Integer({ minimum: 0, description: 'Gateways that do not report; nobody waits for them' }),
+    down: Type.Integer({ minimum: 0, description: 'Gateways that do not report; the step does not wait for them' }),
     gateways: Type.Array(
       Closed({
         gateway_id: Id('gateway'),
@@ -18,7 +18,7 @@ const Confirmations = Closed(
         state: OneOf(['reachable', 'down']),
         confirmed_at: Nullable(Time),
       }),
-      { description: 'Those first that have not confirmed; at most 200' },
+      { description: 'Unconfirmed gateways first; at most 200' },
     ),
   },
   { title: 'GatewayConfirmations' },
@@ -26,7 +26,7 @@ const Confirmations = Closed(
 const Step = Closed(
   {
     step: Count,
-    action: Type.String({ description: 'An operation of this interface, or `confirm_gateways`' }),
+    action: Type.String({ description: 'An operation of this API, or `confirm_gateways`' }),
     summary: Type.String(),
     status: OneOf(stepStatuses),
     on_error: OneOf(['stop', 'continue']),
@@ -36,7 +36,7 @@ const Step = Closed(
     confirmations: Type.Union([Confirmations, Type.Null()], {
       description: 'Of the step `confirm_gateways` while it runs, read anew for each answer; else null',
     }),
-    result: Type.Record(Type.String(), Type.Unknown(), { description: 'What the operation said of what it did' }),
+    result: Type.Record(Type.String(), Type.Unknown(), { description: 'Result of the operation' }),
     error: Nullable(Type.String()),
     attempts: Count,
     started_at: Nullable(Time),
@@ -51,7 +51,7 @@ const runFields = {
   params: Type.Record(Type.String(), Type.Unknown()),
   reason: Nullable(Type.String()),
   status: OneOf(runStatuses, { description: '`planned`: a dry run; it has no id and is not kept' }),
-  second_approver: Type.Boolean({ description: 'Whether somebody else must approve it before it begins' }),
+  second_approver: Type.Boolean({ description: 'Whether another person must approve it before it begins' }),
   approval_expires_at: Nullable(Time),
   requested_by: Party,
   approved_by: Nullable(Party),
@@ -73,7 +73,7 @@ const Workflow = Closed(
     summary: Type.String(),
     params: Type.Unknown({ description: 'JSON Schema of its parameters' }),
     permissions: Type.Array(OneOf(permissions), {
-      description: 'What whoever runs it needs beside the right to run; some parameters need more',
+      description: 'Permissions that the caller needs besides the right to run it; some parameters need more',
     }),
     second_approver: OneOf(['never', 'always', 'sometimes']),
   },
@@ -82,15 +82,17 @@ const Workflow = Closed(
 
 const given = {
   params: Type.Optional(
-    Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), { description: 'As its schema in the list says' }),
+    Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
+      description: 'Parameters, by the schema in the list',
+    }),
   ),
-  dry_run: Type.Optional(Type.Boolean({ description: 'Says what it would do, and does nothing' })),
+  dry_run: Type.Optional(Type.Boolean({ description: 'Returns the steps without running them' })),
   reason: Type.Optional(Reason),
   undo_after_seconds: Type.Optional(
     Type.Integer({
       minimum: 60,
       maximum: 90 * 86_400,
-      description: 'When what can be undone of it is undone by itself',
+      description: 'Time at which it is undone automatically, as far as possible',
     }),
   ),
 }
@@ -107,7 +109,7 @@ const listed = Closed({ items: Type.Array(Workflow), runs: Type.Array(WorkflowRu
 export const listWorkflows = endpoint({
   method: 'GET',
   path: '/v1/admin/workflows',
-  summary: 'Every workflow, what it takes, and its last runs',
+  summary: 'Every workflow, its parameters and its last runs',
   access: reading,
   response: listed,
 })
@@ -115,7 +117,7 @@ export const listWorkflows = endpoint({
 export const runWorkflow = endpoint({
   method: 'POST',
   path: '/v1/admin/workflows/run',
-  summary: `Run a workflow, step by step, as whoever asks; the answer comes after ${runAnswerSeconds} seconds at most: 202 while the run has not ended`,
+  summary: `Run a workflow, step by step, with the permissions of the caller; the answer comes after at most ${runAnswerSeconds} seconds: 202 while the run has not ended`,
   access: { by: ['session', 'api_key'], permission: 'workflows:run' },
   audit: 'workflow.started',
   goesOn: true,
@@ -145,13 +147,13 @@ export const getWorkflowRun = endpoint({
 export const getWorkflowEvidence = endpoint({
   method: 'GET',
   path: `${runs}/{workflow_run_id}/evidence`,
-  summary: 'What a run that has ended did, in the one form that its digest is of',
+  summary: 'Evidence of an ended run, in the canonical form of its digest',
   access: reading,
   params,
   response: Closed({
     evidence: Type.String({ description: 'Canonical JSON (RFC 8785)' }),
     evidence_digest: Type.String({ description: 'SHA-256 of it; the audit event workflow.finished says the same' }),
-    request_id: Type.String({ description: 'Under which the audit log has every event of the run' }),
+    request_id: Type.String({ description: 'Request id of all audit events of the run' }),
   }),
 })
 
@@ -170,7 +172,7 @@ export const changeWorkflowRun = endpoint({
 export const listPlaybooks = endpoint({
   method: 'GET',
   path: '/v1/admin/incident/playbook',
-  summary: 'Every playbook, what it takes, and its last runs',
+  summary: 'Every playbook, its parameters and its last runs',
   access: { by: ['session', 'api_key'], permission: 'incidents:read' },
   response: listed,
 })
@@ -178,7 +180,7 @@ export const listPlaybooks = endpoint({
 export const runPlaybook = endpoint({
   method: 'POST',
   path: '/v1/admin/incident/playbook',
-  summary: `Run a playbook, step by step, as whoever asks; the answer comes after ${runAnswerSeconds} seconds at most: 202 while the run has not ended`,
+  summary: `Run a playbook, step by step, with the permissions of the caller; the answer comes after at most ${runAnswerSeconds} seconds: 202 while the run has not ended`,
   access: { by: ['session', 'api_key'], permission: 'incidents:run' },
   audit: 'workflow.started',
   goesOn: true,

@@ -42,7 +42,7 @@ test('a refusal names the failed condition of the nearest rule, and when that ch
     at: at('2027-01-04T20:00:00Z'),
     country: 'DE',
   })
-  assert.equal(result.reason, 'rule "office" would allow it, but does not count now: time')
+  assert.equal(result.reason, 'rule "office" would allow it, but its conditions are not met: time')
   assert.equal(result.valid_until, at('2027-01-05T07:00:00Z'))
   assert.deepEqual(
     result.rules[0]?.conditions.map(({ property, actual, passed }) => [property, actual, passed]),

@@ -62,9 +62,9 @@ for (const [path, value, field, message] of [
   ['rules/0/to/0', 'bd', 'rules[0].to[0]', /no resource or host is called "bd"/],
   ['rules/0/to/2', '192.0.2.1/24', 'rules[0].to[2]', /write 192.0.2.0\/24/],
   ['rules/0/to/2', '192.0.2.0/33', 'rules[0].to[2]', /prefix length from 0 to 32/],
-  ['rules/0/from', {}, 'rules[0].from', /names nobody/],
-  ['rules/0/from', { any: false, users: [] }, 'rules[0].from', /names nobody/],
-  ['rules/0/except', { any: true }, 'rules[0].except.any', /concerns nobody/],
+  ['rules/0/from', {}, 'rules[0].from', /selects no device/],
+  ['rules/0/from', { any: false, users: [] }, 'rules[0].from', /selects no device/],
+  ['rules/0/except', { any: true }, 'rules[0].except.any', /has no effect/],
   ['rules/0/ports', ['tcp/80'], 'rules[0].to[0]', /"db" is open on tcp\/5432/],
   ['rules/0/ports', ['tcp/6000-5000'], 'rules[0].ports[0]', /not a port/],
   ['rules/0/ports', ['tcp/99999'], 'rules[0].ports[0]', /not a port/],
@@ -82,7 +82,7 @@ for (const [path, value, field, message] of [
   ['resources/db/cidrs/0', '010.1.0.0/16', 'resources.db.cidrs[0]', /not an address/],
   ['resources/none', {}, 'resources.none', /reaches nothing/],
   ['resources/a b', { cidrs: [] }, 'resources["a b"]', /not a name/],
-  ['resources/10.0.0.1', { cidrs: ['10.0.0.1'] }, 'resources["10.0.0.1"]', /read like an address/],
+  ['resources/10.0.0.1', { cidrs: ['10.0.0.1'] }, 'resources["10.0.0.1"]', /look like an address/],
   ['resources/wiki/dns/0', 'a..b', 'resources.wiki.dns[0]', /not a DNS name/],
   ['hosts/db', '10.0.0.1', 'hosts.db', /also a resource/],
   ['groups/ops/groups', ['eng'], 'groups.eng.groups[1]', /eng > ops > eng/],
@@ -94,7 +94,7 @@ for (const [path, value, field, message] of [
   ['tests/0/deny/1', 'nothing', 'tests[0].deny[1]', /no resource or host/],
   ['tests/0/from/posture', { 'Disk!': true }, 'tests[0].from.posture["Disk!"]', /name of a fact/],
   ['settings', { dns: { servers: ['10.0.0.300'] } }, 'settings.dns.servers[0]', /not an IP address/],
-  ['rules/0/description', 'half \ud800', 'rules[0].description', /not text/],
+  ['rules/0/description', 'half \ud800', 'rules[0].description', /not valid Unicode/],
 ] as const) {
   test(`${path} = ${JSON.stringify(value)?.slice(0, 40)} is refused at ${field}`, () => {
     const errors = errorsOf(withValue(path, value))

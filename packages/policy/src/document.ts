@@ -91,13 +91,13 @@ class RuleBook {
     const { hosts = {}, resources = {} } = this.#document
     for (const [name, cidr] of Object.entries(hosts)) {
       const at = ['hosts', name]
-      if (parseAddress(name) !== null) this.#say(at, 'a name must not read like an address')
+      if (parseAddress(name) !== null) this.#say(at, 'a name must not look like an address')
       if (Object.hasOwn(resources, name)) this.#say(at, `"${name}" is also a resource; rename one of them`)
       this.#checkNetwork(cidr, at)
     }
     for (const [name, resource] of Object.entries(resources)) {
       const at = ['resources', name]
-      if (parseAddress(name) !== null) this.#say(at, 'a name must not read like an address')
+      if (parseAddress(name) !== null) this.#say(at, 'a name must not look like an address')
       const { cidrs = [], dns = [], services = [] } = resource
       if (cidrs.length + dns.length + services.length === 0)
         this.#say(at, 'reaches nothing; give it cidrs, dns or services')
@@ -155,9 +155,12 @@ class RuleBook {
 
   #checkRule(rule: PolicyRule, at: readonly Step[]): void {
     if (isEmpty(rule.from))
-      this.#say([...at, 'from'], 'names nobody; give users, groups, tags or devices, or "any": true')
+      this.#say([...at, 'from'], 'selects no device; give users, groups, tags or devices, or "any": true')
     if (rule.except?.any)
-      this.#say([...at, 'except', 'any'], 'excepts everyone, so the rule concerns nobody; remove the rule or this line')
+      this.#say(
+        [...at, 'except', 'any'],
+        'excludes every device, so the rule has no effect; remove the rule or this field',
+      )
     this.#checkPorts(rule.ports, [...at, 'ports'])
     for (const [i, name] of rule.to.entries()) this.#checkDestination(name, rule, [...at, 'to', i])
     if (rule.via?.length === 0) this.#say([...at, 'via'], 'is empty; leave it out for any pool')
@@ -255,7 +258,8 @@ const isEmpty = ({ any, users, groups, tags, devices }: PolicySubjects): boolean
 /** Reports texts that could not be stored or signed: half a surrogate pair, or a NUL. `steps`: the current position. */
 function checkTexts(value: unknown, say: Say, steps: Step[] = []): void {
   if (typeof value === 'string') {
-    if (!value.isWellFormed() || value.includes('\u0000')) say(steps, 'holds a character that is not text; remove it')
+    if (!value.isWellFormed() || value.includes('\u0000'))
+      say(steps, 'contains a character that is not valid Unicode; remove it')
     return
   }
   if (typeof value !== 'object' || value === null || steps.length >= POLICY_LIMITS.depth) return

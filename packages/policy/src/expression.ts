@@ -99,7 +99,7 @@ export function parseExpression(text: string): Expression {
     }
     if ('fact' in left) return { op: 'fact', fact: left.fact }
     if (typeof left.literal === 'boolean') return { op: 'constant', value: left.literal }
-    return refuse('is neither true nor false on its own; compare it with a fact', start)
+    return refuse('is not a condition by itself; compare it with a fact', start)
   }
 
   const readWithinLast = (): Expression => {

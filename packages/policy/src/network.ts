@@ -92,7 +92,7 @@ export function parseNetwork(text: string): Network | { problem: string } {
   const free = BigInt(width - prefix)
   const first: Address = { width, value: (value >> free) << free }
   const cidr = `${textOf(first)}/${prefix}`
-  if (first.value !== value) return { problem: `"${text}" has bits set behind its prefix; write ${cidr}` }
+  if (first.value !== value) return { problem: `"${text}" has bits set after its prefix; write ${cidr}` }
   const lo = pointOf(first)
   return { range: { lo, hi: lo | ((1n << free) - 1n) }, cidr }
 }

@@ -47,7 +47,7 @@ function whoSentence({ rule }: CompiledRule, lack: Lack, facts: DeviceFacts, isN
     ...(kinds.includes('tags') ? [tags.length > 0 ? `has tag ${listed(tags)}` : 'has no tags'] : []),
   ]
   const known = is.map((text) => (text.startsWith('has') ? `the device ${text}` : `the device's user ${text}`))
-  return [`needs ${needed.join(', or ') || 'somebody that it does not name'}`, ...known].join('; ')
+  return [`needs ${needed.join(', or ') || 'a user that it does not name'}`, ...known].join('; ')
 }
 const inGroups = (groups: readonly string[]) =>
   groups.length > 0 ? `is in ${listed(groups)}` : 'is in no group that the policy names'

@@ -37,7 +37,7 @@ export function typeErrors(expression: Expression): string[] {
         if (isOrder) expect(side.fact, ['number', 'text'], '; only numbers and versions have an order')
         else expect(side.fact, ['number', 'text', 'boolean', 'time'], '; write "value" in it')
       } else if (isOrder && typeof side.literal === 'string' && !parseVersion(side.literal))
-        errors.push(`"${side.literal}" is no version, so nothing is before or after it`)
+        errors.push(`"${side.literal}" is not a version, so it has no order`)
     }
     if ('fact' in left && 'fact' in right) {
       const [a, b] = [factTypes.get(left.fact), factTypes.get(right.fact)]
@@ -48,7 +48,7 @@ export function typeErrors(expression: Expression): string[] {
   const walk = (e: Expression): void => {
     if ('parts' in e) e.parts.forEach(walk)
     else if ('part' in e) walk(e.part)
-    else if (e.op === 'fact') expect(e.fact, ['boolean'], ', so it is nothing on its own; compare it')
+    else if (e.op === 'fact') expect(e.fact, ['boolean'], ', so it is not a condition by itself; compare it')
     else if (e.op === 'compare') compare(e.sign, e.left, e.right)
     else if (e.op === 'one_of') for (const value of e.values) equal(e.fact, value)
     else if (e.op === 'contains') expect(e.fact, ['list'], ', which holds nothing')

@@ -121,7 +121,7 @@ function checkBaseUrl(baseUrl: string): string {
 export function requireTls(baseUrl: string): void {
   const { protocol, hostname } = new URL(checkBaseUrl(baseUrl))
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
-  if (protocol !== 'https:' && !isLocal) throw new TypeError(`${baseUrl} is not reached over TLS`)
+  if (protocol !== 'https:' && !isLocal) throw new TypeError(`${baseUrl} does not use TLS: use an https:// URL`)
 }
 
 function fillPath(path: string, params: Record<string, unknown> = {}): string {
@@ -239,11 +239,11 @@ const sentences: Record<string, string> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'the name is unknown',
   EAI_AGAIN: 'the name could not be looked up',
-  ECONNRESET: 'the connection was broken off',
-  UND_ERR_SOCKET: 'the connection was broken off',
+  ECONNRESET: 'the connection was closed unexpectedly',
+  UND_ERR_SOCKET: 'the connection was closed unexpectedly',
   UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
-  UND_ERR_BODY_TIMEOUT: 'the answer stopped half way',
+  UND_ERR_BODY_TIMEOUT: 'the answer is incomplete',
 }
 
 function causeText(cause: unknown): string {

@@ -96,7 +96,7 @@ async function start(): Promise<void> {
   const { createApp, bootstrap, startJobs } = await loading
   if (stopping) return
   const app = createApp({ config, secrets, peppers, databaseUrl, log, consoleBuild })
-  running.push({ name: 'what writes to the database', stop: app.stop })
+  running.push({ name: 'the pending database writes', stop: app.stop })
   await retryWhileUnavailable(() => app.start(), stalls)
   if (stopping) return
   // Opens the port before it creates the first administrator: a failed start leaves no unseen password.
@@ -195,7 +195,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     stopping = true
     const begun = (starting ?? Promise.resolve()).catch(() => {})
     setTimeout(() => {
-      process.stderr.write(`holdfast: the stop was cut after ${stopWithinMs / 1000} s, waiting for ${waitingFor}\n`)
+      process.stderr.write(`holdfast: the stop took longer than ${stopWithinMs / 1000} s, waiting for ${waitingFor}\n`)
       process.exit(1)
     }, stopWithinMs).unref()
     void begun.then(stopAll).then((isClean) => process.exit(isClean ? 0 : 1))

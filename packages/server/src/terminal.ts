@@ -6,7 +6,7 @@ import { type Config, hostInUrl, isEveryAddress } from './config/config.ts'
 export function printFirstStart({ username, password, generated }: FirstStart, config: Config): void {
   const lines = [
     '',
-    '  First start: tenant "default" and its administrator were made.',
+    '  First start: tenant "default" and its administrator were created.',
     `    username  ${username}`,
     `    password  ${generated ? `${password}   (shown once; keep it)` : 'as given in HOLDFAST_ADMIN_PASSWORD'}`,
     `    keys and database  ${config.dataDir}`,
@@ -26,7 +26,7 @@ export function printReady(config: Config, addresses: (AddressInfo | string)[]):
     )
   if (config.metrics)
     process.stdout.write(`  Metrics are served on ${hostInUrl(config.metrics.host)}:${config.metrics.port}/metrics\n`)
-  if (config.pki) process.stdout.write(`  What certificates point to is served as ${config.pki.url}\n`)
+  if (config.pki) process.stdout.write(`  CRLs and OCSP for certificates are served at ${config.pki.url}\n`)
 }
 
 /** Reports that a start waits for the database: one line per cause, however often it retries. */

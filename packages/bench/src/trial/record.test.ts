@@ -17,7 +17,7 @@ test('only a refusal means that nothing was changed', () => {
   const answered = (status: number) => outcomeOf(new ApiError(status, { code: 'x', detail: 'x' } as never))
   assert.equal(answered(404), 'refused')
   assert.equal(answered(429), 'refused')
-  const detail = 'Idempotency-Key: the first request with this key is still running; ask again shortly'
+  const detail = 'Idempotency-Key: the first request with this key is still running: try again shortly'
   assert.equal(outcomeOf(new ApiError(422, { code: 'validation_error', detail } as never)), 'unknown')
   assert.equal(answered(500), 'unknown')
   assert.equal(answered(503), 'unknown')

@@ -28,13 +28,14 @@ export function createChain(from?: Start) {
 
   function judge({ seq, hash, record }: Place, previous: Pick<Start, 'seq' | 'hash'>): Finding | undefined {
     const expected = previous.seq + 1
-    if (seq > expected) return { is: 'gap', bad: new BadRecord(expected, `it is missing: place ${seq} follows`) }
-    if (seq < expected) throw new BadRecord(seq, `it stands behind place ${previous.seq}: put in, or moved`)
+    if (seq > expected)
+      return { is: 'gap', bad: new BadRecord(expected, `it is missing: sequence number ${seq} follows`) }
+    if (seq < expected) throw new BadRecord(seq, `it follows sequence number ${previous.seq}: it was inserted or moved`)
     if (auditHash(previous.hash, seq, record).equals(hash)) return undefined
     // The previous event was inserted with a matching hash, and the original one follows it.
     if (before && auditHash(before, seq - 1, record).equals(hash))
-      throw new BadRecord(seq - 1, 'it was put in: what it pushed away stands behind it')
-    return { is: 'unfit', bad: new BadRecord(seq, 'its hash does not fit: it is not what was recorded there') }
+      throw new BadRecord(seq - 1, 'it was inserted: the original event follows it')
+    return { is: 'unfit', bad: new BadRecord(seq, 'its hash is wrong: the event was altered') }
   }
 
   return {

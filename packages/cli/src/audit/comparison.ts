@@ -84,8 +84,8 @@ export async function createComparison({ checkpoints, reached, follows }: Witnes
    */
   function unlike(size: number): BadRecord {
     const [first, latest] = [proven + 1, Math.min(size, suspect?.seq ?? size)]
-    const where = first < latest ? `from here to place ${latest} an event` : 'it'
-    return new BadRecord(first, `${where} is not the one that was signed`, latest)
+    const where = first < latest ? `an event from here to sequence number ${latest}` : 'it'
+    return new BadRecord(first, `${where} differs from the signed event`, latest)
   }
 
   return {
@@ -114,10 +114,11 @@ export async function createComparison({ checkpoints, reached, follows }: Witnes
         await compare(carried, chain.rootAt(carried.size) ?? same, chain)
       }
       if (suspect)
-        throw new BadRecord(suspect.seq, `${suspect.message}; or one before it is not, from ${proven + 1} on`)
+        throw new BadRecord(suspect.seq, `${suspect.message}; or an earlier event from ${proven + 1} on was altered`)
       if (isWhole)
         for (const { size } of [...reached, ...(carried ? [carried] : [])])
-          if (size > last) throw new BadRecord(last + 1, `it is missing: ${size} places were signed, and here it ends`)
+          if (size > last)
+            throw new BadRecord(last + 1, `it is missing: ${size} events were signed, and the log ends here`)
     },
     said: (): Said => ({ compared, signed, brought, count, unsigned }),
   }

@@ -46,7 +46,7 @@ export function readCheckpoint(note: string, trusted: Trusted | undefined): Know
   const known = openKnown(note, trusted)
   const [, tenantId] = /^[^/]+\/audit\/([^/]+)(?:\/[^/]+)?$/.exec(known.origin) ?? []
   if (trusted && tenantId !== trusted.tenantId)
-    throw new BadRecord(1, `a checkpoint is of another record: that of ${tenantId ?? known.origin}`)
+    throw new BadRecord(1, `a checkpoint belongs to another audit log: that of ${tenantId ?? known.origin}`)
   return known
 }
 
@@ -56,7 +56,7 @@ export function bringCheckpoint(note: string, trusted: Trusted | undefined): Kno
     peekCheckpoint(note)
   } catch (e) {
     if (!(e instanceof CryptoError)) throw e
-    throw new UsageError(`What was given with --checkpoint is no checkpoint: ${e.message}.`)
+    throw new UsageError(`The file of --checkpoint is not a checkpoint: ${e.message}.`)
   }
   return { ...readCheckpoint(note, trusted), isBrought: true }
 }

@@ -25,19 +25,19 @@ function lineOf(line: Buffer, expected: number): Line {
   const text = line.at(-1) === newline ? line.subarray(0, -1) : line
   if (text.length === 0) throw new BadRecord(expected, 'the line is empty')
   if (text.at(-1) === carriageReturn)
-    throw new BadRecord(expected, 'the line ends with CR: something wrote the file anew, in another form')
+    throw new BadRecord(expected, 'the line ends with CR: a program has rewritten the file')
   const value = parseStrictObject(text, 'the line', mostDepth)
   const { seq, hash, ...event } = value
   if (seq === undefined && isObject(value.manifest) && typeof value.jws === 'string')
     return { manifest: value.manifest, jws: value.jws }
   if (typeof seq !== 'number' || !Number.isSafeInteger(seq) || seq < 1)
-    throw new BadRecord(expected, 'what stands there has no place (seq)')
+    throw new BadRecord(expected, 'the line has no sequence number (seq)')
   if (hash === undefined && typeof value.broken === 'string') throw new BadRecord(seq, value.broken)
   if (typeof hash !== 'string' || !hexHash.test(hash)) throw new BadRecord(seq, 'it has no hash')
   if (typeof event.event_id !== 'string' || typeof event.tenant_id !== 'string')
-    throw new BadRecord(seq, 'it is no event: event_id and tenant_id are missing')
+    throw new BadRecord(seq, 'it is not an event: event_id and tenant_id are missing')
   const number = inexactNumber(text.toString('utf8'))
-  if (number !== undefined) throw new BadRecord(seq, `the number ${number} is not one that every reader reads alike`)
+  if (number !== undefined) throw new BadRecord(seq, `the number ${number} is not in canonical form`)
   const record = canonicalJson(event)
   return { place: { seq, hash: Buffer.from(hash, 'hex'), record, eventId: event.event_id, tenantId: event.tenant_id } }
 }

@@ -22,13 +22,13 @@ export function openManifest(
     const { payload } = verifyJws(jws, { typ: 'audit-export+jws', key: (kid) => keys.get(kid) })
     const signed = parseStrictObject(payload, 'the manifest')
     if (canonicalJson(signed) !== canonicalJson(manifest))
-      throw new BadRecord(first, 'the manifest is not the one that was signed')
+      throw new BadRecord(first, 'the manifest differs from the signed one')
     if (signed.tenant_id !== tenantId)
-      throw new BadRecord(first, `the manifest is of another tenant: ${String(signed.tenant_id)}`)
+      throw new BadRecord(first, `the manifest belongs to another tenant: ${String(signed.tenant_id)}`)
     return signed as Manifest
   } catch (e) {
     if (!(e instanceof CryptoError)) throw e
-    throw new BadRecord(first, `nobody who is trusted signed the manifest: ${e.message}`)
+    throw new BadRecord(first, `the manifest has no signature of a trusted key: ${e.message}`)
   }
 }
 
@@ -41,22 +41,22 @@ const skewSeconds = 300
 export function requireMeant(manifest: Manifest | undefined, { first, last, firstFollows }: Chain, asked?: Date): void {
   const from = first?.seq ?? null
   const behind = (last?.seq ?? 0) + 1
-  if (!manifest) throw new BadRecord(behind, 'it ends here, without a manifest that is signed: a part of an export?')
+  if (!manifest) throw new BadRecord(behind, 'the export ends here without a signed manifest: it may be incomplete')
   if (from !== manifest.first_seq) {
     if (manifest.first_seq !== null && (from === null || from > manifest.first_seq))
-      throw new BadRecord(manifest.first_seq, 'it is missing: what was exported began with it')
-    throw new BadRecord(from ?? 1, 'it was not exported')
+      throw new BadRecord(manifest.first_seq, 'it is missing: the export began with this event')
+    throw new BadRecord(from ?? 1, 'it is not part of the export')
   }
   if (first && manifest.hash_before_first !== null && !firstFollows(Buffer.from(manifest.hash_before_first, 'hex')))
-    throw new BadRecord(first.seq, 'its hash does not fit: it is not what was recorded there')
+    throw new BadRecord(first.seq, 'its hash is wrong: the event was altered')
   if (!asked) return
   if (isFiltered(manifest))
-    throw new BadRecord(behind, 'what was sent is an export by a filter: nobody says that the record ends here')
+    throw new BadRecord(behind, 'the server sent a filtered export, which does not prove the end of the audit log')
   if (!(Date.parse(manifest.started_at) >= asked.getTime() - 1000 * skewSeconds))
     throw new BadRecord(
       behind,
-      `what was sent is an export of ${manifest.started_at}, from before it was asked for: how the record goes on from ` +
-        'here is not told (or a clock is more than five minutes off)',
+      `the server sent an older export, of ${manifest.started_at}. It does not contain the events after ` +
+        'this one (or a clock is wrong by more than five minutes)',
     )
 }
 
@@ -65,20 +65,20 @@ export function requireContent(manifest: Manifest, chain: Chain, content: Conten
   const { first, last, believed } = chain
   const [from, to] = [first?.seq ?? null, last?.seq ?? null]
   if (to !== null && manifest.last_seq !== null && to !== manifest.last_seq) {
-    if (to > manifest.last_seq) throw new BadRecord(manifest.last_seq + 1, 'it was not exported')
+    if (to > manifest.last_seq) throw new BadRecord(manifest.last_seq + 1, 'it is not part of the export')
     const missing = isFiltered(manifest) ? manifest.last_seq : to + 1
-    throw new BadRecord(missing, `it is missing: what was exported ended with place ${manifest.last_seq}`)
+    throw new BadRecord(missing, `it is missing: the export ended with sequence number ${manifest.last_seq}`)
   }
   if (last && last.hash.toString('hex') !== manifest.hash_of_last)
-    throw new BadRecord(last.seq, 'it is not the last one that was exported')
+    throw new BadRecord(last.seq, 'it differs from the last exported event')
   if (!isFiltered(manifest) && (to ?? 0) < manifest.head.seq)
-    throw new BadRecord((to ?? 0) + 1, `it is missing: the record ended with place ${manifest.head.seq}`)
+    throw new BadRecord((to ?? 0) + 1, `it is missing: the audit log ended with sequence number ${manifest.head.seq}`)
   const doubted = believed ?? from ?? 1
   if (content.events !== manifest.events)
-    throw new BadRecord(doubted, `${manifest.events} events were exported, and here are ${content.events}`)
+    throw new BadRecord(doubted, `${manifest.events} events were exported, and the file has ${content.events}`)
   if (content.bytes !== manifest.bytes || content.sha256 !== manifest.sha256)
     throw new BadRecord(
       doubted,
-      'the file is not, byte for byte, what was exported: from here on, as far as can be told',
+      'the file differs from the export; the exact position is unknown, at the earliest here',
     )
 }

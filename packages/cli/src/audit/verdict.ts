@@ -21,7 +21,10 @@ export function judged({ first, last }: Chain, said: Said, { trusted, manifest, 
   for (const known of brought) if (!said.brought.has(known)) throw new NoVerdict(notCompared(known, isPart, first?.seq))
   const end = said.compared?.size ?? 0
   if (!manifest && end < (last?.seq ?? 0))
-    throw new BadRecord(end + 1, 'from here on nobody vouches for it: no checkpoint reaches it, and no key is known')
+    throw new BadRecord(
+      end + 1,
+      'from here on nothing proves the events: no checkpoint covers them, and no key was given (--trust-set)',
+    )
   return {
     newest: said.signed,
     verdict: {
@@ -45,9 +48,9 @@ export function judged({ first, last }: Chain, said: Said, { trusted, manifest, 
 
 function notCompared({ size }: Known, isPart: boolean, first: number | undefined): string {
   const why = isPart
-    ? 'places were left out by a filter'
+    ? 'a filter left out events'
     : first === undefined
-      ? 'it holds no event'
-      : `it begins at place ${first}`
-  return `The checkpoint of ${size} places that was brought can't be compared with this export, since ${why}: verify an export of the whole record, or the record of the server (--server). This is no verdict.`
+      ? 'it has no event'
+      : `it begins at sequence number ${first}`
+  return `The given checkpoint of ${size} events cannot be compared with this export, because ${why}: verify an export of the whole audit log, or the audit log on the server (--server). The audit log was not verified.`
 }

@@ -42,7 +42,7 @@ export async function verifyExport(
 
   async function take(place: Place): Promise<void> {
     const tenantId = trusted?.tenantId ?? chain?.first?.tenantId ?? place.tenantId
-    if (place.tenantId !== tenantId) throw new BadRecord(place.seq, `it is of another tenant: ${place.tenantId}`)
+    if (place.tenantId !== tenantId) throw new BadRecord(place.seq, `it belongs to another tenant: ${place.tenantId}`)
     if (!chain) {
       const start = place.seq > 1 ? await startOf?.(place) : undefined
       if (start) await comparison.begin(place.seq, start.proof)
@@ -54,7 +54,7 @@ export async function verifyExport(
   }
   const expected = () => (chain?.last?.seq ?? 0) + 1
   async function read(line: Buffer): Promise<void> {
-    if (isOver) throw new BadRecord(expected(), 'something stands behind the manifest')
+    if (isOver) throw new BadRecord(expected(), 'a line follows the manifest')
     const what = readLine(line, expected())
     if ('manifest' in what) {
       isOver = true

@@ -13,7 +13,7 @@ export function readManifest(text: string, name: string): Given {
     const { manifest, jws } = parseStrictObject(Buffer.from(text), 'the manifest')
     if (isObject(manifest) && typeof jws === 'string') return { manifest, jws }
   } catch {}
-  throw new UsageError(`${name} holds no signed manifest: audit export writes it beside CSV and syslog.`)
+  throw new UsageError(`${name} has no signed manifest: audit export writes one beside CSV and syslog files.`)
 }
 
 /**
@@ -24,16 +24,17 @@ export async function verifyFile(bytes: AsyncIterable<Buffer>, given: Given, tru
   const manifest = openManifest(given, trusted, 1)
   const { tenant_id, format, filter, started_at, events, first_seq, last_seq, hash_of_last } = manifest
   if (format !== 'csv' && format !== 'syslog')
-    throw new UsageError(`The manifest is of an export as ${format}, which holds its own: leave --manifest out.`)
+    throw new UsageError(
+      `The manifest belongs to an export as ${format}, which contains its manifest: leave --manifest out.`,
+    )
   const digest = createHash('sha256')
   let size = 0
   for await (const piece of bytes) {
     digest.update(piece)
     size += piece.length
   }
-  if (size !== manifest.bytes) throw new BadRecord(1, `${manifest.bytes} bytes were exported, and here are ${size}`)
-  if (digest.digest('hex') !== manifest.sha256)
-    throw new BadRecord(1, 'the file is not, byte for byte, what was exported')
+  if (size !== manifest.bytes) throw new BadRecord(1, `${manifest.bytes} bytes were exported, and the file has ${size}`)
+  if (digest.digest('hex') !== manifest.sha256) throw new BadRecord(1, 'the file differs from the export')
   return {
     tenant_id,
     format,

@@ -45,7 +45,7 @@ export async function verifyServer({ client, scope, trusted, trustedNow, kept, p
       )
       for (const { note } of page.items) {
         const known = read(note)
-        if (known.size <= size) throw new BadRecord(known.size, 'a checkpoint is there twice, or out of order')
+        if (known.size <= size) throw new BadRecord(known.size, 'a checkpoint is listed twice, or out of order')
         size = known.size
         yield known
       }
@@ -57,7 +57,7 @@ export async function verifyServer({ client, scope, trusted, trustedNow, kept, p
   async function requirePurged(seq: number): Promise<void> {
     const { record_begins_after } = await patiently(() => client.getRetention({ query: scope }))
     const purged = record_begins_after?.seq ?? 0
-    if (purged < seq) throw new BadRecord(purged + 1, `places ${purged + 1} to ${seq} are missing, and were not purged`)
+    if (purged < seq) throw new BadRecord(purged + 1, `events ${purged + 1} to ${seq} are missing, and were not purged`)
   }
 
   /** Returns the start of a log with purged events, proven by a checkpoint of a trusted key. */
@@ -66,15 +66,16 @@ export async function verifyServer({ client, scope, trusted, trustedNow, kept, p
     const params = { event_id: eventId }
     const proven = await patiently(() => client.proveAuditEvent({ params, query: scope })).catch((e: unknown) => {
       if (e instanceof ApiError && e.code === 'not_found')
-        throw new NoVerdict(`the server purged place ${seq} while it was read: verify again`)
+        throw new NoVerdict(`the server purged event ${seq} during the verification: verify again`)
       throw e
     })
     const { note } = proven.checkpoint
     const known = readCheckpoint(note, await trustedNow())
-    if (!known.isSigned) throw new BadRecord(seq, 'nobody who is trusted signed the checkpoint that is to prove it')
+    if (!known.isSigned)
+      throw new BadRecord(seq, 'the checkpoint that should prove it has no signature of a trusted key')
     const path = hashes(proven.proof)
     if (!isIncluded({ leaf: leafHash(hash), index: seq - 1, size: known.size }, path, known.root))
-      throw new BadRecord(seq, 'it is not what was signed')
+      throw new BadRecord(seq, 'it differs from the signed event')
     const peaks = peaksBefore(seq - 1, known.size, path)
     return { seq: seq - 1, hash: Buffer.from(proven.previous_hash, 'hex'), peaks, proof: known }
   }
@@ -96,7 +97,7 @@ export async function verifyServer({ client, scope, trusted, trustedNow, kept, p
       if (e instanceof BadRecord && kept && present && kept.origin !== present.origin)
         throw new BadRecord(
           e.seq,
-          `${e.message}; since ${kept.origin} it was set back to a backup: ${present.origin}`,
+          `${e.message}; a backup was restored after ${kept.origin}: the log is now ${present.origin}`,
           e.latest,
         )
       throw e

@@ -18,9 +18,9 @@ const columns: readonly Column<AdminSession>[] = [
 
 /** Sessions of administrators. Those of devices are under `session`. */
 export function addAdminSession(program: Command, cli: Cli): void {
-  const auth = program.command('auth').description('sessions of administrators, and step-up')
+  const auth = program.command('auth').description('sessions of administrators, and step-up (a fresh one-time code)')
   examples(
-    limit(auth.command('sessions').description('list running admin sessions: your own, or to an API key all'))
+    limit(auth.command('sessions').description('list active admin sessions: your own, or with an API key all'))
       .option('--user <user>', 'of this user')
       .action(async ({ limit: most, user }: { limit: number; user?: string }) => {
         const client = await cli.client()
@@ -31,25 +31,27 @@ export function addAdminSession(program: Command, cli: Cli): void {
     'auth sessions --user anna --json',
   )
   examples(
-    reason(auth.command('end <session...>').description('end admin sessions, your own or with the right to it')).action(
-      async (ids: string[], options: { reason?: string }) => {
-        const client = await cli.client()
-        const body = given({ reason: options.reason })
-        for (const session_id of ids) {
-          const answer = await client.endAdminSession({ params: { session_id }, body, query: cli.scope })
-          cli.say(
-            cli.json ? jsonText(answer) : `${plain(answer.session_id)}  ended${answer.changed ? '' : '  (as before)'}`,
-          )
-        }
-      },
-    ),
+    reason(
+      auth
+        .command('end <session...>')
+        .description('end admin sessions: your own, or with credentials:write those of others'),
+    ).action(async (ids: string[], options: { reason?: string }) => {
+      const client = await cli.client()
+      const body = given({ reason: options.reason })
+      for (const session_id of ids) {
+        const answer = await client.endAdminSession({ params: { session_id }, body, query: cli.scope })
+        cli.say(
+          cli.json ? jsonText(answer) : `${plain(answer.session_id)}  ended${answer.changed ? '' : '  (unchanged)'}`,
+        )
+      }
+    }),
     'auth end ses_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "lost laptop"',
     'auth end anna --reason "lost laptop"',
   )
   examples(
     auth
       .command('step-up')
-      .description('show a fresh one-time code, asked for or read from stdin, before a change that needs one')
+      .description('prove a fresh one-time code (prompt or stdin) before a change that needs one')
       .action(async () => {
         const client = await cli.client()
         const code = await cli.prompt.code('Code of the authenticator app')

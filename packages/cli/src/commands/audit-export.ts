@@ -27,13 +27,11 @@ export function addAuditExport(audit: Command, cli: Cli): void {
     auditFilter(
       audit
         .command('export')
-        .description(
-          'write events in the order of their places, and check that they are all there, as they were signed',
-        ),
+        .description('export events in order of their sequence numbers, and verify that they are complete and signed'),
     )
       .addOption(choice('--format <format>', 'how', formats).default('ndjson'))
-      .option('--out <file>', 'a file that is not there yet; to standard output unless said')
-      .option('--trust-set <file>', 'the keys that sign manifests, as trust show --json wrote them')
+      .option('--out <file>', 'a new file; default: standard output')
+      .option('--trust-set <file>', 'file with the keys that sign manifests, written by trust show --json')
       .action((options: Options) => run(cli, options)),
     'audit export --format csv --from 90d --out last-quarter.csv',
     'audit export --kind login.failed > failed.ndjson',
@@ -66,13 +64,13 @@ async function hand({ output }: Cli, bytes: Uint8Array): Promise<void> {
 const requireNew = (path: string): Promise<void> =>
   access(path).then(
     () => {
-      throw new UsageError(`${path} is there already and is not overwritten; name another, or move it away.`)
+      throw new UsageError(`${path} exists already and is not overwritten: name another file, or move it away.`)
     },
     () => {},
   )
 
 const summary = ({ events, first_seq, last_seq, sha256 }: AuditExportManifest): string =>
-  `${events} events${events > 0 ? `, places ${first_seq} to ${last_seq}` : ''}; SHA-256 ${sha256}, signed.`
+  `${events} events${events > 0 ? `, sequence numbers ${first_seq} to ${last_seq}` : ''}; SHA-256 ${sha256}, signed.`
 
 function progressOf(cli: Cli): (received: number) => void {
   let told = 0

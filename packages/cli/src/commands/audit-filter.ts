@@ -26,21 +26,21 @@ export type AuditFilter = {
 /** Adds the options that select events. */
 export const auditFilter = (command: Command): Command =>
   command
-    .option('--kind <kinds>', 'e.g. device.enrolled, or login.*, or several between commas')
+    .option('--kind <kinds>', 'e.g. device.enrolled, or login.*; several are separated by commas')
     .option('--actor <actor>', 'by this user, key, device or gateway: its name or id')
     .option('--actor-type <type>', 'by users, API keys …, e.g. api_key')
-    .option('--target <target>', 'about this: its name or id; with --target-type where several have the name')
+    .option('--target <target>', 'about this target: its name or id; with --target-type if several have the name')
     .option('--target-type <type>', 'about devices, users …, e.g. device')
     .option('--source-ip <address>', 'from this address')
     .addOption(choice('--outcome <outcome>', 'only these', ['success', 'refused', 'failed']))
-    .addOption(choice('--origin <origin>', 'who it came by', ['api', 'console', 'device', 'gateway', 'job']))
-    .option('--from <time>', 'since then: a time, or how long ago', parseMoment)
+    .addOption(choice('--origin <origin>', 'by this kind of client', ['api', 'console', 'device', 'gateway', 'job']))
+    .option('--from <time>', 'since this time, or since so long ago, e.g. 24h', parseMoment)
     .option('--to <time>', 'until then', parseMoment)
     .option('--request <request_id>', 'of this request')
     .option('--operation <operation>', 'of this operation, e.g. listUsers, or suspend')
     .option('--reason <reason>', 'for this reason, e.g. wrong_password, or forbidden')
     .option('--username <name>', 'sign-ins of this username that failed')
-    .option('--search <prefix>', 'whose kind, or the id or name of whose actor or target, begins so')
+    .option('--search <prefix>', 'only events whose kind, actor or target (id or name) begins with this text')
     .option('--text <words>', 'with these words anywhere')
 
 export const auditQuery = ({

@@ -15,14 +15,14 @@ test('a file or standard input is verified without a server', async (t) => {
   const stdin = rows.map(lineOf).join('') + (await manifestOf(rows))
   const verify = (text: string, ...args: string[]) => run(['audit', 'verify', '-', ...args], { stdin: text })
   const good = await verify(stdin, '--trust-set', trust)
-  assert.deepEqual([good.code, good.err], [0, 'It was compared with no checkpoint.\n'])
+  assert.deepEqual([good.code, good.err], [0, 'It was not compared with a checkpoint.\n'])
   assert.match(good.out, /^verified +true\n/)
   const bad = await verify(stdin.replace('api_key.used', 'api_key.gone'), '--trust-set', trust)
   assert.equal(bad.code, 1)
-  assert.match(bad.out, /^verified +false\nfirst_bad_seq +1\nwhy +its hash does not fit/)
-  assert.match((await verify(stdin)).err, /Name what is trusted/)
-  assert.match((await verify(stdin, '--server')).err, /Name a file, or say --server/)
-  assert.match((await verify(stdin, '--trust-set', trust, '--keep', 'x')).err, /--keep goes with --server/)
+  assert.match(bad.out, /^verified +false\nfirst_bad_seq +1\nwhy +its hash is wrong/)
+  assert.match((await verify(stdin)).err, /Nothing is trusted yet/)
+  assert.match((await verify(stdin, '--server')).err, /Name a file, or use --server/)
+  assert.match((await verify(stdin, '--trust-set', trust, '--keep', 'x')).err, /--keep needs --server/)
 })
 
 test('an error or a busy answer of the server is no verdict about its log', async (t) => {
@@ -41,8 +41,8 @@ test('an error or a busy answer of the server is no verdict about its log', asyn
   const { run } = await startShell(t, { HOLDFAST_URL: server.url, HOLDFAST_API_KEY: 'hfk_x' })
   const keys = () => ({ body: trustSet })
   const cases: [Record<string, Answered[]>, RegExp][] = [
-    [{ 'trust/anchors': [failed] }, /The server failed: so it is\. This is no verdict/],
-    [{ 'trust/anchors': [error(401, 'unauthorized')] }, /does not know who asks.*Sign in(?:.|\n)*holdfast login/],
+    [{ 'trust/anchors': [failed] }, /The server failed: so it is\. The audit log was not verified/],
+    [{ 'trust/anchors': [error(401, 'unauthorized')] }, /refused the credential.*Sign in(?:.|\n)*holdfast login/],
     [{ 'trust/anchors': [keys()], 'audit/checkpoints': [failed] }, /The server failed/],
     [{ 'trust/anchors': [keys()], 'admin/audit/export': [failed] }, /The server failed/],
     [{ 'trust/anchors': [keys()], 'admin/audit/export': [error(403, 'forbidden')] }, /audit:read and audit:export/],
@@ -76,7 +76,7 @@ test('a malformed checkpoint or trust set is wrong use; a forged checkpoint is a
   for (const text of ['', '{}', checkpoint.slice(0, -20)]) {
     const { code, out, err } = await verify(text)
     assert.deepEqual([code, out], [2, ''])
-    assert.match(err, /--checkpoint is no checkpoint/)
+    assert.match(err, /--checkpoint is not a checkpoint/)
   }
   const forged = await verify(checkpoint.replace('\n3\n', '\n2\n'))
   assert.deepEqual([forged.code, JSON.parse(forged.out).first_bad_seq], [1, 2])

@@ -22,12 +22,14 @@ export function addAuditVerify(audit: Command, cli: Cli): void {
   examples(
     audit
       .command('verify [file]')
-      .description('whether events are those that were recorded: an export (NDJSON, gzip too), or the whole record')
-      .option('--server', 'the record as the server has it now')
-      .option('--trust-set <file>', 'the keys that count, as trust show --json wrote them')
-      .option('--checkpoint <file>', 'a checkpoint that was kept: the record has to go on from it')
-      .option('--keep <file>', 'write the newest checkpoint there, once all is verified')
-      .option('--manifest <file>', 'of an export as CSV or syslog, which is compared with it byte for byte')
+      .description(
+        'verify that audit events are unaltered: those of an export (NDJSON, also gzip) or the whole audit log',
+      )
+      .option('--server', 'verify the audit log on the server')
+      .option('--trust-set <file>', 'file with the trusted keys, written by trust show --json')
+      .option('--checkpoint <file>', 'a checkpoint kept earlier: the audit log must be an extension of it')
+      .option('--keep <file>', 'write the newest checkpoint to this file after a successful verification')
+      .option('--manifest <file>', 'manifest of a CSV or syslog export; the file is compared with it byte for byte')
       .action((file: string | undefined, options: Options) => verify(cli, file, options)),
     'audit verify events.ndjson --trust-set trust-set.json',
     'audit verify last-quarter.csv --manifest last-quarter.csv.manifest.json --trust-set trust-set.json',
@@ -37,16 +39,16 @@ export function addAuditVerify(audit: Command, cli: Cli): void {
 }
 
 async function verify(cli: Cli, file: string | undefined, options: Options): Promise<void> {
-  if ((file === undefined) === (options.server !== true)) throw new UsageError('Name a file, or say --server.')
-  if (options.keep !== undefined && file !== undefined) throw new UsageError('--keep goes with --server.')
+  if ((file === undefined) === (options.server !== true)) throw new UsageError('Name a file, or use --server.')
+  if (options.keep !== undefined && file !== undefined) throw new UsageError('--keep needs --server.')
   if (file !== undefined && options.trustSet === undefined && options.checkpoint === undefined)
-    throw new UsageError('Name what is trusted: --trust-set, --checkpoint or both.')
+    throw new UsageError('Nothing is trusted yet: add --trust-set, --checkpoint or both.')
   if (options.manifest !== undefined) return verifyBeside(cli, file, options.manifest, options)
   try {
     const { verdict, newest } = await (file === undefined ? ofServer(cli, options) : ofFile(cli, file, options))
     if (options.keep !== undefined && newest) await replace(options.keep, newest.note)
     if (options.keep !== undefined && !newest)
-      cli.note('No checkpoint is kept: there is none by a key of the trust set.')
+      cli.note('No checkpoint was written: none is signed by a key of the trust set.')
     for (const line of remarks(verdict)) cli.note(line)
     printItem(cli, { verified: true, ...verdict })
   } catch (e) {
@@ -68,12 +70,12 @@ async function verify(cli: Cli, file: string | undefined, options: Options): Pro
 async function verifyBeside(cli: Cli, file: string | undefined, manifest: string, options: Options): Promise<void> {
   const pinned = await readPinned(options)
   if (file === undefined || pinned === undefined || options.checkpoint !== undefined)
-    throw new UsageError('--manifest goes with a file and --trust-set, and with nothing else.')
+    throw new UsageError('--manifest needs a file and --trust-set, and no other option.')
   const trusted = trustedBy(pinned)
   const given = readManifest(await readText(manifest), manifest)
   try {
     const verdict = await verifyFile(bytesOfFile(file, cli.input), given, trusted)
-    cli.note('Its events were not looked at one by one: that they are those of the record, the signature says alone.')
+    cli.note('Only the signature of the manifest was verified, not each event.')
     printItem(cli, { verified: true, ...verdict })
   } catch (e) {
     if (!(e instanceof BadRecord)) throw e
@@ -89,7 +91,7 @@ async function readPinned({ trustSet }: Options) {
     return readTrustSet(text)
   } catch (e) {
     if (!(e instanceof VerificationError)) throw e
-    throw new UsageError(`What was given with --trust-set can't be used: ${e.message}.`)
+    throw new UsageError(`The file of --trust-set can't be used: ${e.message}.`)
   }
 }
 async function readKept({ checkpoint }: Options, trusted: Trusted | undefined): Promise<Known | undefined> {
@@ -129,14 +131,14 @@ async function ofServer(cli: Cli, options: Options) {
 type Verdict = Awaited<ReturnType<typeof verifyExport>>['verdict']
 function remarks({ first_seq, manifest_is_signed, is_filtered, checkpoint, checkpoints_of_other_keys }: Verdict) {
   return [
-    ...(first_seq !== null && first_seq > 1 ? [`It begins at place ${first_seq}: what was before is not in it.`] : []),
-    ...(is_filtered
-      ? ['Places were left out by a filter: that it is what was exported, the signature says alone.']
+    ...(first_seq !== null && first_seq > 1
+      ? [`It begins at sequence number ${first_seq}: earlier events are not in it.`]
       : []),
-    ...(manifest_is_signed ? [] : ['The manifest was not looked at: name the keys with --trust-set.']),
-    ...(checkpoint === null ? ['It was compared with no checkpoint.'] : []),
+    ...(is_filtered ? ['A filter left out events: only the signature proves that the others are complete.'] : []),
+    ...(manifest_is_signed ? [] : ['The manifest was not verified: give the keys with --trust-set.']),
+    ...(checkpoint === null ? ['It was not compared with a checkpoint.'] : []),
     ...(checkpoints_of_other_keys > 0
-      ? [`${checkpoints_of_other_keys} checkpoints fit, but are signed by keys that the trust set no longer has.`]
+      ? [`${checkpoints_of_other_keys} checkpoints match, but are signed by keys that the trust set no longer has.`]
       : []),
   ]
 }

@@ -73,7 +73,7 @@ export function addAudit(program: Command, cli: Cli): void {
   examples(
     audit
       .command('show <event_id>')
-      .description('one event, with all that is on record of it')
+      .description('show one event with all its fields')
       .action(async (event_id: string) => {
         const client = await cli.client()
         printItem(cli, await client.getAuditEvent({ params: { event_id }, query: cli.scope }))
@@ -81,8 +81,8 @@ export function addAudit(program: Command, cli: Cli): void {
     'audit show evt_01jxz3c9dqf7vr2m8k4s6t0b5w',
   )
   examples(
-    auditFilter(audit.command('histogram').description('how many events there are over time; the last day unless said'))
-      .option('--buckets <n>', 'how many parts the time is cut into', integer(1, 200))
+    auditFilter(audit.command('histogram').description('count events over time; default: the last day'))
+      .option('--buckets <n>', 'number of intervals', integer(1, 200))
       .addOption(choice('--facet <facet...>', 'also count by these', auditFacets))
       .action(async ({ buckets, facet, ...filter }: AuditFilter & { buckets?: number; facet?: string[] }) => {
         const client = await cli.client()
@@ -95,13 +95,15 @@ export function addAudit(program: Command, cli: Cli): void {
           await printAll(cli, valueColumns, values)
           if (other > 0) cli.note(`${other} others.`)
         }
-        if (found.estimated) cli.note('There are too many to be counted: these are estimates.')
+        if (found.estimated) cli.note('There are too many events to count: the numbers are estimates.')
       }),
     'audit histogram --kind login.failed --from 7d --buckets 7',
   )
   examples(
-    auditFilter(audit.command('follow').description('show events as they come, in the order of the record'))
-      .option('--after <seq>', 'begin behind this place; with what comes next unless said', integer(0, mostPlaces))
+    auditFilter(
+      audit.command('follow').description('show new events as they are recorded, in order of sequence numbers'),
+    )
+      .option('--after <seq>', 'begin after this sequence number; default: the newest one', integer(0, mostPlaces))
       .action(({ after, ...filter }: AuditFilter & { after?: number }) => follow(cli, filter, after)),
     'audit follow --outcome refused',
     'audit follow --after 1200 --json',
@@ -156,7 +158,7 @@ async function follow(cli: Cli, filter: AuditFilter, after: number | undefined):
       await delay(pollMs)
     }
   } catch (e) {
-    cli.hint(`Go on behind what was seen with --after ${seen}.`)
+    cli.hint(`To continue after the last event, add --after ${seen}.`)
     throw e
   }
 }

@@ -15,10 +15,10 @@ export function addAuth(program: Command, cli: Cli): void {
     program
       .command('login')
       .description('sign in, and save the credential for later commands (file mode 0600)')
-      .option('--username <name>', 'sign in with a password, asked for or read from stdin')
-      .option('--totp', 'ask for a code of the authenticator app too; on stdin the line after the password')
-      .option('--recovery-code', 'ask for a recovery code in its place; each works once')
-      .option('--api-key', 'save an API key instead, asked for or read from stdin')
+      .option('--username <name>', 'sign in with a password (prompt or stdin)')
+      .option('--totp', 'also use a code of the authenticator app (prompt, or the second line of stdin)')
+      .option('--recovery-code', 'use a recovery code instead of it; each works once')
+      .option('--api-key', 'save an API key instead (prompt or stdin)')
       .action((options: Login) => login(cli, options)),
     'login --url https://control.example --username admin',
     'login --username admin --totp',
@@ -34,7 +34,7 @@ export function addAuth(program: Command, cli: Cli): void {
   examples(
     program
       .command('whoami')
-      .description('who is calling, and what they may do')
+      .description('show the present user or key, and its permissions')
       .action(async () => printItem(cli, await (await cli.client()).me({ query: cli.scope }))),
     'whoami',
     'whoami --json | jq .session',

@@ -24,8 +24,8 @@ export function addBackup(program: Command, cli: Cli): void {
     backup
       .command('make <file>', { isDefault: true })
       .description('write a backup, encrypted for the recipients, while the server runs or not')
-      .option('--recipient <age1…>', 'who may read it: a recipient of age; may be repeated', several)
-      .option('--recipients-file <file>', 'the same, one on each line')
+      .option('--recipient <age1…>', 'age recipient that can decrypt the backup; may be repeated', several)
+      .option('--recipients-file <file>', 'file with age recipients, one a line')
       .action((file: string, options: MakeOptions) => make(cli, file, options)),
     'backup make nightly.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
     'backup /mnt/backups/$(date +%F).age --recipients-file recipients.txt',
@@ -33,22 +33,22 @@ export function addBackup(program: Command, cli: Cli): void {
   examples(
     backup
       .command('keygen')
-      .description('make an identity that reads backups, and print its recipient; needs no server')
-      .requiredOption('--out <file>', 'where to write the identity, mode 0600')
-      .option('--post-quantum', 'one that holds against quantum computers, too; age 1.3 and newer reads it')
+      .description('create an identity that decrypts backups, and print its recipient; needs no server')
+      .requiredOption('--out <file>', 'file for the identity, mode 0600')
+      .option('--post-quantum', 'create a post-quantum identity; needs age 1.3 or newer')
       .action((options: { out: string; postQuantum?: true }) => keygen(cli, options)),
     'backup keygen --out backup.key',
   )
   examples(
     backup
       .command('verify <file>')
-      .description('read all of a backup and say what is in it; needs no database')
-      .requiredOption('--identity <file>', 'the identity of a recipient')
+      .description('check a whole backup and list its contents; needs no database')
+      .requiredOption('--identity <file>', 'file with the identity of a recipient')
       .action(async (file: string, { identity }: { identity: string }) => {
         const identities = await readLines(identity)
         const { head, tables } = await offline(cli, ({ verify }) => verify(cli.env, file, identities))
         await printAll(cli, columns, tables)
-        cli.note(`Whole and unaltered. Taken at ${head.taken_at}, of ${head.tenants} tenants.`)
+        cli.note(`The backup is complete and unaltered. Taken at ${head.taken_at}, with ${head.tenants} tenants.`)
       }),
     'backup verify nightly.age --identity backup.key',
   )
@@ -60,8 +60,12 @@ async function make(cli: Cli, file: string, { recipient = [], recipientsFile }: 
   const { taken_at, tenants, packages, master_keys } = head
   printItem(cli, { file, ...written, taken_at, tenants, packages: packages.count, master_keys })
   if (packages.count > 0)
-    cli.note(`${packages.count} packages (${packages.bytes} bytes) are kept beside the database: copy them, too.`)
-  cli.note('The master key is not in it: without a copy of its file, kept elsewhere, the backup restores nothing.')
+    cli.note(
+      `${packages.count} packages (${packages.bytes} bytes) are stored outside the database: back them up separately.`,
+    )
+  cli.note(
+    'The backup does not contain the master key. Keep a copy of the key file elsewhere: without it the backup cannot be restored.',
+  )
 }
 
 async function keygen(cli: Cli, { out, postQuantum }: { out: string; postQuantum?: true }): Promise<void> {
@@ -70,5 +74,7 @@ async function keygen(cli: Cli, { out, postQuantum }: { out: string; postQuantum
   await writeNew(out, '', 0o600)
   await write(out, `# recipient: ${recipient}\n${identity}\n`)
   printItem(cli, { recipient, identity_file: out })
-  cli.note(`Whoever has ${plain(out)} reads the backups: keep it off the server, which needs the recipient only.`)
+  cli.note(
+    `Anybody with ${plain(out)} can decrypt the backups: do not keep it on the server, which needs only the recipient.`,
+  )
 }

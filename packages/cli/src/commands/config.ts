@@ -21,7 +21,7 @@ export function addConfig(program: Command, cli: Cli): void {
       .description(
         'compare the tenant with the file (YAML or JSON) and list the differences. Exit code 0: no difference; 2: differences; 1: the file can not be applied, with the reasons',
       )
-      .option('--remove-all-rules', 'let a policy without rules replace one that has some')
+      .option('--remove-all-rules', 'allow a policy without rules to replace one with rules')
       .action(async (file: string, options: Options) => {
         const { steps, problems } = await read(cli, file, options)
         show(cli, steps)
@@ -33,16 +33,16 @@ export function addConfig(program: Command, cli: Cli): void {
   examples(
     config
       .command('apply <file>')
-      .description('make everything as the file says; what it does not name stays')
-      .option('--yes', 'do not ask')
-      .option('--remove-all-rules', 'let a policy without rules replace one that has some')
+      .description('change the tenant to match the file; settings that the file does not name stay')
+      .option('--yes', 'do not ask for confirmation')
+      .option('--remove-all-rules', 'allow a policy without rules to replace one with rules')
       .action((file: string, options: Options & { yes?: true }) => apply(cli, file, options)),
     'config apply holdfast.yaml --yes',
   )
   examples(
     config
       .command('show')
-      .description('print the configuration as such a file')
+      .description('print the configuration as a file for plan and apply')
       .action(async () => {
         const document = await currentConfig(patient(await cli.client()), cli.scope)
         cli.say(cli.json ? jsonText(document, 2) : stringify(document, { lineWidth: 0 }).replace(/\n$/, ''))
@@ -79,14 +79,13 @@ async function apply(cli: Cli, file: string, { yes, ...options }: Options & { ye
   show(cli, steps)
   refuseProblems(problems)
   if (steps.length === 0) return
-  await cli.sure(yes, `Make ${steps.length === 1 ? 'this change' : `these ${steps.length} changes`}?`)
+  await cli.sure(yes, `Apply ${steps.length === 1 ? 'this change' : `these ${steps.length} changes`}?`)
   for (const [done, { thing, action, apply }] of steps.entries()) {
     try {
       await apply()
     } catch (e) {
-      cli.hint(`${done} of ${steps.length} changes were made; ${plain(thing)} was not.`)
-      if (isOutdated(e))
-        cli.hint(`Somebody changed ${plain(thing)} since it was planned: look at what config plan says now.`)
+      cli.hint(`${done} of ${steps.length} changes were made; the change of ${plain(thing)} failed.`)
+      if (isOutdated(e)) cli.hint(`${plain(thing)} was changed after the plan was made: run config plan again.`)
       throw e
     }
     cli.note(`${plain(thing)}: ${said[action]}.`)
@@ -116,5 +115,5 @@ function show(cli: Cli, steps: readonly Step[]): void {
     for (const { field, from, to } of fields)
       cli.say(`    ${plain(field)}: ${action === 'create' ? '' : `${short(from)} -> `}${short(to)}`)
   }
-  if (steps.length === 0) cli.note('Everything is as the file says.')
+  if (steps.length === 0) cli.note('The tenant already matches the file.')
 }

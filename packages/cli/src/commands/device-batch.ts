@@ -17,13 +17,11 @@ const columns: readonly Column<Batch['results'][number]>[] = [
 
 export function addDeviceBatch(device: Command, cli: Cli): void {
   examples(
-    filtered(
-      reason(device.command('batch').description('one operation on many devices, named or filtered, all at once')),
-    )
+    filtered(reason(device.command('batch').description('one operation on many devices, given by name or by filter')))
       .addArgument(new Argument('<operation>').choices(['approve', 'suspend', 'reactivate', 'revoke']))
-      .argument('[device...]', 'the devices; without any, those that the filter finds')
-      .option('--dry-run', 'say what would happen, and change nothing')
-      .option('--yes', 'do not ask')
+      .argument('[device...]', 'the devices; without names, those that the filter finds')
+      .option('--dry-run', 'show the result, and change nothing')
+      .option('--yes', 'do not ask for confirmation')
       .action((operation: Operation, ids: string[], options: Options) => changeMany(cli, operation, ids, options)),
     'device batch approve --status pending --dry-run',
     'device batch revoke --user anna --reason "left the company" --yes',
@@ -34,14 +32,17 @@ async function changeMany(cli: Cli, operation: Operation, ids: string[], options
   const { reason: why, dryRun, yes, ...rest } = options
   const filter = filterOf(rest)
   const isFiltered = Object.keys(filter).length > 0
-  if (ids.length > 0 === isFiltered) throw new UsageError('Name devices, or filter them: one of the two.')
+  if (ids.length > 0 === isFiltered) throw new UsageError('Give either device names or a filter.')
   if (!dryRun)
-    await cli.sure(yes, isFiltered ? `${operation} every device that fits?` : `${operation} ${ids.join(', ')}?`)
+    await cli.sure(
+      yes,
+      isFiltered ? `${operation} every device that matches the filter?` : `${operation} ${ids.join(', ')}?`,
+    )
   const chosen = isFiltered ? { filter } : { device_ids: ids }
   const body = { operation, ...chosen, ...given({ reason: why, dry_run: dryRun }) }
   const { results, summary } = await (await cli.client()).changeDevices({ body, query: cli.scope })
   await printAll(cli, columns, results)
   const { changed, unchanged, failed } = summary
-  cli.note(`${dryRun ? 'Would be: ' : ''}${changed} changed, ${unchanged} as before, ${failed} failed.`)
+  cli.note(`${dryRun ? 'Would be: ' : ''}${changed} changed, ${unchanged} unchanged, ${failed} failed.`)
   if (failed > 0) throw new Declined()
 }

@@ -56,7 +56,7 @@ export const filtered = (command: Command): Command =>
     .addOption(
       choice(
         '--effective-status <status>',
-        'of this status, with user, locks and credential taken into account',
+        'of this effective status, which includes user, locks and credential',
         effectiveStatuses,
       ),
     )
@@ -70,7 +70,7 @@ export const filtered = (command: Command): Command =>
     .option('--os-version <version>', 'with exactly this version of the operating system')
     .option('--client-version <version>', 'with exactly this client version')
     .option('--client-version-before <version>', 'with an older client version')
-    .addOption(choice('--channel <channel>', 'that get their policy from this channel', channels))
+    .addOption(choice('--channel <channel>', 'with a policy from this channel', channels))
     .option('--tag <tag>', 'with this tag')
     .addOption(choice('--posture <verdict>', 'with this verdict of the last report', postures))
     .addOption(choice('--presence <presence>', 'that are online, offline, or were never seen', presences))

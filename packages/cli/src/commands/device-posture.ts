@@ -17,7 +17,7 @@ const columns: readonly Column<Posture['checks'][number]>[] = [
 
 export function addDevicePosture(device: Command, cli: Cli): void {
   examples(device.command('posture <device>'), 'device posture anna-laptop')
-    .description('what each posture check makes of the last report of a device')
+    .description('the result of each posture check for the last report of a device')
     .action(async (device_id: string) => {
       const posture = await (await cli.client()).getDevicePosture({ params: { device_id }, query: cli.scope })
       if (cli.json) return printItem(cli, posture)
@@ -30,8 +30,8 @@ export function addDevicePosture(device: Command, cli: Cli): void {
     'device assertion anna-laptop',
     'device assertion anna-laptop --nonce "$(head -c 16 /dev/urandom | basenc --base64url | tr -d =)" --json',
   )
-    .description('the signed posture assertion of a device, for whoever relies on it')
-    .option('--nonce <nonce>', '8 to 64 bytes of whoever relies on it, base64url: nobody has shown it before')
+    .description('the signed posture assertion of a device, for a relying party')
+    .option('--nonce <nonce>', 'nonce of the relying party, 8 to 64 bytes in base64url; it prevents replay')
     .action(async (device_id: string, { nonce }: { nonce?: string }) => {
       const query = { device_id, ...given({ nonce }), ...cli.scope }
       printItem(cli, await (await cli.client()).postureAssertion({ query }))

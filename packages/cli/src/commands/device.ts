@@ -29,9 +29,9 @@ const columns: readonly Column<Device>[] = [
 const sorts = sortsOf('enrolled_at', 'name', 'last_seen_at', 'client_version')
 
 const operations = {
-  approve: 'let a pending device in',
-  suspend: 'shut a device out until it is reactivated',
-  reactivate: 'let a suspended device in again',
+  approve: 'approve a pending device',
+  suspend: 'suspend a device until it is reactivated',
+  reactivate: 'reactivate a suspended device',
 } as const
 
 export function addDevice(program: Command, cli: Cli): void {
@@ -53,7 +53,7 @@ export function addDevice(program: Command, cli: Cli): void {
     'device list --json --limit 10000 | jq -r .device_id',
   )
   examples(
-    filtered(device.command('facets').description('how many devices have each value of each filter')).action(
+    filtered(device.command('facets').description('number of devices for each value of each filter')).action(
       async (options: Filter) =>
         printFacets(
           cli,
@@ -69,13 +69,13 @@ export function addDevice(program: Command, cli: Cli): void {
       printItem(cli, await (await cli.client()).getDevice({ params: { device_id }, query: cli.scope })),
     )
   examples(
-    reason(device.command('update <device>').description('change what is known of a device'))
+    reason(device.command('update <device>').description('change the fields of a device'))
       .option('--name <name>')
-      .option('--tag <tag...>', 'the tags it has from now on')
+      .option('--tag <tag...>', 'its new tags, instead of the present ones')
       .option('--no-tag', 'no tags')
-      .addOption(choice('--channel <channel>', 'where its policy comes from', ['auto', 'canary', 'stable']))
+      .addOption(choice('--channel <channel>', 'the channel of its policy', ['auto', 'canary', 'stable']))
       .option('--user <user>', 'the user it belongs to')
-      .option('--no-user', 'it belongs to nobody')
+      .option('--no-user', 'remove its user')
       .action((device_id: string, options: Update) => update(cli, device_id, options)),
     'device update anna-laptop --channel canary --tag laptop test',
     'device update anna-laptop --no-user',
@@ -85,8 +85,8 @@ export function addDevice(program: Command, cli: Cli): void {
       examples(device.command(`${operation} <device...>`), `device ${operation} anna-laptop`).description(description),
     ).action((ids: string[], options: { reason?: string }) => change(cli, operation, ids, options.reason))
   examples(
-    reason(device.command('revoke <device...>').description('shut a device out for good'))
-      .option('--yes', 'do not ask')
+    reason(device.command('revoke <device...>').description('revoke a device for good'))
+      .option('--yes', 'do not ask for confirmation')
       .action(async (ids: string[], options: { reason?: string; yes?: boolean }) => {
         await cli.sure(options.yes, `Revocation is final. Revoke ${ids.join(', ')}?`)
         await change(cli, 'revoke', ids, options.reason)
@@ -110,7 +110,7 @@ async function update(cli: Cli, device_id: string, { name, tag, channel, user, r
   if (Object.keys(fields).length === 0) throw new UsageError('Nothing to change; see: holdfast device update --help')
   const body = { operation: 'update', device_id, device: fields, ...given({ reason: why }) } as const
   const answer = await (await cli.client()).changeDevice({ body, query: cli.scope })
-  if (!answer.changed) cli.note('It was so before.')
+  if (!answer.changed) cli.note('No change.')
   printItem(cli, answer.device)
 }
 
@@ -122,7 +122,7 @@ async function change(cli: Cli, operation: Operation, ids: string[], why: string
     const body = { operation, device_id, ...given({ reason: why }) }
     const { changed, device } = await client.changeDevice({ body, query: cli.scope })
     cli.say(
-      cli.json ? jsonText(device) : `${device.device_id}  ${device.effective_status}${changed ? '' : '  (as before)'}`,
+      cli.json ? jsonText(device) : `${device.device_id}  ${device.effective_status}${changed ? '' : '  (unchanged)'}`,
     )
   }
 }

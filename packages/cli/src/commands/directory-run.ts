@@ -36,13 +36,15 @@ function printChanges(cli: Cli, run: Run): void {
   cli.say(`memberships: ${memberships.added} added, ${memberships.removed} removed`)
   for (const { rule, removed, of, most, group } of run.held_because)
     cli.say(
-      plain(`held: ${rule}${group === null ? '' : ` ${group}`}: ${removed} of ${of} would go, at most ${most} may`),
+      plain(
+        `held: ${rule}${group === null ? '' : ` ${group}`}: ${removed} of ${of} would be removed; the limit is ${most}`,
+      ),
     )
   for (const { change, name, external_id, detail } of run.diff)
     cli.say(plain(`  ${signs[change]} ${name} (${external_id})${detail === null ? '' : `: ${detail}`}`))
   for (const { problem, external_id, detail } of run.problems)
     cli.say(plain(`  ! ${problem} ${external_id}: ${detail}`))
-  if (run.problem_count > run.problems.length) cli.note(`${run.problem_count} entries were passed over in all.`)
+  if (run.problem_count > run.problems.length) cli.note(`${run.problem_count} entries were skipped in all.`)
 }
 
 /** Returns the next steps for a held run. */

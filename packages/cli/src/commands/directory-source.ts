@@ -35,15 +35,15 @@ type Settings = {
 
 const settings = (command: Command): Command =>
   command
-    .option('--credential', 'the secret of the client, asked for or read from a line of stdin')
-    .option('--credential-file <file>', 'a file that holds it whole, as a private key; - is stdin')
-    .option('--every <minutes>', 'from one pull to the next; 60 unless said', integer(15, 1440))
-    .addOption(choice('--users <which>', 'everybody, or who is in a group that is taken', ['all', 'in_groups']))
-    .option('--groups <name...>', 'only these, * at the end for any rest; all or none: those words')
+    .option('--credential', 'the client secret (prompt or one line of stdin)')
+    .option('--credential-file <file>', 'a file with the whole credential, such as a private key; - is stdin')
+    .option('--every <minutes>', 'interval between pulls; default: 60', integer(15, 1440))
+    .addOption(choice('--users <which>', 'all users, or only members of imported groups', ['all', 'in_groups']))
+    .option('--groups <name...>', 'groups to import; * at the end matches any rest. Or one of the words all and none')
 
 async function bodyOf(cli: Cli, options: Settings) {
   const { enable, disable, groups } = options
-  if (enable && disable) throw new UsageError('Either --enable or --disable.')
+  if (enable && disable) throw new UsageError('Use either --enable or --disable.')
   const [one, ...more] = groups ?? []
   const take: Source['groups']['take'] = more.length === 0 && (one === 'all' || one === 'none') ? one : 'listed'
   return given({
@@ -67,7 +67,7 @@ async function credentialOf(cli: Cli, { credential, credentialFile: file }: Sett
 
 /** Adds commands to `holdfast directory`. */
 export function addSources(directory: Command, cli: Cli): void {
-  const source = directory.command('source').description('directories that are read from here, and when')
+  const source = directory.command('source').description('directories that this server reads on a schedule')
   limit(examples(source.command('list'), 'directory source list').description('list them')).action(
     async ({ limit: most }: { limit: number }) => {
       const client = await cli.client()
@@ -76,10 +76,10 @@ export function addSources(directory: Command, cli: Cli): void {
   )
   examples(
     settings(source.command('create <directory>'))
-      .description('read a directory from here; look at it with test and pull --dry-run before it is enabled')
-      .addOption(choice('--kind <kind>', 'of which make', directorySourceKinds).makeOptionMandatory())
+      .description('add a directory to read; check it with test and pull --dry-run before you enable it')
+      .addOption(choice('--kind <kind>', 'kind of product', directorySourceKinds).makeOptionMandatory())
       .requiredOption('--issuer <url>', 'the realm of Keycloak, the issuer of Entra ID, the organisation of Okta')
-      .requiredOption('--client-id <id>', 'as whom it is asked')
+      .requiredOption('--client-id <id>', 'client id of this server at the directory')
       .option('--enable', 'read it on its schedule')
       .action(
         async (
@@ -101,11 +101,11 @@ export function addSources(directory: Command, cli: Cli): void {
     )
   examples(
     settings(source.command('update <directory>'))
-      .description('change it; what is not named stays')
+      .description('change it; fields that are not given stay')
       .option('--issuer <url>')
       .option('--client-id <id>')
       .option('--enable', 'read it on its schedule')
-      .option('--disable', 'read it only when somebody asks')
+      .option('--disable', 'read it only on request')
       .action(async (source_id: string, options: Settings) => {
         const named = await bodyOf(cli, options)
         if (Object.keys(named).length === 0)
@@ -117,7 +117,7 @@ export function addSources(directory: Command, cli: Cli): void {
     'directory source update corp --groups "/engineering/*" /sales --users in_groups',
   )
   examples(source.command('test <directory>'), 'directory source test corp')
-    .description('sign in there and read a few entries; keeps nothing')
+    .description('sign in to the directory and read a few entries; stores nothing')
     .action(async (source_id: string) => {
       const found = await (await cli.client()).testDirectorySource({ params: { source_id }, query: cli.scope })
       printItem(cli, found)
@@ -126,14 +126,14 @@ export function addSources(directory: Command, cli: Cli): void {
   examples(
     source
       .command('delete <directory>')
-      .description('read it no more; its users and groups stay as they are')
-      .option('--yes', 'do not ask')
+      .description('stop reading it; its users and groups stay')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (source_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete the source ${source_id}?`)
         const client = await cli.client()
         const { changed } = await client.deleteDirectorySource({ params: { source_id }, query: cli.scope })
         if (cli.json) printItem(cli, { source_id, changed })
-        else cli.say(`${source_id}  deleted${changed ? '' : '  (as before)'}`)
+        else cli.say(`${source_id}  deleted${changed ? '' : '  (unchanged)'}`)
       }),
     'directory source delete corp --yes',
   )
@@ -145,10 +145,12 @@ export function addPull(directory: Command, cli: Cli): void {
   examples(
     directory
       .command('pull [directory]')
-      .description('read a directory now; without a name the only Keycloak. Exit code 1: it is held, or failed')
+      .description(
+        'read a directory now; without a name the only Keycloak source. Exit code 1: the run is held or failed',
+      )
       .option('--keycloak', 'the only Keycloak')
-      .option('--dry-run', 'say what would change, and change nothing')
-      .option('--confirm', 'apply it also when it changes very much')
+      .option('--dry-run', 'show the changes, and change nothing')
+      .option('--confirm', 'apply it even if it exceeds the safety limits')
       .option('--no-wait', 'only begin')
       .action(async (source_id: string | undefined, { dryRun, confirm, wait, keycloak }: PullOptions) => {
         const client = await cli.client()
@@ -159,7 +161,7 @@ export function addPull(directory: Command, cli: Cli): void {
           : keycloak
             ? await client.runKeycloakSync(all)
             : await client.runIdpSync(all)
-        if (!begun) cli.note('It is being read already.')
+        if (!begun) cli.note('A pull of this directory is already running.')
         if (wait === false) return printRun(cli, run)
         await follow(cli, run.run_id)
       }),
@@ -168,9 +170,7 @@ export function addPull(directory: Command, cli: Cli): void {
   )
   examples(
     reason(
-      directory
-        .command('cancel <run>')
-        .description('end a pull that is on its way, or let go what is held; nothing of it is applied'),
+      directory.command('cancel <run>').description('cancel a running pull or a held run; nothing of it is applied'),
     ),
     'directory cancel run_01jxz3c9dqf7vr2m8k4s6t0b5w',
   ).action(async (run_id: string, options: { reason?: string }) => {

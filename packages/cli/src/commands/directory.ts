@@ -43,10 +43,10 @@ export function addDirectory(program: Command, cli: Cli): void {
     directory
       .command('push <file>')
       .description(
-        'bring users and groups to what a snapshot says (JSON; - is stdin); exit code 1 when it is held, or was let go',
+        'apply a snapshot of users and groups (JSON; - is stdin); exit code 1 if it is held or was cancelled',
       )
-      .option('--dry-run', 'say what would change, and change nothing')
-      .option('--confirm', 'apply it also when it changes very much')
+      .option('--dry-run', 'show the changes, and change nothing')
+      .option('--confirm', 'apply it even if it exceeds the safety limits')
       .action((file: string, options: { dryRun?: boolean; confirm?: boolean }) => push(cli, file, options)),
     'directory push corp.json --dry-run',
     'directory push corp.json',
@@ -54,7 +54,9 @@ export function addDirectory(program: Command, cli: Cli): void {
   addPull(directory, cli)
   addSources(directory, cli)
   limit(
-    examples(directory.command('status'), 'directory status').description('each directory, and how its last run went'),
+    examples(directory.command('status'), 'directory status').description(
+      'each directory, with the result of its last run',
+    ),
   ).action(async ({ limit: most }: { limit: number }) => {
     const client = await cli.client()
     await printList(cli, most, directoryColumns, (page) =>
@@ -67,7 +69,7 @@ export function addDirectory(program: Command, cli: Cli): void {
     ),
   )
     .option('--provider <directory>', 'of this directory')
-    .addOption(choice('--status <status>', 'that are so', runStatuses))
+    .addOption(choice('--status <status>', 'with this status', runStatuses))
     .action(async ({ limit: most, provider, status }: { limit: number } & Runs) => {
       const client = await cli.client()
       const query = { ...given({ provider, status }), ...cli.scope }
@@ -83,9 +85,11 @@ export function addDirectory(program: Command, cli: Cli): void {
     reason(
       directory
         .command('confirm <run>')
-        .description('apply a run that is held, by what holds now; of SCIM, let it be asked for again, for an hour'),
+        .description(
+          'apply a held run to the present state; with SCIM, accept its removals for an hour when the provider repeats them',
+        ),
     )
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (run_id: string, options: { reason?: string; yes?: boolean }) => {
         const client = await cli.client()
         const held = await client.getDirectoryRun({ params: { run_id }, query: cli.scope })
@@ -97,8 +101,8 @@ export function addDirectory(program: Command, cli: Cli): void {
     'directory confirm run_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "the branch was sold"',
   )
   examples(
-    reason(directory.command('undo <run>').description('put back whom the newest run suspended and moved'))
-      .option('--yes', 'do not ask')
+    reason(directory.command('undo <run>').description('undo the suspensions and group changes of the newest run'))
+      .option('--yes', 'do not ask for confirmation')
       .action(async (run_id: string, options: { reason?: string; yes?: boolean }) => {
         await cli.sure(options.yes, `Undo ${run_id}?`)
         const body = given({ reason: options.reason })
@@ -107,7 +111,7 @@ export function addDirectory(program: Command, cli: Cli): void {
         if (!answer.changed) cli.note('It was undone before.')
         const { undone, left } = answer
         cli.say(
-          `reactivated ${undone.users_reactivated} users, put back ${undone.memberships_added} memberships, took away ${undone.memberships_removed}`,
+          `reactivated ${undone.users_reactivated} users, restored ${undone.memberships_added} memberships, removed ${undone.memberships_removed}`,
         )
         const stays = Object.entries(left).filter(([, n]) => n > 0)
         if (stays.length > 0) cli.say(`left as it is: ${stays.map(([what, n]) => `${n} ${plain(what)}`).join(', ')}`)

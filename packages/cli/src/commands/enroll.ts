@@ -36,7 +36,7 @@ export function addEnroll(program: Command, cli: Cli): void {
     ofDevice(
       program
         .command('enroll')
-        .description('act as a device: enroll with a token, asked for or read from stdin, and save what the device is'),
+        .description('act as a device: enroll with a token (prompt or stdin), and save the state of the device'),
     ).action((options: Options) => enroll(cli, options)),
     'token create | holdfast enroll --state device.json',
     'device-poll --state device.json',
@@ -44,9 +44,9 @@ export function addEnroll(program: Command, cli: Cli): void {
   examples(
     program
       .command('device-poll')
-      .description('act as the device in a state file: fetch and verify its policy, again whenever it changes')
-      .requiredOption('--state <file>', 'as saved by enroll')
-      .option('--once', 'fetch, print and end')
+      .description('act as the device in a state file: fetch and verify its policy, and repeat that after each change')
+      .requiredOption('--state <file>', 'state file written by enroll')
+      .option('--once', 'fetch and print once, then exit')
       .action((options: { state: string; once?: boolean }) => poll(cli, options)),
     'device-poll --state device.json --once --json',
   )
@@ -55,16 +55,16 @@ export function addEnroll(program: Command, cli: Cli): void {
 /** `device enroll`: enrolls by a token or an identity provider. */
 export function addDeviceEnroll(device: Command, cli: Cli): void {
   examples(
-    ofDevice(device.command('enroll').description('act as a device: enroll with a token, or as who you are'))
+    ofDevice(device.command('enroll').description('act as a device: enroll with a token, or with a sign-in of yours'))
       .option('--oidc', 'sign in at an identity provider with your browser; the token asked for may be a bootstrap one')
       .option('--saml', 'the same with a provider of SAML')
-      .option('--device-code', 'for a machine without a browser: somebody approves it at the identity provider')
-      .option('--provider <provider>', 'which identity provider, by name or id, where there are several')
+      .option('--device-code', 'for a machine without a browser: a person approves it at the identity provider')
+      .option('--provider <provider>', 'name or id of the identity provider, if there are several')
       .action(({ oidc, saml, deviceCode, provider, ...options }: Options & ByProvider) => {
         const ways = [oidc, saml, deviceCode].filter(Boolean).length
-        if (ways > 1) throw new UsageError('Either --oidc, --saml or --device-code.')
+        if (ways > 1) throw new UsageError('Use only one of --oidc, --saml and --device-code.')
         if (provider !== undefined && ways === 0)
-          throw new UsageError('--provider goes with --oidc, --saml or --device-code.')
+          throw new UsageError('--provider needs --oidc, --saml or --device-code.')
         if (saml) return enrollBySaml(cli, options, provider)
         if (deviceCode) return enrollByDeviceCode(cli, options, provider)
         return oidc ? enrollByOidc(cli, options, provider) : enroll(cli, options)
@@ -80,12 +80,12 @@ type Options = { state: string; name: string; platform: Platform; arch?: DeviceA
 type ByProvider = { oidc?: boolean; saml?: boolean; deviceCode?: boolean; provider?: string }
 const ofDevice = (command: Command): Command =>
   command
-    .requiredOption('--state <file>', 'where to save it; holds the private key, mode 0600')
+    .requiredOption('--state <file>', 'file for the state of the device, with its private key; mode 0600')
     .option('--name <name>', 'of the device', hostname())
     .addOption(
       choice('--platform <platform>', 'of the device', platforms).default(ownPlatform[process.platform] ?? 'other'),
     )
-    .addOption(choice('--arch <arch>', 'of its machine: which packages of a release fit it', deviceArchitectures))
+    .addOption(choice('--arch <arch>', 'of its machine; selects the packages of a release', deviceArchitectures))
 
 const deviceOf = ({ name, platform, arch }: Options) => ({ name, platform, ...given({ arch }) })
 
@@ -95,7 +95,7 @@ async function prepare(cli: Cli, state: string) {
   if (baseUrl === undefined) throw new UsageError('Which server? Add --url or set HOLDFAST_URL.')
   warnOfPlainHttp(cli, baseUrl)
   const store = fileStore(state)
-  if (await store.load()) throw new UsageError(`${state} holds a device already.`)
+  if (await store.load()) throw new UsageError(`${state} already has the state of a device: name another file.`)
   return { baseUrl, store }
 }
 
@@ -133,7 +133,7 @@ async function enrollByDeviceCode(cli: Cli, options: Options, wanted: string | u
   )
   if (verificationUriComplete !== null)
     cli.note(`Or open this one, and compare the code:\n${plain(verificationUriComplete)}`)
-  cli.note('Approve it only if you began this yourself: whoever has this machine will act as you.')
+  cli.note('Approve it only if you started this yourself: the user of this machine will act in your name.')
   const onWait = () => {
     const minutes = Math.ceil((expiresAt.getTime() - Date.now()) / 60_000)
     cli.note(`Waiting for approval, ${minutes} min at most…`)
@@ -147,7 +147,8 @@ async function saidWhere<T>(cli: Cli, work: Promise<T>): Promise<T> {
     return await work
   } catch (e) {
     const isUnproved = e instanceof ApiError && e.status === 401
-    if (isUnproved) cli.note('Who administers finds why: holdfast audit list --kind device.enrollment_refused')
+    if (isUnproved)
+      cli.note('Administrators find the reason with: holdfast audit list --kind device.enrollment_refused')
     throw e
   }
 }
@@ -196,9 +197,10 @@ async function poll(cli: Cli, { state, once }: { state: string; once?: boolean }
     await device.runPolling({
       signal: stop.signal,
       onPolicy: (policy) =>
-        policy ? apply(cli, device, policy) : cli.note('The policy has ended; nothing is allowed.'),
+        policy ? apply(cli, device, policy) : cli.note('The policy has expired; nothing is allowed.'),
       onStatus: ({ status }) => cli.note(`The device is ${status}.`),
-      onError: (error) => cli.note(`Goes on after: ${plain(error instanceof Error ? error.message : String(error))}`),
+      onError: (error) =>
+        cli.note(`Continues after an error: ${plain(error instanceof Error ? error.message : String(error))}`),
     })
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
@@ -215,7 +217,7 @@ async function apply(cli: Cli, device: Device, policy: DevicePolicy): Promise<vo
     policy_digest: policy.digest,
   } as const
   await device.reportTelemetry([event]).catch((e: unknown) => {
-    cli.note(`The server could not be told that it is applied: ${plain(e instanceof Error ? e.message : String(e))}`)
+    cli.note(`The report of the applied policy failed: ${plain(e instanceof Error ? e.message : String(e))}`)
   })
 }
 

@@ -22,13 +22,17 @@ const columns: readonly Column<Expiry>[] = [
 const daysIn = (seconds: number): number => Math.ceil(seconds / 86_400)
 
 export function addExpiry(program: Command, cli: Cli): void {
-  const expiry = program.command('expiry').description('what runs out: certificates, keys, secrets, the license')
+  const expiry = program.command('expiry').description('expiring certificates, keys, secrets and license')
   limit(
     examples(expiry.command('list'), 'expiry list --within 30d', 'expiry list --type api_key --status expired')
-      .description('list what runs out, soonest first')
+      .description('list everything that expires, soonest first')
       .addOption(choice('--type <type>', 'only these', expiryTypes))
       .addOption(choice('--status <status>', 'only these', expiryStatuses))
-      .option('--within <duration>', 'only what ends by then, or has ended; in whole days', duration),
+      .option(
+        '--within <duration>',
+        'only items that expire within this time or have expired; in whole days',
+        duration,
+      ),
   ).action(async ({ limit: most, within, ...filter }: ListOptions) => {
     const client = await cli.client()
     const query = { ...given({ ...filter, within_days: within && daysIn(within) }), ...cli.scope }
@@ -36,8 +40,8 @@ export function addExpiry(program: Command, cli: Cli): void {
   })
   limit(
     examples(expiry.command('check'), 'expiry check --within 14d')
-      .description('list what somebody has to renew soon; exit code 1 when there is anything, for monitoring')
-      .option('--within <duration>', 'how soon; in whole days', duration, 30 * 86_400),
+      .description('list items that need a renewal by a person soon; exit code 1 if there are any, for monitoring')
+      .option('--within <duration>', 'time limit, in whole days', duration, 30 * 86_400),
   ).action(async ({ limit: most, within }: { limit: number; within: number }) => {
     const client = await cli.client()
     const query = { renews_itself: false, within_days: daysIn(within), ...cli.scope }

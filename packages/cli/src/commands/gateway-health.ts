@@ -29,9 +29,9 @@ const outcomes = ['on_it', 'moved', 'stuck', 'left'] as const
 
 export function addGatewayHealth(gateway: Command, cli: Cli): void {
   examples(
-    limit(gateway.command('health').description('how gateways do, and what is the matter with them'))
+    limit(gateway.command('health').description('state of the gateways, with their problems'))
       .option('--pool <pool>', 'of this pool only')
-      .addOption(choice('--status <status>', 'those that are so', gatewayStatuses))
+      .addOption(choice('--status <status>', 'with this value', gatewayStatuses))
       .action(async (options: { limit: number; pool?: string; status?: Health['status'] }) => {
         const client = await cli.client()
         const query = { ...given({ pool_id: options.pool, status: options.status }), ...cli.scope }
@@ -42,9 +42,13 @@ export function addGatewayHealth(gateway: Command, cli: Cli): void {
     'gateway health --status down',
   )
   examples(
-    limit(gateway.command('impact <gateway>').description('who is on a gateway, who moved, and who is stuck'))
+    limit(
+      gateway
+        .command('impact <gateway>')
+        .description('devices on a gateway, devices that moved to another one, and devices without a connection'),
+    )
       .addOption(choice('--outcome <outcome>', 'those only', outcomes))
-      .option('--since <time>', 'of those who were on it then or later')
+      .option('--since <time>', 'devices that were on it at this time or later')
       .action(
         async (
           gateway_id: string,

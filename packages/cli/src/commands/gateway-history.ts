@@ -46,7 +46,7 @@ export function addGatewayHistory(gateway: Command, cli: Cli): void {
         .description('states and sessions of a gateway over time, or the states of all gateways'),
     )
       .option('--pool <pool>', 'gateways of this pool only')
-      .addOption(choice('--range <range>', '24 hours unless said', historyRanges))
+      .addOption(choice('--range <range>', 'default: 24 hours', historyRanges))
       .action(async (gateway_id: string | undefined, options: { limit: number; pool?: string; range?: Range }) => {
         const client = await cli.client()
         const asked = { ...given({ range: options.range }), ...cli.scope }

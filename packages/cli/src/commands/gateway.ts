@@ -72,7 +72,7 @@ export function addGateway(program: Command, cli: Cli): void {
   examples(
     gateway
       .command('update <gateway>')
-      .description('change a gateway; what is not named stays')
+      .description('change a gateway; fields that are not given stay')
       .option('--name <name>')
       .option('--endpoint <host:port/proto...>', 'where devices reach it from now on', parseEndpoint)
       .option('--public-key <key>', 'its WireGuard public key')
@@ -92,12 +92,12 @@ export function addGateway(program: Command, cli: Cli): void {
     gateway
       .command('delete <gateway>')
       .description('delete a gateway; its secret stops working and its sessions end')
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (gateway_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete ${gateway_id}?`)
         const { changed } = await (await cli.client()).deleteGateway({ params: { gateway_id }, query: cli.scope })
         if (cli.json) printItem(cli, { gateway_id, changed })
-        else cli.say(`${gateway_id}  deleted${changed ? '' : '  (as before)'}`)
+        else cli.say(`${gateway_id}  deleted${changed ? '' : '  (unchanged)'}`)
       }),
     'gateway delete gw1 --yes',
   )
@@ -108,25 +108,25 @@ export function addGateway(program: Command, cli: Cli): void {
       'gateway drain gw1 --undo',
     ).description('take a gateway out for new sessions'),
   )
-    .option('--undo', 'put it back')
+    .option('--undo', 'offer it to devices again')
     .action(async (gateway_id: string, options: { undo?: boolean; reason?: string }) => {
       const body = { draining: options.undo !== true, ...given({ reason: options.reason }) }
       const client = await cli.client()
       const answer = await client.drainGateway({ params: { gateway_id }, body, query: cli.scope })
-      if (!answer.changed) cli.note('It was so before.')
+      if (!answer.changed) cli.note('No change.')
       printItem(cli, answer.gateway)
     })
   examples(
     gateway.command('approve <gateway>'),
     'gateway approve gw1 --public-key HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=',
   )
-    .description('put into force the key that a gateway announces and that waits for approval')
-    .requiredOption('--public-key <key>', 'the one that you have looked at')
+    .description('approve the new public key that a gateway announced')
+    .requiredOption('--public-key <key>', 'the key that you have checked on the gateway')
     .action(async (gateway_id: string, { publicKey }: { publicKey: string }) => {
       const client = await cli.client()
       const asked = { params: { gateway_id }, body: { public_key: publicKey }, query: cli.scope }
       const answer = await client.approveGateway(asked)
-      if (!answer.changed) cli.note('It was so before.')
+      if (!answer.changed) cli.note('No change.')
       printItem(cli, answer.gateway)
     })
   examples(gateway.command('rotate-secret <gateway>'), 'gateway rotate-secret gw1 > secret.txt')

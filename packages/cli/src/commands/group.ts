@@ -38,7 +38,7 @@ export function addGroup(program: Command, cli: Cli): void {
       printItem(cli, answer.group)
     })
   examples(
-    reason(group.command('update <group>').description('rename or describe a group; what is not named stays'))
+    reason(group.command('update <group>').description('rename or describe a group; fields that are not given stay'))
       .option('--name <name>')
       .option('--description <text>')
       .action(async (group_id: string, options: { name?: string; description?: string; reason?: string }) => {
@@ -48,20 +48,20 @@ export function addGroup(program: Command, cli: Cli): void {
           throw new UsageError('Nothing to change; see: holdfast group update --help')
         const body = { operation: 'update', group_id, group: fields, ...given({ reason: why }) } as const
         const answer = await (await cli.client()).changeGroup({ body, query: cli.scope })
-        if (!answer.changed) cli.note('It was so before.')
+        if (!answer.changed) cli.note('No change.')
         printItem(cli, answer.group)
       }),
     'group update engineering --name "Engineering and research"',
   )
   examples(
     reason(group.command('delete <group>').description('delete a group that no policy names; its users stay'))
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (group_id: string, options: { reason?: string; yes?: boolean }) => {
         await cli.sure(options.yes, `Delete ${group_id}?`)
         const body = { operation: 'delete', group_id, ...given({ reason: options.reason }) } as const
         const { group: gone, changed } = await (await cli.client()).changeGroup({ body, query: cli.scope })
         if (cli.json) printItem(cli, { group_id: gone.group_id, changed })
-        else cli.say(`${gone.group_id}  deleted${changed ? '' : '  (as before)'}`)
+        else cli.say(`${gone.group_id}  deleted${changed ? '' : '  (unchanged)'}`)
       }),
     'group delete engineering --yes',
   )

@@ -13,7 +13,7 @@ import {
 } from '../workflow-run.ts'
 
 export function addIncident(program: Command, cli: Cli): void {
-  const incident = program.command('incident').description('playbooks: what is done at once when something happened')
+  const incident = program.command('incident').description('playbooks: prepared responses to incidents')
   examples(incident.command('list').description('list playbooks and their last runs'), 'incident list').action(
     async () => {
       const found = await (await cli.client()).listPlaybooks({ query: cli.scope })
@@ -26,7 +26,7 @@ export function addIncident(program: Command, cli: Cli): void {
     runnable(
       incident
         .command('run <playbook> [parameter...]')
-        .description('run a playbook, as oneself; exit code 1 when it fails'),
+        .description('run a playbook with your own permissions; exit code 1 if it fails'),
     ).action(async (name: string, parameters: string[], options: RunOptions) => {
       const body = { workflow: name, ...bodyOf(parameters, options) }
       if (!options.dryRun) await cli.sure(options.yes, `Run ${name}?`)

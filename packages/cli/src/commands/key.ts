@@ -36,10 +36,10 @@ export function addKey(program: Command, cli: Cli): void {
       .command('create <name>')
       .description('create an API key; its secret is printed once')
       .addOption(choice('--role <role>', 'what it may do', roleNames).makeOptionMandatory())
-      .option('--expires-in <duration>', 'never unless said; e.g. 90d', duration)
+      .option('--expires-in <duration>', 'e.g. 90d; default: never', duration)
       .option('--cidr <network...>', 'networks it may be used from')
-      .option('--user <user>', 'the service account that it belongs to, and stops with; you unless said')
-      .option('--directory <name>', 'the directory that it provisions by SCIM; it does nothing else then')
+      .option('--user <user>', 'the service account that owns it; the key stops with it. Default: you')
+      .option('--directory <name>', 'the directory that it provisions by SCIM; the key is then only for SCIM')
       .action(async (name: string, options: KeyOptions) => {
         const { role, expiresIn, cidr, user, directory } = options
         const body = {
@@ -76,11 +76,11 @@ export function addKey(program: Command, cli: Cli): void {
       key.command('revoke [key]'),
       'key revoke ci --reason "no longer used"',
       'key revoke --all-of anna --reason phished',
-    ).description('revoke an API key, or all that a user has'),
+    ).description('revoke an API key, or all keys of a user'),
   )
     .option(
       '--all-of <user>',
-      'every key that this user has, and every key and enrollment token that the user or one of these keys made',
+      'all keys of this user, and all keys and enrollment tokens that the user or one of these keys created',
     )
     .option('--dry-run', 'with --all-of: say which keys and tokens, and change nothing')
     .action((key_id: string | undefined, options: Revoke) =>
@@ -100,7 +100,7 @@ async function revokeOne(cli: Cli, key_id: string | undefined, { reason: why, dr
 }
 
 async function revokeAll(cli: Cli, key_id: string | undefined, user_id: string, options: Revoke): Promise<void> {
-  if (key_id !== undefined) throw new UsageError('Name a key or --all-of, one of the two.')
+  if (key_id !== undefined) throw new UsageError('Give either a key or --all-of.')
   const client = await cli.client()
   const body = { user_id, ...given({ reason: options.reason, dry_run: options.dryRun }) }
   const answer = await client.revokeApiKeysOfUser({ body, query: cli.scope })

@@ -18,7 +18,7 @@ const columns: readonly Column<Hold>[] = [
 type Place = { class?: RetentionClass[]; user?: string; device?: string; reason: string }
 
 export function addLegalHold(program: Command, cli: Cli): void {
-  const hold = program.command('legal-hold').description('what must not be purged, whatever is set')
+  const hold = program.command('legal-hold').description('legal holds: data that is never purged')
   limit(examples(hold.command('list'), 'legal-hold list').description('legal holds, released ones too')).action(
     async ({ limit: most }: { limit: number }) => {
       const client = await cli.client()
@@ -28,8 +28,8 @@ export function addLegalHold(program: Command, cli: Cli): void {
   examples(
     hold
       .command('place')
-      .description('from now on nothing that it covers is purged')
-      .requiredOption('--reason <text>', 'why; goes into the audit event')
+      .description('place a legal hold: data that it covers is not purged from now on')
+      .requiredOption('--reason <text>', 'reason; recorded in the audit event')
       .addOption(choice('--class <class...>', 'only these', retentionClasses))
       .option('--user <user>', 'only what is about this user')
       .option('--device <device>', 'only what is about this device')
@@ -40,16 +40,16 @@ export function addLegalHold(program: Command, cli: Cli): void {
   examples(
     hold
       .command('release <legal-hold>')
-      .description('what it covered may be purged again')
-      .requiredOption('--reason <text>', 'why; goes into the audit event')
-      .option('--yes', 'do not ask')
+      .description('release a legal hold: its data may be purged again')
+      .requiredOption('--reason <text>', 'reason; recorded in the audit event')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (legal_hold_id: string, { reason, yes }: { reason: string; yes?: boolean }) => {
         await cli.sure(yes, `Release ${legal_hold_id}?`)
         const client = await cli.client()
         const call = { params: { legal_hold_id }, body: { reason }, query: cli.scope }
         const answer = await client.releaseLegalHold(call)
         if (cli.json) printItem(cli, answer)
-        else cli.say(`${legal_hold_id}  released${answer.changed ? '' : '  (as before)'}`)
+        else cli.say(`${legal_hold_id}  released${answer.changed ? '' : '  (unchanged)'}`)
       }),
     'legal-hold release lgh_01jxz3c9dqf7vr2m8k4s6t0b5w --reason settled --yes',
   )

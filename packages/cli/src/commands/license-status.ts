@@ -10,13 +10,13 @@ type Status = Output<Contract['getLicenseStatus']>
 /** Adds commands to `holdfast license`: state of the license in force. */
 export function addLicenseStatus(license: Command, cli: Cli): void {
   examples(license.command('status'), 'license status', 'license status --json | jq -r .deployment_id')
-    .description('the license in force, and why a newer file was not taken')
+    .description('the license in force, and the reason if a newer file was refused')
     .action(async () => {
       const found = await (await cli.client()).getLicenseStatus({ query: cli.scope })
       printItem(cli, cli.json ? found : readable(found))
     })
   examples(license.command('reload'), 'license reload')
-    .description('have the server read HOLDFAST_LICENSE_FILE again; a file that is not good changes nothing')
+    .description('make the server read HOLDFAST_LICENSE_FILE again; an invalid file changes nothing')
     .action(async () => {
       const answer = await (await cli.client()).reloadLicense({ query: cli.scope })
       if (cli.json) return printItem(cli, answer)

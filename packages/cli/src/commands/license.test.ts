@@ -197,7 +197,7 @@ test('inspect checks the signature; a bad one exits with 1 and still shows the c
 
   const strange = await ask(file, await write('other.pem', generateLicenseKey().publicKey))
   assert.deepEqual([strange.code, strange.shown.signature], [1, 'unknown_key'])
-  assert.match(strange.err, /^The signature is not good: .+ not known here.+\.\n$/)
+  assert.match(strange.err, /^The signature is invalid: .+ not known here.+\.\n$/)
 
   const [head, , tail] = (await readFile(file, 'utf8')).split('.')
   const payload = Buffer.from(JSON.stringify({ ...claims, limits: {} })).toString('base64url')

@@ -26,25 +26,25 @@ export function addLicense(program: Command, cli: Cli): void {
   examples(
     license
       .command('keygen')
-      .description('make a pair of keys for signing licenses; needs no server')
-      .requiredOption('--out <dir>', 'where to write license-key.pem, mode 0600, and license-key.pub.pem')
+      .description('create a key pair for signing licenses; needs no server')
+      .requiredOption('--out <dir>', 'directory for license-key.pem (mode 0600) and license-key.pub.pem')
       .action((options: { out: string }) => keygen(cli, options.out)),
     'license keygen --out keys',
   )
   examples(
     license
       .command('sign <claims>')
-      .description('sign a license, its claims being in a JSON file; needs no server')
-      .requiredOption('--key <file>', 'the private key, as made by keygen')
-      .option('--out <file>', 'write it there, where no file is yet, instead of printing it')
+      .description('sign a license with the claims of a JSON file; needs no server')
+      .requiredOption('--key <file>', 'the private key, created by keygen')
+      .option('--out <file>', 'write it to this new file instead of printing it')
       .action((claims: string, options: { key: string; out?: string }) => sign(cli, claims, options)),
     'license sign claims.json --key keys/license-key.pem --out acme.license',
   )
   examples(
     license
       .command('inspect <file>')
-      .description('what a license says; needs no server')
-      .option('--keys <file>', 'check its signature with these public keys (PEM); exit code 1 when it is not good')
+      .description('show the claims of a license; needs no server')
+      .option('--keys <file>', 'check its signature with these public keys (PEM); exit code 1 if it is invalid')
       .action((file: string, options: { keys?: string }) => inspect(cli, file, options.keys)),
     'license inspect acme.license',
     'license inspect acme.license --keys keys/license-key.pub.pem --json',
@@ -58,7 +58,7 @@ async function keygen(cli: Cli, directory: string): Promise<void> {
   await attempt(`${directory} can't be made a directory`, () => mkdir(directory, { recursive: true, mode: 0o700 }))
   await writeKeyPair(files, { privateKey, publicKey })
   printItem(cli, { kid, ...files })
-  cli.note('Whoever has the private key can issue licenses: keep it off every server, which needs the public one only.')
+  cli.note('Anybody with the private key can issue licenses: keep it on no server. Servers need only the public key.')
 }
 
 async function sign(cli: Cli, file: string, { key, out }: { key: string; out?: string }): Promise<void> {
@@ -86,7 +86,7 @@ async function inspect(cli: Cli, file: string, keyFile: string | undefined): Pro
   })
   if (!keys) cli.note('The signature was not checked; name the public keys with --keys to check it.')
   if (!refusal) return
-  cli.note(`The signature is not good: ${refusal.message}.`)
+  cli.note(`The signature is invalid: ${refusal.message}.`)
   throw new Declined()
 }
 

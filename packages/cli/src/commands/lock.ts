@@ -18,9 +18,9 @@ const columns: readonly Column<Lock>[] = [
 ]
 
 export function addLock(program: Command, cli: Cli): void {
-  const lock = program.command('lock').description('what is kept out at once, whatever else holds')
+  const lock = program.command('lock').description('locks: block a user, device, group, gateway or tenant at once')
   limit(examples(lock.command('list').description('list locks'), 'lock list', 'lock list --status all'))
-    .addOption(choice('--status <status>', 'active unless said', ['active', 'released', 'all']))
+    .addOption(choice('--status <status>', 'default: active', ['active', 'released', 'all']))
     .addOption(choice('--type <type>', 'of these only', lockTargets))
     .action(async (options: { limit: number; status?: 'active' | 'released' | 'all'; type?: LockTarget }) => {
       const client = await cli.client()
@@ -36,10 +36,10 @@ export function addLock(program: Command, cli: Cli): void {
       .command('create')
       .description('lock a user, a device, a gateway, the devices of a group, or all devices of the tenant')
       .addArgument(new Argument('<type>').choices(lockTargets))
-      .argument('[target]', 'which; none for the tenant')
-      .requiredOption('--reason <text>', 'why; goes into the audit event')
-      .option('--expires <duration>', 'until when; without it until somebody releases it', duration)
-      .option('--yes', 'do not ask')
+      .argument('[target]', 'name or id of the target; leave it out for the tenant')
+      .requiredOption('--reason <text>', 'reason; recorded in the audit event')
+      .option('--expires <duration>', 'end of the lock; default: until it is released', duration)
+      .option('--yes', 'do not ask for confirmation')
       .action((type: LockTarget, id: string | undefined, options: Create) =>
         create(cli, { type, ...given({ id }) }, options),
       ),
@@ -64,7 +64,7 @@ async function create(cli: Cli, target: { type: LockTarget; id?: string }, optio
   if (target.type === 'tenant') await cli.sure(options.yes, 'Lock every device of the tenant?')
   const body = { target, reason: options.reason, ...given({ expires_in_seconds: options.expires }) }
   const answer = await (await cli.client()).createLock({ body, query: cli.scope })
-  if (!answer.changed) cli.note('It was locked before, and stays as it was.')
+  if (!answer.changed) cli.note('It was already locked. No change.')
   noteWarnings(cli, answer)
   printItem(cli, cli.json ? answer : answer.lock)
 }

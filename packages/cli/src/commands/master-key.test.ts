@@ -37,7 +37,7 @@ test('the status of each master key shows its line, and whether that line can be
   const { url, asked } = await startServer(t, () => ({ body: { replicas: 2, items } }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   const { code, out, err } = await run(['master-key', 'status'])
-  assert.deepEqual([code, err], [0, 'Replicas that run: 2.\n'])
+  assert.deepEqual([code, err], [0, 'Running replicas: 2.\n'])
   assert.equal(asked[0]?.line, 'GET /v1/admin/master-keys')
   const [head, ...lines] = out.trimEnd().split('\n')
   assert.match(head!, /^KEY +LINE +READING +WRITING +SEALED +DIGESTS +COUNTED +STATE$/)

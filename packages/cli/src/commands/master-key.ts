@@ -20,11 +20,11 @@ const columns: readonly Column<Key>[] = [
 export function addMasterKey(program: Command, cli: Cli): void {
   const masterKey = program.command('master-key').description('the master keys of the deployment, and their rotation')
   examples(masterKey.command('status'), 'master-key status', 'master-key status --json')
-    .description('how much is under each master key, which replicas read and write it, and what may be removed')
+    .description('number of secrets under each master key, replicas that use it, and keys that may be removed')
     .action(async () => {
       const found = await (await cli.client()).listMasterKeys({ query: cli.scope })
       if (cli.json) return cli.say(jsonText(found, 2))
-      cli.note(`Replicas that run: ${found.replicas}.`)
+      cli.note(`Running replicas: ${found.replicas}.`)
       await printAll(cli, columns, found.items)
     })
 }

@@ -25,10 +25,10 @@ function sentOf({ deliveries }: Notification): string | null {
 }
 
 export function addNotification(program: Command, cli: Cli): void {
-  const notification = program.command('notification').description('what administrators should know of')
+  const notification = program.command('notification').description('notifications for administrators')
   examples(
     limit(notification.command('list').description('list notifications, newest first'))
-      .addOption(choice('--state <state>', 'open unless said', ['open', 'acknowledged', 'all']))
+      .addOption(choice('--state <state>', 'default: open', ['open', 'acknowledged', 'all']))
       .addOption(choice('--kind <kind>', 'only these', notificationKinds))
       .addOption(choice('--severity <severity>', 'only these', notificationSeverities))
       .action(async ({ limit: most, ...filter }: Filter & { limit: number }) => {
@@ -42,7 +42,7 @@ export function addNotification(program: Command, cli: Cli): void {
     notification.command('acknowledge <notification_id>'),
     'notification acknowledge ntf_01jxz3c9dqf7vr2m8k4s6t0b5w',
   )
-    .description('take a notification out of the inbox')
+    .description('acknowledge a notification, which removes it from the inbox')
     .action(async (notification_id: string) => {
       const client = await cli.client()
       const answer = await client.acknowledgeNotification({ params: { notification_id }, query: cli.scope })

@@ -11,12 +11,12 @@ type Kind = Input<Contract['exportOperations']>['query']['kind']
 const kinds = Object.keys(exportKinds) as Kind[]
 
 export function addOps(program: Command, cli: Cli): void {
-  const ops = program.command('ops').description('what there is, as a whole')
+  const ops = program.command('ops').description('exports for support and inventories')
   examples(
     ops
       .command('export')
-      .description('print what there is as one JSON object a line, without any secret')
-      .addOption(choice('--kind <kind>', 'what it is about', kinds).makeOptionMandatory())
+      .description('print inventory or configuration as one JSON object a line, without secrets')
+      .addOption(choice('--kind <kind>', 'kind of data', kinds).makeOptionMandatory())
       .action(async ({ kind }: { kind: Kind }) => {
         const client = patient(await cli.client())
         let cursor: string | null = null
@@ -25,7 +25,7 @@ export function addOps(program: Command, cli: Cli): void {
           const page = await client.exportOperations({ query })
           for (const item of page.items) cli.say(jsonText(item))
           if (cursor === null && page.left_out.length > 0)
-            cli.note(`Left out, since it may not be read: ${page.left_out.join(', ')}.`)
+            cli.note(`Left out because you lack the permission: ${page.left_out.join(', ')}.`)
           cursor = page.next_cursor
         } while (cursor !== null)
       }),

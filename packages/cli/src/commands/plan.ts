@@ -32,7 +32,7 @@ export function addPlan(program: Command, cli: Cli): void {
     )
   examples(
     limiting(plan.command('create <name>').description('create a plan; what it does not limit is unlimited'))
-      .option('--feature <name...>', 'what its tenants may use')
+      .option('--feature <name...>', 'features that its tenants may use')
       .action(async (name: string, { limit: limits = {}, feature: features = [] }: Settings) => {
         const client = await cli.client()
         printItem(cli, await client.createPlan({ body: { name, limits, features }, query: cli.scope }))
@@ -43,10 +43,10 @@ export function addPlan(program: Command, cli: Cli): void {
     limiting(
       plan
         .command('update <plan>')
-        .description('change a plan for every tenant that has it; what is there stays, also beyond a limit'),
+        .description('change a plan for every tenant that has it; existing things stay, even above a limit'),
     )
       .option('--name <name>')
-      .option('--feature <name...>', 'what its tenants may use from now on')
+      .option('--feature <name...>', 'features that its tenants may use from now on')
       .option('--no-feature', 'no features')
       .action((plan_id: string, options: Update) => update(cli, plan_id, options)),
     'plan update team --limit users=80 devices=',
@@ -56,12 +56,12 @@ export function addPlan(program: Command, cli: Cli): void {
     plan
       .command('delete <plan>')
       .description('delete a plan that no tenant has')
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (plan_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete ${plan_id}?`)
         const { changed } = await (await cli.client()).deletePlan({ params: { plan_id }, query: cli.scope })
         if (cli.json) printItem(cli, { plan_id, changed })
-        else cli.say(`${plan_id}  deleted${changed ? '' : '  (as before)'}`)
+        else cli.say(`${plan_id}  deleted${changed ? '' : '  (unchanged)'}`)
       }),
     'plan delete team --yes',
   )

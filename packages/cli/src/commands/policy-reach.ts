@@ -42,9 +42,9 @@ export function addPolicyReach(policy: Command, cli: Cli): void {
     policy
       .command('who-reaches <target>')
       .description('which users, groups and devices can reach a target: wiki, wiki:tcp/443, 10.1.2.3:tcp/22')
-      .addOption(choice('--channel <channel>', 'by what this channel delivers', channels).conflicts('document'))
+      .addOption(choice('--channel <channel>', 'by the policy of this channel', channels).conflicts('document'))
       .option('--document <file>', 'by this document (JSON; - is stdin)')
-      .option('--at <time>', 'at this time, now unless said', parseMoment)
+      .option('--at <time>', 'at this time; default: now', parseMoment)
       .action((target: string, options: Options) => whoReaches(cli, target, options)),
     'policy who-reaches wiki:tcp/443',
     'policy who-reaches 10.1.2.3:tcp/22 --document policy.json',
@@ -52,7 +52,7 @@ export function addPolicyReach(policy: Command, cli: Cli): void {
   examples(
     policy
       .command('adoption <bundle>')
-      .description('how far a version had got over time')
+      .description('adoption of a version over time')
       .action(async (bundle_id: string) => {
         const found = await (await cli.client()).getPolicyAdoption({ params: { bundle_id }, query: cli.scope })
         if (cli.json) return printItem(cli, found)

@@ -10,7 +10,7 @@ export function addPolicyRollout(policy: Command, cli: Cli): void {
   examples(
     policy
       .command('replay <file>')
-      .description('which sessions of the last days a document would have blocked')
+      .description('sessions of the last days that a document would have blocked')
       .option('--days <n>', 'how far back', integer(1, 90), 7)
       .action((file: string, { days }: { days: number }) => replay(cli, file, days)),
     'policy replay policy.json --days 14',
@@ -18,16 +18,16 @@ export function addPolicyRollout(policy: Command, cli: Cli): void {
   examples(
     policy
       .command('health <bundle>')
-      .description('how the devices of a canary fare against those on stable, and what its gate makes of it')
+      .description('problems of canary devices compared with stable devices, and the state of the gate')
       .action((bundle_id: string) => health(cli, bundle_id)),
     'policy health 12',
   )
   examples(
     policy
       .command('promote')
-      .description('publish what canary delivers to stable')
-      .option('--note <text>', 'what it is about')
-      .option('--override-gate', 'though the gate of the canary has not passed; --note says why')
+      .description('publish the document of the canary to stable')
+      .option('--note <text>', 'kind of data')
+      .option('--override-gate', 'publish although the gate of the canary has not passed; give the reason with --note')
       .action(({ note, overrideGate }: { note?: string; overrideGate?: boolean }) =>
         publishFrom(cli, { from: { channel: 'canary' }, ...given({ note, override_gate: overrideGate }) }),
       ),
@@ -36,10 +36,13 @@ export function addPolicyRollout(policy: Command, cli: Cli): void {
   examples(
     policy
       .command('rollback')
-      .description('publish an earlier version to stable again; without --to what stable delivers, to end a canary')
+      .description('publish an earlier version to stable again; without --to the present one, which ends a canary')
       .option('--to <version>', 'this version', integer(1, Number.MAX_SAFE_INTEGER))
-      .option('--note <text>', 'what it is about')
-      .option('--override-gate', 'though it was a canary whose gate has not passed; --note says why')
+      .option('--note <text>', 'kind of data')
+      .option(
+        '--override-gate',
+        'publish although the document was a canary whose gate has not passed; give the reason with --note',
+      )
       .action(({ to, note, overrideGate }: { to?: number; note?: string; overrideGate?: boolean }) =>
         publishFrom(cli, {
           from: to === undefined ? { channel: 'stable' } : { version: to },
@@ -69,10 +72,10 @@ async function health(cli: Cli, bundle_id: string): Promise<void> {
   const found = await (await cli.client()).getPolicyHealth({ params: { bundle_id }, query: cli.scope })
   if (cli.json) return printItem(cli, found)
   const { version, running, since, canary, stable, measures, gate } = found
-  cli.say(`version ${version}, ${running ? 'on canary now' : 'no canary under way'}`)
-  if (!canary || !stable) cli.say('No figures: no gate has judged it.')
+  cli.say(`version ${version}, ${running ? 'on canary now' : 'no active canary'}`)
+  if (!canary || !stable) cli.say('No figures: this version had no gate.')
   else {
-    cli.say(`heard of ${canary.devices} devices on canary, ${stable.devices} on stable, since ${since}`)
+    cli.say(`${canary.devices} devices on canary and ${stable.devices} on stable have reported since ${since}`)
     for (const { measure, canary_percent, stable_percent, p_value } of measures)
       cli.say(
         `${measure}: ${canary[measure]} (${canary_percent} %) on canary, ${stable[measure]} (${stable_percent} %) on stable, p = ${p_value.toPrecision(2)}`,

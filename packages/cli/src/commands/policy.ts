@@ -39,16 +39,23 @@ export function addPolicy(program: Command, cli: Cli): void {
       .command('publish <file>')
       .description('publish a policy document (JSON; - is stdin)')
       .addOption(choice('--channel <channel>', 'where to', channels).makeOptionMandatory())
-      .option('--percent <n>', 'share of the devices that canary goes to', percentage)
-      .option('--group <group...>', 'groups whose devices canary goes to')
-      .option('--note <text>', 'what it is about')
-      .option('--allow-failing-tests', 'publish though tests of the document fail')
-      .option('--supersede', 'end a canary that is under way')
-      .option('--override-gate', 'though it was a canary whose gate has not passed; --note says why')
-      .addOption(choice('--gate <action>', 'judge the canary against stable; where it fails, do this', gateFailures))
-      .option('--observe-minutes <n>', 'how long the gate observes before it passes', integer(1, 20_160))
-      .option('--min-devices <n>', 'how many devices of each channel it needs', integer(5, 100_000))
-      .option('--max-rise <percent>', 'by how many points a share of devices in trouble may rise', percentage)
+      .option('--percent <n>', 'percentage of the devices that get the canary', percentage)
+      .option('--group <group...>', 'groups whose devices get the canary')
+      .option('--note <text>', 'kind of data')
+      .option('--allow-failing-tests', 'publish although tests of the document fail')
+      .option('--supersede', 'end the active canary')
+      .option(
+        '--override-gate',
+        'publish although the document was a canary whose gate has not passed; give the reason with --note',
+      )
+      .addOption(choice('--gate <action>', 'compare the canary with stable, and do this if it fails', gateFailures))
+      .option('--observe-minutes <n>', 'minimum duration of the comparison in minutes', integer(1, 20_160))
+      .option('--min-devices <n>', 'minimum number of devices of each channel', integer(5, 100_000))
+      .option(
+        '--max-rise <percent>',
+        'allowed rise of the share of devices with problems, in percentage points',
+        percentage,
+      )
       .action((file: string, options: Publish) => publish(cli, file, options)),
     'policy publish policy.json --channel canary --percent 10 --note "wiki for everyone"',
     'policy publish policy.json --channel canary --percent 10 --gate rollback',
@@ -68,7 +75,7 @@ export function addPolicy(program: Command, cli: Cli): void {
     policy
       .command('show <bundle>')
       .description('one published version')
-      .option('--document', 'only its document, as it can be published again')
+      .option('--document', 'only its document, for another publish')
       .action(async (bundle_id: string, options: { document?: boolean }) => {
         const client = await cli.client()
         const { policy: document, ...bundle } = await client.getPolicyBundle({
@@ -82,7 +89,7 @@ export function addPolicy(program: Command, cli: Cli): void {
   )
   limit(
     examples(policy.command('pending <bundle>'), 'policy pending 12').description(
-      'which gateways and devices have not said that they apply a version that is delivered',
+      'gateways and devices that have not confirmed a delivered version',
     ),
   ).action(async (bundle_id: string, { limit: most }: { limit: number }) => {
     const client = await cli.client()
@@ -91,11 +98,11 @@ export function addPolicy(program: Command, cli: Cli): void {
     )
   })
   examples(policy.command('validate <file>'), 'policy validate policy.json')
-    .description('check a document and run its tests; exit code 1 when it is not in order')
+    .description('check a document and run its tests; exit code 1 if it has errors')
     .action((file: string) => validate(cli, file))
   examples(
-    asking(policy.command('simulate <file>').description('what a document would change if it were published'))
-      .option('--target <target...>', 'ask what it decides about these: wiki, wiki:tcp/443, 10.1.2.3:tcp/22')
+    asking(policy.command('simulate <file>').description('changes that a document would make if it were published'))
+      .option('--target <target...>', 'targets to decide, such as wiki, wiki:tcp/443 or 10.1.2.3:tcp/22')
       .action((file: string, options: Who & { target?: string[] }) => simulate(cli, file, options)),
     'policy simulate policy.json --user anna --target wiki:tcp/443',
   )
@@ -115,7 +122,7 @@ const asking = (command: Command): Command =>
   command
     .option('--device <device>', 'for this device')
     .option('--user <user>', 'for this user')
-    .option('--at <time>', 'at this time, now unless said', parseMoment)
+    .option('--at <time>', 'at this time; default: now', parseMoment)
     .option('--source-ip <address>', 'connecting from this address')
     .option('--country <code>', 'connecting from this country, e.g. DE')
 
@@ -144,7 +151,7 @@ type Publish = {
 const gateOf = ({ gate, observeMinutes, minDevices, maxRise }: Publish) => {
   if (gate === undefined) {
     if (observeMinutes !== undefined || minDevices !== undefined || maxRise !== undefined)
-      throw new UsageError('These are of a gate. Add --gate hold or --gate rollback.')
+      throw new UsageError('These options belong to a gate: add --gate hold or --gate rollback.')
     return undefined
   }
   const rises = maxRise === undefined ? undefined : Object.fromEntries(canaryMeasures.map((m) => [m, maxRise]))
@@ -184,7 +191,7 @@ async function validate(cli: Cli, file: string): Promise<void> {
     for (const { field, message } of result.errors) cli.say(`${plain(field)}: ${plain(message)}`)
     for (const warning of result.warnings) cli.say(`Warning: ${plain(warning)}.`)
     if (result.tests) for (const line of testLines(result.tests)) cli.say(line)
-    cli.say(result.valid ? 'The document is in order.' : 'The document is not in order.')
+    cli.say(result.valid ? 'The document is valid.' : 'The document has errors.')
   }
   if (!result.valid) throw new Declined()
 }
@@ -212,8 +219,7 @@ async function simulate(cli: Cli, file: string, { target = [], ...who }: Who & {
 }
 
 async function explain(cli: Cli, target: string, who: Who): Promise<void> {
-  if ((who.device === undefined) === (who.user === undefined))
-    throw new UsageError('For whom? Add either --device or --user.')
+  if ((who.device === undefined) === (who.user === undefined)) throw new UsageError('Add either --device or --user.')
   const result = await (await cli.client()).explainPolicy({ body: questionOf(target, who), query: cli.scope })
   if (cli.json) return printItem(cli, result)
   cli.say(cli.strong(plain(`${result.decision}: ${result.reason}`)))

@@ -35,11 +35,11 @@ type Serving = {
 
 const serving = (command: Command): Command =>
   command
-    .addOption(choice('--nat <how>', 'what the networks behind see', ['masquerade', 'routed']))
+    .addOption(choice('--nat <how>', 'addresses that the networks behind the gateway see', ['masquerade', 'routed']))
     .option('--mtu <bytes>', 'of the tunnels', integer(1280, 9000))
     .option('--dns <address...>', 'resolvers for devices whose policy names none')
-    .addOption(choice('--fail-mode <mode>', 'at the end of a policy that was not renewed', ['closed', 'open']))
-    .option('--lifetime <seconds>', 'how long what a gateway is told is good for', integer(120, 86_400))
+    .addOption(choice('--fail-mode <mode>', 'behaviour after a policy expired without renewal', ['closed', 'open']))
+    .option('--lifetime <seconds>', 'validity of a gateway policy', integer(120, 86_400))
     .addOption(
       choice('--requires-approval <on|off>', 'whether keys of gateways wait for an administrator', ['on', 'off']),
     )
@@ -66,10 +66,10 @@ export function addPool(program: Command, cli: Cli): void {
   examples(
     serving(pool.command('create <name>'))
       .description('create a pool')
-      .requiredOption('--region <code>', 'where its gateways stand')
-      .addOption(choice('--protocol <protocol>', 'wireguard unless said', ['wireguard', 'ipsec', 'openvpn']))
+      .requiredOption('--region <code>', 'location of its gateways')
+      .addOption(choice('--protocol <protocol>', 'default: wireguard', ['wireguard', 'ipsec', 'openvpn']))
       .addOption(choice('--selection <how>', 'how a device picks a gateway', ['latency', 'geo', 'weighted']))
-      .option('--capacity <sessions>', 'unlimited unless said', integer(1, 10_000_000))
+      .option('--capacity <sessions>', 'default: unlimited', integer(1, 10_000_000))
       .action(async (name: string, options: Create) => {
         const { region, protocol, selection, capacity } = options
         const body = {
@@ -89,10 +89,10 @@ export function addPool(program: Command, cli: Cli): void {
     )
   examples(
     serving(pool.command('update <pool>'))
-      .description('change a pool; what is not named stays')
+      .description('change a pool; fields that are not given stay')
       .option('--name <name>')
       .addOption(choice('--selection <how>', 'how a device picks a gateway', ['latency', 'geo', 'weighted']))
-      .option('--capacity <sessions>', 'how many sessions it takes', integer(1, 10_000_000))
+      .option('--capacity <sessions>', 'maximum number of sessions', integer(1, 10_000_000))
       .option('--no-capacity', 'unlimited')
       .option('--enable', 'devices may use it')
       .option('--disable', 'no device may use it')
@@ -104,12 +104,12 @@ export function addPool(program: Command, cli: Cli): void {
     pool
       .command('delete <pool>')
       .description('delete a pool that has no gateways and that no policy names')
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (pool_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete ${pool_id}?`)
         const { changed } = await (await cli.client()).deleteGatewayPool({ params: { pool_id }, query: cli.scope })
         if (cli.json) printItem(cli, { pool_id, changed })
-        else cli.say(`${pool_id}  deleted${changed ? '' : '  (as before)'}`)
+        else cli.say(`${pool_id}  deleted${changed ? '' : '  (unchanged)'}`)
       }),
     'pool delete frankfurt --yes',
   )
@@ -125,7 +125,7 @@ type Update = Serving & {
 
 async function update(cli: Cli, pool_id: string, options: Update): Promise<void> {
   const { name, selection, capacity, enable, disable } = options
-  if (enable && disable) throw new UsageError('Either --enable or --disable.')
+  if (enable && disable) throw new UsageError('Use either --enable or --disable.')
   const enabled = enable ? true : disable ? false : undefined
   const body = given({
     name,

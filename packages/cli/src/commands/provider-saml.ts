@@ -18,12 +18,15 @@ export type SamlOptions = {
 export const samlOptions = (command: Command): Command =>
   command
     .option('--metadata-url <url>', 'saml: where the provider publishes its metadata, which are read once an hour')
-    .option('--metadata-file <file>', 'saml: the metadata, where they are published nowhere')
-    .option('--entity-id <id>', 'saml: of the provider, with --sso-url and --certificate, where it has no metadata')
-    .option('--sso-url <url>', 'saml: where people are sent to sign in, by redirect')
-    .option('--certificate <file...>', 'saml: with which the provider signs, PEM')
-    .addOption(choice('--name-id-format <format>', 'saml: how the provider names people', nameIdFormats))
-    .addOption(choice('--signed-response <on|off>', 'saml: whether the whole response must be signed', ['on', 'off']))
+    .option('--metadata-file <file>', 'saml: file with the metadata, if they are not published')
+    .option(
+      '--entity-id <id>',
+      'saml: entity id of the provider, with --sso-url and --certificate, if it has no metadata',
+    )
+    .option('--sso-url <url>', 'saml: sign-in URL of the provider (HTTP-Redirect binding)')
+    .option('--certificate <file...>', 'saml: certificates with which the provider signs, PEM')
+    .addOption(choice('--name-id-format <format>', 'saml: format of the NameID', nameIdFormats))
+    .addOption(choice('--signed-response <on|off>', 'saml: require a signature of the whole response', ['on', 'off']))
 
 type Saml = NonNullable<Input<Contract['updateIdentityProvider']>['body']['saml']>
 /** Returns the SAML settings. A new source of the provider's metadata replaces the previous one. */

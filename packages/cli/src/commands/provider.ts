@@ -66,25 +66,34 @@ function pair(text: string, before: Pair[] = []): Pair[] {
 
 const settings = (command: Command): Command =>
   samlOptions(command)
-    .option('--client-secret', 'asked for, or read from stdin')
-    .option('--scope <scope...>', 'what is asked of the provider')
-    .option('--username-claim <claim>', 'the claim or attribute that names somebody')
-    .option('--email-claim <claim>', 'likewise for the mail address')
-    .option('--display-name-claim <claim>', 'likewise for the name that is shown')
+    .option('--client-secret', 'read the secret from a prompt or stdin')
+    .option('--scope <scope...>', 'requested scopes')
+    .option('--username-claim <claim>', 'claim or attribute with the username')
+    .option('--email-claim <claim>', 'claim or attribute with the mail address')
+    .option('--display-name-claim <claim>', 'claim or attribute with the display name')
     .option('--groups-claim <claim>', 'the claim or attribute that lists groups')
-    .addOption(choice('--provisioning <how>', 'whether somebody whom nobody linked gets a user', ['none', 'create']))
-    .option('--map-group <value=group>', 'a group of the provider, and the one that it means here', pair)
-    .option('--map-role <value=role>', `likewise for a role (${roleNames.join(', ')})`, pair)
+    .addOption(
+      choice('--provisioning <how>', 'action for a person without a linked user: refuse, or create a user', [
+        'none',
+        'create',
+      ]),
+    )
+    .option('--map-group <value=group>', 'maps a group of the provider to a group here', pair)
+    .option('--map-role <value=role>', `maps a group of the provider to a role (${roleNames.join(', ')})`, pair)
     .addOption(choice('--sign-in <on|off>', 'whether administrators sign in with it', ['on', 'off']))
     .addOption(choice('--enrollment <on|off>', 'whether people enroll devices with it', ['on', 'off']))
-    .option('--mobile-client-id <id...>', 'under which the provider knows the applications that enroll')
+    .option('--mobile-client-id <id...>', 'client ids of the applications that enroll devices')
     .addOption(choice('--device-code <use>', 'whether machines without a browser enroll with it', deviceCodeUses))
     .addOption(choice('--requires-approval <on|off>', 'whether such devices wait for approval', ['on', 'off']))
-    .option('--max-devices-per-user <n>', 'how many devices somebody may have who enrolls one', integer(1, 10_000))
+    .option(
+      '--max-devices-per-user <n>',
+      'maximum number of devices of a person who enrolls with it',
+      integer(1, 10_000),
+    )
 
 async function bodyOf(cli: Cli, options: Settings) {
   const { enable, disable, mapRole, mapGroup, signIn, enrollment, requiresApproval } = options
-  if (enable && disable) throw new UsageError('Either --enable or --disable.')
+  if (enable && disable) throw new UsageError('Use either --enable or --disable.')
   const unknown = mapRole?.find(({ to }) => !roleNames.some((role) => role === to))
   if (unknown) throw new UsageError(`There is no role ${plain(unknown.to)}; take one of ${roleNames.join(', ')}.`)
   return {
@@ -119,7 +128,7 @@ const claimsOf = (options: Settings) =>
   })
 
 export function addProvider(program: Command, cli: Cli): void {
-  const provider = program.command('provider').description('identity providers, with which people sign in')
+  const provider = program.command('provider').description('identity providers for sign-in')
   limit(examples(provider.command('list'), 'provider list').description('list identity providers')).action(
     async ({ limit: most }: { limit: number }) => {
       const client = await cli.client()
@@ -129,12 +138,12 @@ export function addProvider(program: Command, cli: Cli): void {
   addEnrollers(provider, cli)
   examples(
     settings(provider.command('create <name>'))
-      .description('add an identity provider; prints what to register with it')
-      .addOption(choice('--kind <kind>', 'of which make', identityProviderKinds).makeOptionMandatory())
-      .option('--issuer <url>', 'as the provider itself writes it; all kinds but saml')
-      .option('--client-id <id>', 'under which the provider knows this deployment; all kinds but saml')
-      .addOption(choice('--preset <product>', 'saml: whose names of attributes are taken', samlPresets))
-      .option('--disable', 'prepare it; nothing is asked of the provider yet')
+      .description('add an identity provider; prints the values to register there')
+      .addOption(choice('--kind <kind>', 'kind of product', identityProviderKinds).makeOptionMandatory())
+      .option('--issuer <url>', 'issuer, exactly as the provider writes it; not for kind saml')
+      .option('--client-id <id>', 'client id of this deployment at the provider; not for kind saml')
+      .addOption(choice('--preset <product>', 'saml: product whose attribute names are used', samlPresets))
+      .option('--disable', 'create it disabled; the provider is not contacted')
       .action(
         async (name: string, options: Settings & { kind: Provider['kind']; preset?: (typeof samlPresets)[number] }) => {
           const { oidc, saml, ...rest } = await bodyOf(cli, options)
@@ -163,22 +172,22 @@ export function addProvider(program: Command, cli: Cli): void {
     )
   examples(
     settings(provider.command('update <provider>'))
-      .description('change an identity provider; what is not named stays')
+      .description('change an identity provider; fields that are not given stay')
       .option('--name <name>')
-      .option('--issuer <url>', 'links of accounts at the old one count no more')
+      .option('--issuer <url>', 'new issuer; links of accounts at the old one no longer count')
       .option('--client-id <id>')
-      .option('--enable', 'people may use it')
-      .option('--disable', 'nobody may use it, and the sessions that it opened end')
+      .option('--enable', 'enable it')
+      .option('--disable', 'disable it, and end the sessions that it opened')
       .option(
         '--end-links-of-stronger',
-        'end the links of people who may do more than you; without it such a change is refused',
+        'remove the links of people with permissions that you do not have; otherwise such a change is refused',
       )
       .action((provider_id: string, options: Settings & Ending) => update(cli, provider_id, options)),
     'provider update Keycloak --provisioning create --map-group /engineering=engineers --map-role /auditors=auditor',
     'provider update Keycloak --disable',
   )
   examples(provider.command('test <provider>'), 'provider test Keycloak')
-    .description('read its discovery and keys, or its metadata, anew; exit code 1: it can not be used')
+    .description('read its discovery and keys, or its metadata, again; exit code 1: it cannot be used')
     .action(async (provider_id: string) => {
       const found = await (await cli.client()).testIdentityProvider({ params: { provider_id }, query: cli.scope })
       printItem(cli, found)
@@ -188,13 +197,13 @@ export function addProvider(program: Command, cli: Cli): void {
     provider
       .command('delete <provider>')
       .description('delete an identity provider with its links; the sessions that it opened end')
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (provider_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete ${provider_id}?`)
         const client = await cli.client()
         const { changed } = await client.deleteIdentityProvider({ params: { provider_id }, query: cli.scope })
         if (cli.json) printItem(cli, { provider_id, changed })
-        else cli.say(`${provider_id}  deleted${changed ? '' : '  (as before)'}`)
+        else cli.say(`${provider_id}  deleted${changed ? '' : '  (unchanged)'}`)
       }),
     'provider delete Keycloak --yes',
   )
@@ -203,7 +212,7 @@ export function addProvider(program: Command, cli: Cli): void {
 /** Adds commands to `holdfast provider`. */
 function addEnrollers(provider: Command, cli: Cli): void {
   examples(provider.command('enrolling'), 'provider enrolling')
-    .description('by which devices enroll now, as an application is told')
+    .description('identity providers for device enrollment, as the device client sees them')
     .action(async () => {
       const { items } = await (await cli.client()).listEnrollmentProviders({ query: cli.scope })
       await printAll(cli, enrollerColumns, items)
@@ -245,7 +254,7 @@ export function addUserLinks(user: Command, cli: Cli): void {
     reason(
       command
         .requiredOption('--provider <provider>', 'the identity provider')
-        .requiredOption('--subject <sub>', 'what it calls the account'),
+        .requiredOption('--subject <sub>', 'id of the account at the provider'),
     )
   type Options = { provider: string; subject: string; reason?: string }
   const asked = (user_id: string, { provider: provider_id, subject, reason: why }: Options) => ({
@@ -257,13 +266,13 @@ export function addUserLinks(user: Command, cli: Cli): void {
     .description('let a user sign in with an account of an identity provider')
     .action(async (user_id: string, options: Options) => {
       const { identity, changed } = await (await cli.client()).linkUserIdentity(asked(user_id, options))
-      if (!changed) cli.note('It was so before.')
+      if (!changed) cli.note('No change.')
       printItem(cli, identity)
     })
   examples(linking(user.command('unlink <user>')), 'user unlink jane --provider Keycloak --subject 248289761001')
-    .description('end such a link, and the sessions that came by it')
+    .description('remove such a link, and end the sessions that it opened')
     .action(async (user_id: string, options: Options) => {
       const { changed } = await (await cli.client()).unlinkUserIdentity(asked(user_id, options))
-      cli.note(changed ? 'The link has ended.' : 'There was no such link.')
+      cli.note(changed ? 'The link was removed.' : 'There was no such link.')
     })
 }

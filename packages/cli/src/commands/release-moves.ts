@@ -9,7 +9,11 @@ type Given = { percent?: number; group?: string[]; reason?: string }
 
 const reaching = (command: Command): Command =>
   command
-    .option('--percent <n>', 'of the devices; as it was (of a new draft 100), and with --group alone 0', percentage)
+    .option(
+      '--percent <n>',
+      'percentage of the devices; default: unchanged (100 for a new draft), or 0 with --group alone',
+      percentage,
+    )
     .option('--group <group...>', 'and all devices of these groups, and of no others')
 
 /** Adds commands to `holdfast release`: its state, and the devices that it is offered to. */
@@ -22,21 +26,19 @@ export function addReleaseMoves(release: Command, cli: Cli): void {
     'release publish 1.4.0 --percent 0 --group testers',
   ).action(move('publish'))
   examples(
-    reason(
-      release.command('pause <release>').description('offer it to nobody else for now; who downloads it may finish'),
-    ),
+    reason(release.command('pause <release>').description('stop offering it for now; running downloads may finish')),
     'release pause 1.4.0 --reason "slow starts"',
   ).action(move('pause'))
   examples(
-    release.command('resume <release>').description('offer it again, to whom it was before'),
+    release.command('resume <release>').description('offer it again, to the same devices'),
     'release resume 1.4.0',
   ).action(move('resume'))
   examples(
     release
       .command('halt <release>')
       .description('take it back for good: no device is offered it or can download it any more')
-      .requiredOption('--reason <text>', 'why; administrators are notified of it')
-      .option('--yes', 'do not ask')
+      .requiredOption('--reason <text>', 'reason; administrators are notified of it')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (release_id: string, { yes, ...options }: Given & { yes?: boolean }) => {
         await cli.sure(yes, `Halt ${release_id} for good?`)
         await change(cli, release_id, 'halt', options)
@@ -44,7 +46,9 @@ export function addReleaseMoves(release: Command, cli: Cli): void {
     'release halt 1.4.0 --reason "loses its settings" --yes',
   )
   examples(
-    reason(release.command('withdraw <release>').description('offer it no more, for good: there are better ones')),
+    reason(
+      release.command('withdraw <release>').description('stop offering it for good, because a better release exists'),
+    ),
     'release withdraw 1.3.0',
   ).action(move('withdraw'))
   examples(
@@ -54,7 +58,7 @@ export function addReleaseMoves(release: Command, cli: Cli): void {
   examples(
     release
       .command('rollout <release> <percent>')
-      .description('to what share of the devices it is offered; more only adds devices')
+      .description('percentage of the devices that it is offered to; a higher value only adds devices')
       .option('--group <group...>', 'and to all devices of these groups, and of no others')
       .action((release_id: string, percent: string, options: Given) =>
         change(cli, release_id, 'roll_out', { ...options, percent: percentage(percent) }),
@@ -75,5 +79,5 @@ async function change(cli: Cli, release_id: string, operation: Operation, option
     query: cli.scope,
   })
   printItem(cli, release)
-  if (!changed) cli.note('It was so before.')
+  if (!changed) cli.note('No change.')
 }

@@ -28,8 +28,8 @@ export function addReleasePackages(release: Command, cli: Cli): void {
       .command('upload <release> <file>')
       .description('add a file to a draft as a package')
       .addOption(choice('--platform <platform>', 'for which', packagePlatforms).makeOptionMandatory())
-      .addOption(choice('--arch <arch>', 'for which; universal: for all', packageArchitectures).makeOptionMandatory())
-      .option('--name <filename>', 'what it is called; as the file unless said')
+      .addOption(choice('--arch <arch>', 'architecture; universal: all', packageArchitectures).makeOptionMandatory())
+      .option('--name <filename>', 'name of the package; default: the name of the file')
       .action((release_id: string, file: string, options: Pick<Slot, 'platform' | 'arch'> & { name?: string }) =>
         upload(cli, release_id, file, options),
       ),
@@ -45,7 +45,7 @@ export function addReleasePackages(release: Command, cli: Cli): void {
   examples(
     release
       .command('download <package> <file>')
-      .description('write a package to a file, where none is yet; also of a draft')
+      .description('download a package to a new file; also of a draft')
       .action(async (target: string, file: string) => {
         const client = await cli.client()
         await withNewFiles([file], async () =>
@@ -80,7 +80,7 @@ async function upload(
   await attempt(`${file} can't be read`, () => access(file, constants.R_OK))
   const done = await uploadPackageFile(client, { params: { release_id }, query }, file, progress)
   printItem(cli, done.package)
-  if (!done.changed) cli.note('It was there already.')
+  if (!done.changed) cli.note('The package was uploaded before. No change.')
 }
 
 /** Prints a line per tenth, on a terminal and in a log. */

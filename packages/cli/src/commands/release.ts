@@ -30,11 +30,14 @@ type Fields = {
 const fields = (command: Command): Command =>
   command
     .option('--notes <text>')
-    .option('--notes-url <url>', 'where people read about it')
-    .addOption(choice('--severity <how>', 'how grave it is not to have it; normal unless said', releaseSeverities))
+    .option('--notes-url <url>', 'URL of the release notes')
+    .addOption(choice('--severity <how>', 'severity of a missing update; default: normal', releaseSeverities))
     .option('--mandatory', 'devices of an older version have to update')
-    .option('--no-mandatory', 'they need not')
-    .option('--min-from <version>', 'devices of an older version go to another release first; none: the word none')
+    .option('--no-mandatory', 'the update is optional')
+    .option(
+      '--min-from <version>',
+      'minimum version of a device for this update; older devices get another release first. Or the word none',
+    )
 const fieldsOf = ({ notes, notesUrl, severity, mandatory, minFrom }: Fields) =>
   given({
     notes,
@@ -45,10 +48,10 @@ const fieldsOf = ({ notes, notesUrl, severity, mandatory, minFrom }: Fields) =>
   })
 
 export function addRelease(program: Command, cli: Cli): void {
-  const release = program.command('release').description('releases of the client, and to whom they are offered')
+  const release = program.command('release').description('releases of the client, and their rollout')
   limit(examples(release.command('list'), 'release list --status published').description('list releases'))
     .addOption(choice('--channel <channel>', 'only of this one', releaseChannels))
-    .addOption(choice('--status <status>', 'only where they stand there', releaseStatuses))
+    .addOption(choice('--status <status>', 'with this status', releaseStatuses))
     .action(async ({ limit: most, ...filters }: { limit: number } & Partial<Pick<Release, 'channel' | 'status'>>) => {
       const client = await cli.client()
       const query = { ...given(filters), ...cli.scope }
@@ -61,7 +64,7 @@ export function addRelease(program: Command, cli: Cli): void {
     )
   examples(
     fields(release.command('create <version>').description('create a release, as a draft without packages'))
-      .addOption(choice('--channel <channel>', 'for whom; canary unless said', releaseChannels).default('canary'))
+      .addOption(choice('--channel <channel>', 'channel; default: canary', releaseChannels).default('canary'))
       .action(async (version: string, { channel, ...options }: Fields & Pick<Release, 'channel'>) => {
         const body = { version, channel, ...fieldsOf(options) }
         printItem(cli, await (await cli.client()).createRelease({ body, query: cli.scope }))
@@ -69,7 +72,7 @@ export function addRelease(program: Command, cli: Cli): void {
     'release create 1.4.0 --severity high --notes-url https://example.com/releases/1.4.0',
   )
   examples(
-    fields(release.command('update <release>').description('change a draft; what is not named stays')).action(
+    fields(release.command('update <release>').description('change a draft; fields that are not given stay')).action(
       async (release_id: string, options: Fields) => {
         const named = fieldsOf(options)
         if (Object.keys(named).length === 0)
@@ -83,7 +86,7 @@ export function addRelease(program: Command, cli: Cli): void {
     release
       .command('delete <release>')
       .description('delete a draft and its packages')
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (release_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete the draft ${release_id}?`)
         await (await cli.client()).deleteRelease({ params: { release_id }, query: cli.scope })

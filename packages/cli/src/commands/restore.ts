@@ -16,8 +16,8 @@ export function addRestore(program: Command, cli: Cli): void {
       .command('restore [file]')
       .description('bring a backup into the empty database of this deployment; run with the environment of the server')
       .option('--identity <file>', 'the identity of a recipient of the backup')
-      .option('--fence', 'after a database was set back by other means: take all tenants past what they gave out')
-      .option('--yes', 'do not ask')
+      .option('--fence', 'after a point-in-time recovery: advance all sequence numbers past any already issued')
+      .option('--yes', 'do not ask for confirmation')
       .action((file: string | undefined, options: RestoreOptions) =>
         options.fence ? fence(cli, file, options) : restore(cli, file, options),
       ),
@@ -28,22 +28,29 @@ export function addRestore(program: Command, cli: Cli): void {
 
 async function restore(cli: Cli, file: string | undefined, { identity }: RestoreOptions): Promise<void> {
   if (file === undefined || identity === undefined)
-    throw new UsageError('Name the backup, and with --identity the file that reads it.')
+    throw new UsageError('Name the backup file, and the identity file with --identity.')
   const identities = await readLines(identity)
   const done = await offline(cli, (deployment, told) => deployment.restore(cli.env, file, identities, told))
   const { head, tenants, missing } = done
   const { taken_at, packages } = head
   printItem(cli, { file, taken_at, tenants, packages: packages.count, missing_packages: missing.length })
-  cli.note(`What was revoked, suspended or changed after ${taken_at} is as it was before that: see docs/backup.md.`)
-  cli.note('Nothing is purged, and no tenant deleted, for seven days: set legal holds of after that again by then.')
+  cli.note(`Changes after ${taken_at} are lost, revocations and suspensions included: repeat them, see docs/backup.md.`)
+  cli.note(
+    'For seven days nothing is purged and no tenant is deleted: within that time, place again the legal holds that are newer than the backup.',
+  )
   if (missing.length === 0) return
-  cli.note(`${missing.length} packages are not where they are kept, or not as they were put there:`)
+  cli.note(
+    `${missing.length} packages are missing or damaged in the package storage; restore them from their own backup:`,
+  )
   for (const name of missing.slice(0, mostNamed)) cli.note(`  ${plain(name)}`)
   throw new Declined()
 }
 
 async function fence(cli: Cli, file: string | undefined, { yes }: RestoreOptions): Promise<void> {
-  if (file !== undefined) throw new UsageError('--fence takes no file: it concerns the database as it is.')
-  await cli.sure(yes, 'End all sessions of administrators and take all tenants past every number they gave out?')
+  if (file !== undefined) throw new UsageError('--fence takes no file: it works on the present database.')
+  await cli.sure(
+    yes,
+    'End all admin sessions, and advance the sequence numbers of all tenants past any already issued?',
+  )
   printItem(cli, await offline(cli, ({ fenceDatabase }, told) => fenceDatabase(cli.env, told)))
 }

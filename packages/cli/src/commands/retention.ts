@@ -23,11 +23,11 @@ const columns: readonly Column<Status>[] = [
 ]
 
 export function addRetention(program: Command, cli: Cli): void {
-  const retention = program.command('retention').description('for how long data is kept, and what was purged')
+  const retention = program.command('retention').description('retention of data, and purges')
   examples(
     retention
       .command('show', { isDefault: true })
-      .description('each class of data: its days, how much there is, its purges')
+      .description('for each class of data: days of retention, amount and purges')
       .action(async () => print(cli, await (await cli.client()).getRetention({ query: cli.scope }))),
     'retention show',
     'retention show --json | jq .record_begins_after',
@@ -35,9 +35,12 @@ export function addRetention(program: Command, cli: Cli): void {
   examples(
     retention
       .command('set')
-      .description('change for how many days the classes named are kept; what is made shorter counts a day later')
-      .argument('<class=days...>', `${retentionClasses.join(', ')}; nothing after = is what the deployment says`)
-      .option('--dry-run', 'say what would be over by it, and change nothing')
+      .description('change the days of retention of the given classes; a shorter period takes effect after 24 hours')
+      .argument(
+        '<class=days...>',
+        `${retentionClasses.join(', ')}; nothing after = means the default of the deployment`,
+      )
+      .option('--dry-run', 'show the data that would expire, and change nothing')
       .action(async (texts: string[], { dryRun: dry_run = false }: { dryRun?: boolean }) => {
         const named = Object.fromEntries(texts.map(parseDays))
         if (Object.keys(named).length < texts.length) throw new UsageError('A class is set twice.')
@@ -52,9 +55,10 @@ export function addRetention(program: Command, cli: Cli): void {
 async function print(cli: Cli, { classes, ...more }: Retention): Promise<void> {
   if (cli.json) return printItem(cli, { ...more, classes })
   await printAll(cli, columns, classes)
-  if (more.settles_at !== null) cli.note(`Made shorter lately: nothing is purged before ${more.settles_at}.`)
+  if (more.settles_at !== null)
+    cli.note(`A period was shortened less than a day ago: nothing is purged before ${more.settles_at}.`)
   if (more.clock_trusted_from !== null)
-    cli.note(`The clock leapt, or is off: nothing is purged before ${more.clock_trusted_from}.`)
+    cli.note(`The clock jumped or is wrong: nothing is purged before ${more.clock_trusted_from}.`)
 }
 
 function parseDays(text: string): [RetentionClass, number | null] {

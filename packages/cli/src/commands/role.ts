@@ -23,11 +23,11 @@ const grantColumns: readonly Column<Grant>[] = [
 const roleArgument = () => new Argument('<role>', 'the role').choices(roleNames)
 
 export function addRole(program: Command, cli: Cli): void {
-  const role = program.command('role').description('roles, and who holds them')
+  const role = program.command('role').description('roles and their holders')
   examples(
     role
       .command('list')
-      .description('every role and how much it may do')
+      .description('every role and its number of permissions')
       .action(async () => {
         const { items } = await (await cli.client()).listRoles({ query: cli.scope })
         await printAll(cli, roleColumns, items)
@@ -37,7 +37,7 @@ export function addRole(program: Command, cli: Cli): void {
   examples(
     role
       .command('show')
-      .description('what a role may do, one permission a line')
+      .description('the permissions of a role, one a line')
       .addArgument(roleArgument())
       .action(async (name: Role) => {
         const { items } = await (await cli.client()).listRoles({ query: cli.scope })
@@ -48,7 +48,7 @@ export function addRole(program: Command, cli: Cli): void {
     'role show operator',
   )
   examples(
-    limit(role.command('grants').description('who holds which role, newest first'))
+    limit(role.command('grants').description('grants of roles, newest first'))
       .option('--user <user>', 'of this user')
       .addOption(choice('--role <role>', 'of this role', roleNames))
       .action(async ({ limit: most, user, role: name }: { limit: number; user?: string; role?: Role }) => {
@@ -61,7 +61,7 @@ export function addRole(program: Command, cli: Cli): void {
   for (const operation of ['grant', 'revoke'] as const)
     examples(
       reason(role.command(operation).description(`${operation} a role`))
-        .argument('<user>', operation === 'grant' ? 'who gets it' : 'who loses it')
+        .argument('<user>', operation === 'grant' ? 'user who gets the role' : 'user who loses the role')
         .addArgument(roleArgument())
         .action((user_id: string, name: Role, options: { reason?: string }) =>
           change(cli, operation, { user_id, role: name, ...given(options) }),
@@ -76,7 +76,7 @@ async function change(cli: Cli, operation: 'grant' | 'revoke', body: Change): Pr
   const client = await cli.client()
   const input = { body, query: cli.scope }
   const answer = await (operation === 'grant' ? client.grantRole(input) : client.revokeRole(input))
-  if (!answer.changed) cli.note('It was so before.')
+  if (!answer.changed) cli.note('No change.')
   noteWarnings(cli, answer)
   printItem(cli, answer.user)
 }

@@ -32,7 +32,7 @@ export function addSession(program: Command, cli: Cli): void {
   const session = program.command('session').description('VPN sessions')
   examples(
     filtered(limit(session.command('list').description('list sessions')))
-      .addOption(choice('--state <state>', 'active unless said', ['active', 'ended', 'all']))
+      .addOption(choice('--state <state>', 'default: active', ['active', 'ended', 'all']))
       .action(async (options: Filter & { limit: number; state?: 'active' | 'ended' | 'all' }) => {
         const client = await cli.client()
         const query = { ...filterOf(options), ...given({ state: options.state }), ...cli.scope }
@@ -55,8 +55,12 @@ export function addSession(program: Command, cli: Cli): void {
           .description('end sessions: by id, by the name of their device, or filtered'),
       ),
     )
-      .option('--block <seconds>', 'keep the devices out of the pool for so long; 300 unless said', integer(0, 3600))
-      .option('--yes', 'do not ask')
+      .option(
+        '--block <seconds>',
+        'refuse the devices in the pool for this number of seconds; default: 300',
+        integer(0, 3600),
+      )
+      .option('--yes', 'do not ask for confirmation')
       .action((ids: string[], options: Terminate) => terminate(cli, ids, options)),
     'session terminate anna-laptop --reason maintenance',
     'session terminate --gateway gw1 --yes',
@@ -70,7 +74,7 @@ async function terminate(cli: Cli, ids: string[], options: Terminate): Promise<v
   const isFiltered = Object.keys(filter).length > 0
   if (ids.length > 0 === isFiltered)
     throw new UsageError('Name sessions, or filter them by --device, --user, --gateway or --pool.')
-  if (isFiltered) await cli.sure(options.yes, 'Terminate every session that fits?')
+  if (isFiltered) await cli.sure(options.yes, 'Terminate every session that matches the filter?')
   const chosen = isFiltered ? { filter } : { session_ids: ids }
   const body = {
     operation: 'terminate',

@@ -64,11 +64,11 @@ function addSecurity(settings: Command, cli: Cli): void {
 function addEnrollment(settings: Command, cli: Cli): void {
   const enrollment = settings
     .command('enrollment')
-    .description('the line by which the client of each platform enrolls, and where it is downloaded')
+    .description('install line and download URL of the client for each platform')
   examples(
     enrollment
       .command('show', { isDefault: true })
-      .description('the settings in force, and the lines that they make')
+      .description('the settings in force, and the resulting install lines')
       .action(async () => printItem(cli, await (await cli.client()).getEnrollmentSettings({ query: cli.scope }))),
     'settings enrollment show',
   )
@@ -87,7 +87,7 @@ function addEnrollment(settings: Command, cli: Cli): void {
 }
 
 function addNotifications(settings: Command, cli: Cli): void {
-  const notifications = settings.command('notifications').description('where notifications are sent')
+  const notifications = settings.command('notifications').description('destinations of notifications')
   examples(
     notifications
       .command('show', { isDefault: true })

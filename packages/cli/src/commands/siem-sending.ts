@@ -25,17 +25,18 @@ export function addSiemSending(siem: Command, cli: Cli): void {
   examples(
     siem
       .command('replay <connector>')
-      .description('send again: everything from a time or a place on, in order, or dead letters')
+      .description('send events again: all from a time or sequence number on, in order, or dead letters')
       .option('--from <time>', 'from this time on: RFC 3339, or how long ago, like 2h', parseMoment)
-      .option('--from-seq <seq>', 'from this place on', integer(1, Number.MAX_SAFE_INTEGER))
-      .option('--dead-letters [seq...]', 'those at these places; all unless said')
+      .option('--from-seq <seq>', 'from this sequence number on', integer(1, Number.MAX_SAFE_INTEGER))
+      .option('--dead-letters [seq...]', 'dead letters with these sequence numbers; default: all')
       .action(async (connector_id: string, { from, fromSeq, deadLetters }: Replay) => {
         const body = given({
           from,
           from_seq: fromSeq,
           dead_letters: deadLetters === true ? ('all' as const) : deadLetters?.map(placeIn),
         })
-        if (Object.keys(body).length !== 1) throw new UsageError('One of --from, --from-seq and --dead-letters.')
+        if (Object.keys(body).length !== 1)
+          throw new UsageError('Use exactly one of --from, --from-seq and --dead-letters.')
         const params = { connector_id }
         const answer = await (await cli.client()).replaySiemConnector({ params, body, query: cli.scope })
         cli.note(`${answer.events} events are sent again.`)
@@ -47,18 +48,23 @@ export function addSiemSending(siem: Command, cli: Cli): void {
   examples(
     siem
       .command('set-aside <connector>')
-      .description('keep the event that a connector stands on as a dead letter, and go on behind it')
-      .option('--seq <seq>', 'its place; unless said, the one that is shown', integer(1, Number.MAX_SAFE_INTEGER))
-      .option('--yes', 'do not ask')
+      .description('make a dead letter of the event that blocks a connector, and continue after it')
+      .option(
+        '--seq <seq>',
+        'its sequence number; default: that of the blocking event',
+        integer(1, Number.MAX_SAFE_INTEGER),
+      )
+      .option('--yes', 'do not ask for confirmation')
       .action(async (connector_id: string, { seq: given, yes }: { seq?: number; yes?: boolean }) => {
         const client = await cli.client()
         const params = { connector_id }
         const { delivery } = await client.getSiemConnector({ params, query: cli.scope })
         const seq = given ?? delivery.next_seq
-        if (seq === null) throw new UsageError(`${connector_id} stands on no event that was tried alone; see: --seq`)
+        if (seq === null)
+          throw new UsageError(`${connector_id} is not blocked by a single event: give the sequence number with --seq`)
         if (!yes) await cli.sure(yes, `Set aside ${await eventAt(client, cli, seq)}?`)
         const answer = await client.setAsideSiemEvent({ params, body: { seq }, query: cli.scope })
-        if (!answer.changed) cli.note('It was set aside before.')
+        if (!answer.changed) cli.note('It was already set aside. No change.')
         printItem(cli, answer.connector)
       }),
     'siem set-aside soc',
@@ -76,9 +82,9 @@ export function addSiemSending(siem: Command, cli: Cli): void {
   examples(
     siem
       .command('export <connector>')
-      .description('send the events of a time to a webhook once more. Exit code 1: it failed')
+      .description('send the events of a period to a webhook again. Exit code 1: it failed')
       .requiredOption('--from <time>', 'from this time on: RFC 3339, or how long ago, like 2h', parseMoment)
-      .option('--to <time>', 'until this time; now unless said', parseMoment)
+      .option('--to <time>', 'until this time; default: now', parseMoment)
       .option('--no-wait', 'only begin')
       .action(async (connector_id: string, { from, to, wait }: Export) => {
         const client = await cli.client()
@@ -112,5 +118,5 @@ async function eventAt(client: Client, cli: Cli, seq: number): Promise<string> {
 
 function placeIn(text: string): number {
   if (/^[1-9]\d{0,15}$/.test(text)) return Number(text)
-  throw new UsageError(`${text} is no place of an event.`)
+  throw new UsageError(`${text} is not a sequence number.`)
 }

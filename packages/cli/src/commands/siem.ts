@@ -39,18 +39,24 @@ type Settings = {
 
 const settings = (command: Command): Command =>
   command
-    .option('--endpoint <url>', 'webhook, Splunk, OpenSearch: where it is sent; never shown again')
-    .option('--host <host>', 'syslog: a name or an address')
-    .option('--port <port>', 'syslog; 6514 with TLS unless said', integer(1, 65_535))
-    .option('--index <name>', 'Splunk, OpenSearch: into which index')
-    .option('--username <name>', 'OpenSearch: the credential is its password, and no API key')
-    .option('--credential', 'what opens it, asked for or read from a line of stdin; a webhook makes its own')
-    .option('--ca <file>', 'certificates in PEM to trust in place of the public authorities; none: these again')
-    .option('--server-name <name>', 'the name in the certificate, where it is not the host')
+    .option('--endpoint <url>', 'webhook, Splunk, OpenSearch: URL of the receiver; never shown again')
+    .option('--host <host>', 'syslog: host name or address of the receiver')
+    .option('--port <port>', 'syslog: port; default: 6514 with TLS', integer(1, 65_535))
+    .option('--index <name>', 'Splunk, OpenSearch: name of the index')
+    .option('--username <name>', 'OpenSearch: user name; the credential is then a password instead of an API key')
+    .option(
+      '--credential',
+      'credential of the receiver (prompt or one line of stdin); a webhook gets a generated secret',
+    )
+    .option(
+      '--ca <file>',
+      'certificates in PEM to trust instead of the public authorities; none: the public ones again',
+    )
+    .option('--server-name <name>', 'the name in the certificate, if it differs from the host')
     .addOption(
       choice(
         '--bom <on|off>',
-        'syslog: a byte order mark before the text; on unless said for cef, off for others (JSON in ASCII)',
+        'syslog: a byte order mark before the text; default: on for cef, off for others (JSON in ASCII)',
         ['on', 'off'],
       ),
     )
@@ -58,7 +64,7 @@ const settings = (command: Command): Command =>
 
 async function bodyOf(cli: Cli, options: Settings) {
   const { enable, disable, bom, ca, serverName, endpoint: url, host, port, index, username, name, format } = options
-  if (enable && disable) throw new UsageError('Either --enable or --disable.')
+  if (enable && disable) throw new UsageError('Use either --enable or --disable.')
   const tls = given({ ca_pem: ca === undefined ? undefined : await pemIn(ca), server_name: serverName })
   const credential = options.credential ? await cli.prompt.newSecret('Credential') : undefined
   return given({
@@ -85,8 +91,8 @@ async function pemIn(file: string): Promise<string | null> {
 }
 
 export function addSiem(program: Command, cli: Cli): void {
-  const siem = program.command('siem').description('where audit events are forwarded to')
-  limit(examples(siem.command('list'), 'siem list').description('list connectors, and how far each is')).action(
+  const siem = program.command('siem').description('connectors that forward audit events')
+  limit(examples(siem.command('list'), 'siem list').description('list connectors with the state of delivery')).action(
     async ({ limit: most }: { limit: number }) => {
       const client = await cli.client()
       await printList(cli, most, columns, (page) => client.listSiemConnectors({ query: { ...page, ...cli.scope } }))
@@ -95,15 +101,15 @@ export function addSiem(program: Command, cli: Cli): void {
   examples(
     settings(siem.command('create <name>'))
       .description('forward events, from the next one on')
-      .addOption(choice('--kind <kind>', 'what receives them', siemConnectorKinds).makeOptionMandatory())
-      .addOption(choice('--format <format>', 'how each event is written', siemFormats).default('json'))
+      .addOption(choice('--kind <kind>', 'kind of receiver', siemConnectorKinds).makeOptionMandatory())
+      .addOption(choice('--format <format>', 'format of the events', siemFormats).default('json'))
       .action(async (name: string, options: Settings & { kind: Connector['kind']; format: Connector['format'] }) => {
         const { tls, ...others } = await bodyOf(cli, options)
         const whole = tls && { tls: { ca_pem: null, server_name: null, ...tls } }
         const body = { ...others, ...whole, kind: options.kind, name, format: options.format }
         const answer = await (await cli.client()).createSiemConnector({ body, query: cli.scope })
         if (answer.secret === null) return printItem(cli, answer.connector)
-        printSecret(cli, answer.secret, answer, `Secret of ${name}, which its receiver verifies signatures by.`)
+        printSecret(cli, answer.secret, answer, `Signing secret of ${name}: the receiver verifies signatures with it.`)
       }),
     'siem create soc --kind syslog_tls --host syslog.example.com --ca ca.pem',
     'siem create splunk --kind splunk_hec --endpoint https://splunk.example.com:8088 --credential < token.txt',
@@ -116,13 +122,13 @@ export function addSiem(program: Command, cli: Cli): void {
     )
   examples(
     settings(siem.command('update <connector>'))
-      .description('change it; what is not named stays')
+      .description('change it; fields that are not given stay')
       .option('--name <name>')
-      .addOption(choice('--format <format>', 'how each event is written', siemFormats))
-      .option('--enable', 'send again, from where it was')
+      .addOption(choice('--format <format>', 'format of the events', siemFormats))
+      .option('--enable', 'enable it, and continue after the last delivered event')
       .option(
         '--end-previous',
-        `webhook: the secret before signs no more, which it does for ${previousSecretHours} hours beside a new one`,
+        `webhook: stop signing with the previous secret now, instead of after ${previousSecretHours} hours`,
       )
       .action(async (connector_id: string, { endPrevious, ...options }: Settings & { endPrevious?: true }) => {
         const named = { ...(await bodyOf(cli, options)), ...(endPrevious && { keep_previous: false }) }
@@ -144,14 +150,14 @@ export function addSiem(program: Command, cli: Cli): void {
   examples(
     siem
       .command('delete <connector>')
-      .description('forward there no more; its dead letters are forgotten')
-      .option('--yes', 'do not ask')
+      .description('delete a connector with its dead letters')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (connector_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete the connector ${connector_id}?`)
         const client = await cli.client()
         const { changed } = await client.deleteSiemConnector({ params: { connector_id }, query: cli.scope })
         if (cli.json) printItem(cli, { connector_id, changed })
-        else cli.say(`${connector_id}  deleted${changed ? '' : '  (as before)'}`)
+        else cli.say(`${connector_id}  deleted${changed ? '' : '  (unchanged)'}`)
       }),
     'siem delete soc --yes',
   )

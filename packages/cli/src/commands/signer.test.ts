@@ -46,11 +46,11 @@ test('activation needs no confirmation, retirement does', async (t) => {
   const { asked, signer: run } = await start(t, { changed: false, signer })
   const { out, err } = await run('activate sgn_1 --reason yearly')
   assert.match(out, /^signer_id +sgn_1\n/)
-  assert.equal(err, 'It was so before.\n')
+  assert.equal(err, 'No change.\n')
   const refused = await run('retire sgn_1 --compromised')
   assert.equal(refused.code, 2)
-  assert.match(refused.err, /nothing that it signed counts any more\? Add --yes/)
-  assert.match((await run('retire sgn_1 --force')).err, /Whoever still needs it is left behind\./)
+  assert.match(refused.err, /All its signatures become invalid\. Add --yes/)
+  assert.match((await run('retire sgn_1 --force')).err, /still need it fail until/)
   assert.equal((await run('retire sgn_1 --compromised --force --reason stolen --yes')).code, 0)
   assert.deepEqual(
     asked.map(({ line, body }) => [line, body]),
@@ -62,7 +62,7 @@ test('activation needs no confirmation, retirement does', async (t) => {
 })
 
 test('a refused retirement prints the reason of the server and exits with 1', async (t) => {
-  const detail = '3 of 9 devices have not fetched a trust set that lists the key after it: wait, or force it'
+  const detail = '3 of 9 devices have not fetched a trust set with its successor: wait, or force it'
   const { signer: run } = await start(t, { error: 'validation_error', detail, request_id: 'r-1' }, 422)
   assert.deepEqual(await run('retire sgn_1 --yes'), { code: 1, out: '', err: `Error: ${detail} (request r-1)\n` })
 })

@@ -27,7 +27,7 @@ export function addSigner(program: Command, cli: Cli): void {
       'signer list --purpose policy --state active',
     ),
   )
-    .addOption(choice('--purpose <purpose>', 'only those that sign this', signerPurposes))
+    .addOption(choice('--purpose <purpose>', 'only keys of this purpose', signerPurposes))
     .addOption(choice('--state <state>', 'only these', signerStates))
     .action(async ({ limit: most, purpose, state }: Filter) => {
       const client = await cli.client()
@@ -43,9 +43,9 @@ export function addSigner(program: Command, cli: Cli): void {
   examples(
     signer
       .command('create')
-      .addArgument(new Argument('<purpose>', 'what it is to sign').choices(signingPurposes))
-      .description('make the key that is to follow the active one: published at once, it signs when it is activated')
-      .addOption(choice('--provider <provider>', 'where its private key is', signerProviders)),
+      .addArgument(new Argument('<purpose>', 'purpose of the key').choices(signingPurposes))
+      .description('create the successor of the active key: it is published at once and signs after its activation')
+      .addOption(choice('--provider <provider>', 'storage of its private key', signerProviders)),
     'signer create policy',
     'signer create trust-set --provider pkcs11',
   ).action(async (purpose: string, { provider }: Create) => {
@@ -70,9 +70,9 @@ export function addSigner(program: Command, cli: Cli): void {
       'signer retire sgn_01h455vb4pex5vsknk084sn02q --compromised --reason "laptop stolen"',
     ),
   )
-    .option('--compromised', 'somebody else may have its private key: nothing that it signed counts, at once')
-    .option('--force', 'although somebody still needs it')
-    .option('--yes', 'do not ask')
+    .option('--compromised', 'the private key may be stolen: all its signatures become invalid at once')
+    .option('--force', 'retire it although it is still needed')
+    .option('--yes', 'do not ask for confirmation')
     .action((signer_id: string, options: Retire) => retire(cli, signer_id, options))
 }
 
@@ -81,14 +81,17 @@ const signingPurposes = signerPurposes.filter((purpose) => !purpose.startsWith('
 
 async function retire(cli: Cli, signer_id: string, { compromised, force, reason, yes }: Retire): Promise<void> {
   const ends = compromised
-    ? `End ${signer_id} as compromised, so that nothing that it signed counts any more?`
-    : `End ${signer_id} and destroy its private key?`
-  await cli.sure(yes, force ? `${ends} Whoever still needs it is left behind.` : ends)
+    ? `Retire ${signer_id} as compromised? All its signatures become invalid.`
+    : `Retire ${signer_id} and destroy its private key?`
+  await cli.sure(
+    yes,
+    force ? `${ends} Devices and gateways that still need it fail until they have a newer trust set.` : ends,
+  )
   const body = given({ compromised, force, reason })
   printChange(cli, await (await cli.client()).retireSigner({ params: { signer_id }, body, query: cli.scope }))
 }
 
 function printChange(cli: Cli, answer: Output<Contract['retireSigner']>): void {
-  if (!answer.changed) cli.note('It was so before.')
+  if (!answer.changed) cli.note('No change.')
   printItem(cli, cli.json ? answer : answer.signer)
 }

@@ -13,9 +13,9 @@ type Files = { csr?: string; newKey?: string; out?: string }
 
 const withFiles = (command: Command): Command =>
   command
-    .option('--csr <file>', 'a request for its key (PKCS#10), as `openssl req -new` makes it')
-    .option('--new-key <file>', 'make a key instead, and write it there (PEM, mode 0600), where no file is yet')
-    .option('--out <file>', 'write the certificate and its chain (PEM) there, where no file is yet')
+    .option('--csr <file>', 'a certificate request (PKCS#10), such as `openssl req -new` creates')
+    .option('--new-key <file>', 'create a key instead, and write it to this new file (PEM, mode 0600)')
+    .option('--out <file>', 'write the certificate and its chain (PEM) to this new file')
 
 export function addSpcIssue(spc: Command, cli: Cli): void {
   withFiles(
@@ -31,7 +31,7 @@ export function addSpcIssue(spc: Command, cli: Cli): void {
     examples(
       spc
         .command('rotate <spc>')
-        .description('issue a certificate for another key in place of one, which stays good for an hour'),
+        .description('replace a certificate by one for another key; the old one stays valid for an hour'),
       'spc rotate spc_01h455vb4pex5vsknk084sn02q --new-key laptop-2.key --out laptop-2.pem',
     ),
   ).action((spc_id: string, files: Files) =>
@@ -57,7 +57,7 @@ async function issue(cli: Cli, files: Files, ask: (csr: string) => Promise<Issue
 async function requestOf({ csr, newKey }: Files): Promise<string> {
   if (csr !== undefined && newKey === undefined) return readText(csr)
   if (newKey === undefined || csr !== undefined)
-    throw new UsageError('Give a request with --csr, or have a key made with --new-key.')
+    throw new UsageError('Give a certificate request with --csr, or create a key with --new-key.')
   const made = await createKeyAndRequest('holdfast')
   await write(newKey, made.privateKey)
   return made.csr

@@ -43,8 +43,8 @@ export function addSpc(program: Command, cli: Cli): void {
     spc.command('revoke <spc>').description('revoke a certificate, for good'),
     'spc revoke spc_01h455vb4pex5vsknk084sn02q --reason keyCompromise',
   )
-    .addOption(choice('--reason <reason>', 'why (RFC 5280); unspecified unless said', revocationReasons))
-    .option('--yes', 'do not ask')
+    .addOption(choice('--reason <reason>', 'reason (RFC 5280); default: unspecified', revocationReasons))
+    .option('--yes', 'do not ask for confirmation')
     .action(async (spc_id: string, { reason, yes }: Revoke) => {
       await cli.sure(yes, `Revoke ${spc_id}? It can not be undone.`)
       const answer = await (await cli.client()).revokeSpc({ body: { spc_id, ...given({ reason }) }, query: cli.scope })
@@ -54,8 +54,8 @@ export function addSpc(program: Command, cli: Cli): void {
   examples(
     spc
       .command('validate <file>')
-      .description('whether a certificate (PEM) counts; exit code 1 when it does not')
-      .option('--at <time>', 'judge its validity period by this time (RFC 3339)'),
+      .description('check whether a certificate (PEM) is valid; exit code 1 if it is not')
+      .option('--at <time>', 'check its validity period at this time (RFC 3339)'),
     'spc validate laptop.pem',
     'spc validate laptop.pem --at 2030-01-01T00:00:00Z',
   ).action((file: string, { at }: { at?: string }) => validate(cli, file, at))

@@ -32,9 +32,9 @@ type Adoption = { applied: number; pending: number }
 const share = ({ applied, pending }: Adoption) => `${applied} of ${applied + pending}`
 
 export function addStatus(program: Command, cli: Cli): void {
-  const status = program.command('status').description('how the fleet stands, and stood')
+  const status = program.command('status').description('state of the fleet, now and over time')
   examples(status.command('show', { isDefault: true }), 'status show', 'status show --json')
-    .description('devices, users, gateways, sessions, policy, alerts and what runs out')
+    .description('devices, users, gateways, sessions, policy, alerts and expiring items')
     .action(async () => {
       const client = await cli.client()
       const overview = await client.dashboardOverview({ query: cli.scope })
@@ -55,9 +55,9 @@ export function addStatus(program: Command, cli: Cli): void {
     })
   examples(status.command('series'), 'status series', 'status series --step hour --from 2026-11-01T00:00:00Z')
     .description('traffic, sessions, enrollments and refusals by hour or day (UTC)')
-    .option('--from <time>', 'since then; 30 days before the end unless said', parseMoment)
-    .option('--to <time>', 'until then; now unless said', parseMoment)
-    .addOption(choice('--step <step>', 'of a line; day unless said', usageSteps))
+    .option('--from <time>', 'start; default: 30 days before the end', parseMoment)
+    .option('--to <time>', 'end; default: now', parseMoment)
+    .addOption(choice('--step <step>', 'period of a line; default: day', usageSteps))
     .action(async (asked: Asked) => {
       const client = await cli.client()
       const found = await client.readMetrics({ query: { ...given(asked), ...cli.scope } })
@@ -66,7 +66,7 @@ export function addStatus(program: Command, cli: Cli): void {
     })
   examples(status.command('fleet'), 'status fleet', 'status fleet --days 7 --json')
     .description('devices by platform, client version and operating system, now and day by day')
-    .option('--days <n>', 'how far back; 30 unless said', integer(0, 30))
+    .option('--days <n>', 'number of days; default: 30', integer(0, 30))
     .action(async ({ days }: { days?: number }) => {
       const client = await cli.client()
       const found = await client.readFleetMetrics({ query: { ...given({ days }), ...cli.scope } })
@@ -94,7 +94,7 @@ const stepColumns: readonly Column<Step>[] = [
 
 function addStart(status: Command, cli: Cli): void {
   examples(status.command('start'), 'status start')
-    .description('how far the tenant is set up')
+    .description('steps of the setup of the tenant, done and open')
     .action(async () => {
       const start = await (await cli.client()).getStart({ query: cli.scope })
       if (cli.json) printItem(cli, start)
@@ -104,7 +104,7 @@ function addStart(status: Command, cli: Cli): void {
     status
       .command('dismiss')
       .addArgument(new Argument('<step>', 'a step of the setup').choices(startSteps))
-      .option('--undo', 'put it back on the list'),
+      .option('--undo', 'put the step back on the list'),
     'status dismiss audit_forwarding',
   )
     .description('take a step off the list of the setup')

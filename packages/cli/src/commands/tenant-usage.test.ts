@@ -117,5 +117,5 @@ test('hourly steps show the time; a tenant without limits has no forecast', asyn
   const { run } = await start(t, { from, to, step: 'hour', totals, series, forecast: [] })
   const { out, err } = await run('tenant usage --step hour')
   assert.match(out, /\n2030-01-01T22:00:00\.000Z +0 B +0 B +0 /)
-  assert.equal(err, 'There is no limit to reach.\n')
+  assert.equal(err, 'The tenant has no limits.\n')
 })

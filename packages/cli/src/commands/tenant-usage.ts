@@ -51,7 +51,7 @@ const forecastColumns: readonly Column<Usage['forecast'][number]>[] = [
 /** Adds commands to `holdfast tenant`: its limits and its usage. */
 export function addTenantUsage(tenant: Command, cli: Cli): void {
   examples(about(tenant, 'entitlement'), 'tenant entitlement acme')
-    .description('the limits of a tenant, and what sets each: license, plan or tenant')
+    .description('the limits of a tenant, with the source of each: license, plan or tenant')
     .action(async (name: string | undefined) => {
       const client = await cli.client()
       const found = await client.getEntitlement(await asked(name))
@@ -61,7 +61,7 @@ export function addTenantUsage(tenant: Command, cli: Cli): void {
       await printAll(cli, limitColumns(found), entitlementMetrics)
     })
   examples(about(tenant, 'status'), 'tenant status', 'tenant status acme --json | jq .blocked')
-    .description('how much of what it may have a tenant has')
+    .description('usage of each limit by a tenant')
     .action(async (name: string | undefined) => {
       const client = await cli.client()
       const found = await client.getEntitlementStatus(await asked(name))
@@ -80,10 +80,10 @@ export function addTenantUsage(tenant: Command, cli: Cli): void {
     })
   examples(
     about(tenant, 'usage')
-      .description('what a tenant used, in UTC, and when it will reach its limits if it goes on so')
-      .option('--from <time>', 'since then: a time, or how long ago; 30d unless said', parseMoment)
+      .description('usage of a tenant over time (UTC), with a forecast for its limits')
+      .option('--from <time>', 'start: a time, or how long ago; default: 30d', parseMoment)
       .option('--to <time>', 'until then', parseMoment)
-      .addOption(choice('--step <step>', 'day unless said', usageSteps))
+      .addOption(choice('--step <step>', 'default: day', usageSteps))
       .action(async (name: string | undefined, options: Span) => {
         const { params, query } = await asked(name)
         const client = await cli.client()
@@ -102,8 +102,7 @@ export function addTenantUsage(tenant: Command, cli: Cli): void {
   }
 }
 
-const about = (tenant: Command, name: string): Command =>
-  tenant.command(name).argument('[tenant]', 'your own unless said')
+const about = (tenant: Command, name: string): Command => tenant.command(name).argument('[tenant]', 'default: your own')
 
 type Span = { from?: string; to?: string; step?: Usage['step'] }
 
@@ -113,5 +112,5 @@ async function printUsage(cli: Cli, { step, from, to, series, totals, forecast }
   const carried = `${bytesText(rx_bytes)} received, ${bytesText(tx_bytes)} sent`
   cli.say(`${from} to ${to}: ${carried}, ${countText(sessions_started, 'session', 'started')}`)
   if (forecast.length > 0) await printAll(cli, forecastColumns, forecast)
-  else cli.note('There is no limit to reach.')
+  else cli.note('The tenant has no limits.')
 }

@@ -89,7 +89,7 @@ test('each status change of a tenant is one request; suspension and deletion nee
   for (const move of ['suspend', 'delete']) {
     const { code, err } = await run(`tenant ${move} tnt_1`)
     assert.equal(code, 2)
-    assert.match(err, /^Error: .+ tnt_1\? Nobody of it signs in then.+ Add --yes .+\n$/)
+    assert.match(err, /^Error: .+ tnt_1\? Its users cannot sign in then.+ Add --yes .+\n$/)
   }
   assert.deepEqual(asked, [])
   await run('tenant suspend tnt_1 --yes --reason unpaid')
@@ -112,5 +112,5 @@ test('a deletion prints its time and how to cancel it; a repeated one changes no
   const { run } = await start(t, () => changed({ changed: false, tenant }))
   const { out, err } = await run('tenant delete tnt_1 --yes')
   assert.match(out, /^status +deleting$/m)
-  assert.match(err, /^It was so before\.\nIt is deleted at 2030-01-08T00:00:00\.000Z\. .+cancel-deletion acme\n$/)
+  assert.match(err, /^No change\.\nIt is deleted at 2030-01-08T00:00:00\.000Z\. .+cancel-deletion acme\n$/)
 })

@@ -25,7 +25,7 @@ const columns: readonly Column<Tenant>[] = [
 type Filter = { status?: Tenant['status']; plan?: string; q?: string }
 
 export function addTenant(program: Command, cli: Cli): void {
-  const tenant = program.command('tenant').description('the companies of a deployment, and how much each may have')
+  const tenant = program.command('tenant').description('tenants (companies) of a deployment, and their limits')
   examples(
     limit(tenant.command('list').description('list tenants'))
       .addOption(choice('--status <status>', 'only these', tenantStatuses))
@@ -47,7 +47,7 @@ export function addTenant(program: Command, cli: Cli): void {
   examples(
     limiting(tenant.command('create <name>').description('create a tenant, whose people sign in as <name>/<username>'))
       .option('--display-name <name>')
-      .option('--plan <plan>', 'its plan; none unless said')
+      .option('--plan <plan>', 'its plan; default: none')
       .option('--admin <username>', 'its first administrator, whose temporary password is printed once')
       .option('--admin-email <address>', 'of the first administrator')
       .action((name: string, options: Create) => create(cli, name, options)),
@@ -55,8 +55,8 @@ export function addTenant(program: Command, cli: Cli): void {
     'tenant create globex --limit users=50 devices=100',
   )
   examples(
-    limiting(reason(tenant.command('update <tenant>').description('change a tenant; what is not named stays')))
-      .option('--name <name>', 'its people sign in with it from then on')
+    limiting(reason(tenant.command('update <tenant>').description('change a tenant; fields that are not given stay')))
+      .option('--name <name>', 'new name; its users sign in with it from then on')
       .option('--display-name <name>')
       .option('--plan <plan>')
       .option('--no-plan', 'no plan')
@@ -72,7 +72,7 @@ type Create = { displayName?: string; plan?: string; limit?: Limits; admin?: str
 
 async function create(cli: Cli, name: string, options: Create): Promise<void> {
   const { displayName, plan, limit: limits, admin, adminEmail } = options
-  if (adminEmail !== undefined && admin === undefined) throw new UsageError('Whose address? Add --admin.')
+  if (adminEmail !== undefined && admin === undefined) throw new UsageError('--admin-email needs --admin.')
   const tenant = { name, ...given({ display_name: displayName, plan_id: plan, limits }) }
   const administrator = admin === undefined ? undefined : { username: admin, ...given({ email: adminEmail }) }
   const body = { operation: 'create', tenant, ...given({ administrator }) } as const
@@ -84,7 +84,7 @@ async function create(cli: Cli, name: string, options: Create): Promise<void> {
     return printSecret(cli, first.secret, answer, note)
   }
   printItem(cli, made)
-  const toDo = 'make somebody with user create, user password and role grant, each with'
+  const toDo = 'create an administrator with user create, user password and role grant, each with'
   cli.note(`Nobody can sign in to it yet: ${toDo} --tenant ${plain(made.name)}.`)
 }
 
@@ -103,6 +103,6 @@ async function update(cli: Cli, tenant_id: string, options: Update): Promise<voi
   if (Object.keys(fields).length === 0) throw new UsageError('Nothing to change; see: holdfast tenant update --help')
   const body = { operation: 'update', tenant_id, tenant: fields, ...given({ reason: why }) } as const
   const answer = await (await cli.client()).changeTenant({ body, query: cli.scope })
-  if (!answer.changed) cli.note('It was so before.')
+  if (!answer.changed) cli.note('No change.')
   printItem(cli, answer.tenant)
 }

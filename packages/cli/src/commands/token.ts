@@ -55,17 +55,17 @@ export function addToken(program: Command, cli: Cli): void {
       .description('generate a token; its secret is printed once')
       .option('--name <name>')
       .addOption(choice('--kind <kind>', 'what it is for', ['enroll', 'bootstrap']))
-      .option('--max-uses <n>', 'how often; 0 is unlimited, 1 unless said', integer(0, 1_000_000))
-      .option('--expires-in <duration>', 'e.g. 24h (unless said), 7d', duration)
+      .option('--max-uses <n>', 'number of uses; 0 is unlimited; default: 1', integer(0, 1_000_000))
+      .option('--expires-in <duration>', 'e.g. 7d; default: 24h', duration)
       .option('--user <user>', 'the user its devices belong to')
       .option('--group <group...>', 'groups its devices join')
       .option('--tag <tag...>', 'tags its devices get')
-      .addOption(choice('--platform <platform...>', 'platforms it takes', platforms))
+      .addOption(choice('--platform <platform...>', 'allowed platforms', platforms))
       .option('--cidr <network...>', 'networks it may be used from')
       .option('--requires-approval', 'its devices wait for approval')
-      .option('--ephemeral <duration>', 'silence after which its devices are revoked', duration)
-      .option('--max-devices-per-user <n>', 'unlimited unless said', integer(1, 10_000))
-      .option('--print-install', 'print the line to enter on the device, of each platform, in place of the bare secret')
+      .option('--ephemeral <duration>', 'revoke its devices after this time without contact', duration)
+      .option('--max-devices-per-user <n>', 'default: unlimited', integer(1, 10_000))
+      .option('--print-install', 'print the install line for each platform instead of the bare secret')
       .action((options: Create) => create(cli, options)),
     'token create --name laptops --max-uses 20 --expires-in 7d --tag laptop',
     'token create --json | jq -r .secret',

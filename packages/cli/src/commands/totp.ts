@@ -10,7 +10,7 @@ export function addTotp(program: Command, cli: Cli): void {
   examples(
     totp
       .command('enroll [user]')
-      .description('start to use an authenticator app; without a user your own')
+      .description('begin the enrollment of an authenticator app; default: for yourself')
       .action((user_id?: string) => enroll(cli, user_id)),
     'totp enroll',
     'totp enroll --json | jq -r .provisioning_uri | qrencode -t ansiutf8',
@@ -18,20 +18,24 @@ export function addTotp(program: Command, cli: Cli): void {
   examples(
     totp
       .command('verify [user]')
-      .description('complete it with a code, asked for or read from stdin; recovery codes are printed once')
+      .description('complete the enrollment with a code (prompt or stdin); recovery codes are printed once')
       .action((user_id?: string) => verify(cli, user_id)),
     'totp verify > recovery-codes.txt',
   )
   examples(
-    reason(totp.command('disable <user>').description('take the second factor from a user; their sessions end'))
-      .option('--yes', 'do not ask')
+    reason(
+      totp
+        .command('disable <user>')
+        .description('remove the second factor of a user, and end the sessions of the user'),
+    )
+      .option('--yes', 'do not ask for confirmation')
       .action(async (user_id: string, { yes, reason: why }: { yes?: boolean; reason?: string }) => {
-        await cli.sure(yes, `Take the second factor from ${user_id}?`)
+        await cli.sure(yes, `Remove the second factor of ${user_id}?`)
         const body = { user_id, ...given({ reason: why }) }
         const answer = await (await cli.client()).disableTotp({ body, query: cli.scope })
         if (cli.json) return printItem(cli, answer)
         const ended = countText(answer.sessions_terminated, 'session', 'ended')
-        cli.say(`${answer.user.user_id}  no second factor${answer.changed ? `, ${ended}` : '  (as before)'}`)
+        cli.say(`${answer.user.user_id}  no second factor${answer.changed ? `, ${ended}` : '  (unchanged)'}`)
       }),
     'totp disable anna --reason "lost phone"',
   )
@@ -55,7 +59,7 @@ async function verify(cli: Cli, user_id: string | undefined): Promise<void> {
   const client = await cli.client()
   const code = await cli.prompt.code('Code of the authenticator app')
   const answer = await client.verifyTotp({ body: { code, ...given({ user_id }) }, query: cli.scope })
-  const word = 'The second factor is on. These are recovery codes: each signs in once where the app is lost.'
+  const word = 'The second factor is active. These are recovery codes: each replaces the app once if it is lost.'
   printSecret(cli, answer.recovery_codes.join('\n'), answer, `${word} Keep the list somewhere safe.`)
   if (user_id === undefined) await noteOwed(cli, client)
 }

@@ -20,7 +20,7 @@ export function addTrust(program: Command, cli: Cli): void {
   examples(
     trust
       .command('show')
-      .description('the current trust anchor set; with --json whole, as it was signed')
+      .description('the current trust set; with --json complete, with its signatures')
       .action(async () => {
         const set = await (await cli.client()).trustAnchors({ query: cli.scope })
         if (cli.json) return cli.say(jsonText(set, 2))
@@ -34,11 +34,11 @@ export function addTrust(program: Command, cli: Cli): void {
     examples(
       trust
         .command('rotate')
-        .description('put another trust anchor in place of the active one')
-        .option('--emergency', 'the old one ends at once, with every certificate under it')
-        .option('--anchor <signer>', 'the active anchor as you know it: refused where it is another by now')
-        .option('--overlap <duration>', 'how long the old one stays at least, e.g. 30d', duration)
-        .option('--yes', 'do not ask'),
+        .description('replace the active trust anchor')
+        .option('--emergency', 'end the old anchor at once, with every certificate under it')
+        .option('--anchor <signer>', 'expected active anchor; the request is refused if another one is active')
+        .option('--overlap <duration>', 'minimum time for which the old anchor stays, e.g. 30d', duration)
+        .option('--yes', 'do not ask for confirmation'),
       'trust rotate --overlap 30d --reason "yearly change"',
       'trust rotate --emergency --anchor sgn_01h455vb4pex5vsknk084sn02q --reason "key stolen"',
     ),
@@ -46,7 +46,7 @@ export function addTrust(program: Command, cli: Cli): void {
   examples(
     program
       .command('openapi')
-      .description('the description of the whole interface (OpenAPI 3.1, JSON)')
+      .description('description of the whole API (OpenAPI 3.1, JSON)')
       .action(async () => cli.say(jsonText(await (await cli.client()).openapiDocument(), 2))),
     'openapi > openapi.json',
   )

@@ -19,13 +19,13 @@ const columns: readonly Column<Connection>[] = [
 type Options = { limit: number; device?: string; user?: string; gateway?: string; verdict?: Connection['verdict'] }
 
 export function addTruth(program: Command, cli: Cli): void {
-  const truth = program.command('truth').description('what each witness of a connection says')
+  const truth = program.command('truth').description('reports of gateway, device and server on each connection')
   examples(
-    limit(truth.command('list').description('connections, and whether their witnesses agree'))
+    limit(truth.command('list').description('list connections, with the verdict of the comparison of their reports'))
       .option('--device <device>', 'of this device')
       .option('--user <user>', 'of this user')
       .option('--gateway <gateway>', 'to this gateway')
-      .addOption(choice('--verdict <verdict>', 'those that are so', connectionVerdicts))
+      .addOption(choice('--verdict <verdict>', 'with this value', connectionVerdicts))
       .action(async ({ limit: most, device, user, gateway, verdict }: Options) => {
         const client = await cli.client()
         const filter = given({ device_id: device, user_id: user, gateway_id: gateway, verdict })

@@ -26,21 +26,21 @@ const year = 365 * 86_400
 
 /** Adds commands to `holdfast update`: the ceremony by which people instead of the control plane hold the root keys. */
 export function addUpdateRoot(update: Command, cli: Cli): void {
-  const root = update.command('root').description('make and sign the next root; keys never reach a server')
+  const root = update.command('root').description('create and sign the next root; private keys never reach a server')
   examples(
     root
       .command('keygen <name>')
-      .description('make a key of the root: <name>.key (private, mode 0600) and <name>.pub; needs no server')
+      .description('create a root key: <name>.key (private, mode 0600) and <name>.pub; needs no server')
       .action((name: string) => keygen(cli, name)),
     'update root keygen anna',
   )
   examples(
     root
       .command('next <file>')
-      .description('write the next root, unsigned: who holds it, beside the keys that the control plane signs with')
-      .requiredOption('--key <pub...>', 'public keys of its keepers, as keygen makes them')
-      .requiredOption('--threshold <n>', 'how many of them have to sign', integer(1, 16))
-      .option('--expires <duration>', 'from now; a year unless said', duration, year)
+      .description('write the next root, unsigned: with the root keys, and the present signing keys of the server')
+      .requiredOption('--key <pub...>', 'public root keys, created by keygen')
+      .requiredOption('--threshold <n>', 'required number of signatures', integer(1, 16))
+      .option('--expires <duration>', 'validity from now; default: a year', duration, year)
       .action((file: string, options: { key: string[]; threshold: number; expires: number }) =>
         next(cli, file, options),
       ),
@@ -50,14 +50,14 @@ export function addUpdateRoot(update: Command, cli: Cli): void {
     root
       .command('sign <file>')
       .description('add a signature to a root; needs no server')
-      .requiredOption('--key <file>', 'the private key, as keygen makes it')
+      .requiredOption('--key <file>', 'the private key, created by keygen')
       .action((file: string, { key }: { key: string }) => sign(cli, file, key)),
     'update root sign root.json --key anna.key',
   )
   examples(
     root
       .command('publish <file>')
-      .description('put a root into force, signed by enough keepers of the present one and of its own')
+      .description('publish a root that has enough signatures of the present root keys and of its own')
       .action(async (file: string) => {
         const body = await readRoot(file)
         const status = await (await cli.client()).replaceTufRoot({ body, query: cli.scope })
@@ -75,7 +75,7 @@ async function keygen(cli: Cli, name: string): Promise<void> {
   await writeKeyPair(files, { privateKey: `${JSON.stringify(privateJwk)}\n`, publicKey: `${JSON.stringify(key)}\n` })
   printItem(cli, { keyid: tufKeyId(key), ...files })
   cli.note(
-    'Whoever has enough of the private keys decides what devices install: keep each with one person, off every server.',
+    'Anybody with enough of the private keys can make devices install software: give each key to one person, and keep them on no server.',
   )
 }
 
@@ -108,7 +108,7 @@ async function next(
   await writeNew(file, `${JSON.stringify({ signed, signatures: [] }, null, 2)}\n`)
   printItem(cli, { file, root_version: signed.version, threshold, keyids: ids, expires: signed.expires })
   cli.note(
-    `Keepers of root ${root.signed.version} and of this one sign it now: holdfast update root sign ${plain(file)} --key …`,
+    `The key holders of root ${root.signed.version} and of this root must sign it now: holdfast update root sign ${plain(file)} --key …`,
   )
 }
 

@@ -17,7 +17,7 @@ export function addUpdate(program: Command, cli: Cli): void {
   examples(
     update
       .command('status')
-      .description('which metadata are in force, and whether a next root is due; with --json the root whole')
+      .description('metadata in force, and whether a new root is needed; with --json the whole root')
       .action(async () => {
         const status = await (await cli.client()).tufStatus({ query: cli.scope })
         if (cli.json) return cli.say(jsonText(status, 2))
@@ -31,10 +31,10 @@ export function addUpdate(program: Command, cli: Cli): void {
   examples(
     update
       .command('offered <device>')
-      .description('what is offered to a device, and what it would be told of it')
+      .description('updates that are offered to a device')
       .addOption(choice('--platform <platform>', 'instead of its own', packagePlatforms))
-      .addOption(choice('--arch <arch>', 'instead of what it gave', packageArchitectures))
-      .option('--installed <version>', 'instead of the version that it gave')
+      .addOption(choice('--arch <arch>', 'instead of the one that it reported', packageArchitectures))
+      .option('--installed <version>', 'instead of the version that it reported')
       .action(async (device_id: string, { platform, arch, installed: version }: Question) => {
         const query = { device_id, ...given({ platform, arch, version }), ...cli.scope }
         const { signature: _, ...manifest } = await (await cli.client()).updateManifest({ query })
@@ -46,7 +46,7 @@ export function addUpdate(program: Command, cli: Cli): void {
   examples(
     update
       .command('metadata <file>')
-      .description('a file of the repository as it was signed, such as timestamp.json or 1.root.json')
+      .description('a signed file of the repository, such as timestamp.json or 1.root.json')
       .action(async (file: string) => {
         const client = await cli.client()
         cli.say(jsonText(await client.tufMetadata({ params: { file }, query: cli.scope }), 2))

@@ -10,9 +10,9 @@ export function addUserPassword(user: Command, cli: Cli): void {
   examples(
     user
       .command('password [user]')
-      .description('set a password, asked for or read from stdin; of your own first the current one, then the new')
-      .option('--generate', 'make a temporary one, printed once, which opens one session that must set another')
-      .option('--revoke-api-keys', 'also revoke the API keys that the user has or made; without it they go on')
+      .description('set a password (prompt or stdin); for your own, first the current one, then the new one')
+      .option('--generate', 'generate a temporary password, printed once; after sign-in the user must set another one')
+      .option('--revoke-api-keys', 'also revoke the API keys that the user has or created; default: they stay valid')
       .action((user_id: string | undefined, options: Options) =>
         user_id === undefined ? changeOwn(cli, options) : setFor(cli, user_id, options),
       ),
@@ -26,8 +26,8 @@ export function addUserPassword(user: Command, cli: Cli): void {
 type Options = { generate?: boolean; revokeApiKeys?: boolean }
 
 async function changeOwn(cli: Cli, { generate, revokeApiKeys: revoke_api_keys }: Options): Promise<void> {
-  if (generate) throw new UsageError('Whose? --generate is for the password of someone else.')
-  if ('apiKey' in (await cli.connection())) throw new UsageError('Whose? An API key has no password of its own.')
+  if (generate) throw new UsageError('--generate is only for the password of another user: name the user.')
+  if ('apiKey' in (await cli.connection())) throw new UsageError('An API key has no password: name a user.')
   const client = await cli.client()
   const current_password = await cli.prompt.secret('Current password')
   const new_password = await cli.prompt.newSecret('New password')

@@ -67,7 +67,7 @@ export function addUser(program: Command, cli: Cli): void {
     'user list --sort last_login_at',
   )
   examples(
-    filtered(user.command('facets').description('how many users have each value of each filter')).action(
+    filtered(user.command('facets').description('number of users for each value of each filter')).action(
       async ({ sort: _, ...options }: Filter) =>
         printFacets(cli, await (await cli.client()).listUserFacets({ query: { ...filterOf(options), ...cli.scope } })),
     ),
@@ -86,7 +86,7 @@ export function addUser(program: Command, cli: Cli): void {
     user
       .command('create <username>')
       .description('create a user')
-      .option('--service', 'an account of a program: it has no password and no sign-in, and may own API keys')
+      .option('--service', 'a service account for a program: no password, no sign-in; it may own API keys')
       .option('--email <address>')
       .option('--display-name <name>')
       .option('--group <group...>', 'groups to join')
@@ -102,12 +102,12 @@ export function addUser(program: Command, cli: Cli): void {
     'user create anna --email anna@example.com --display-name "Anna Berg"',
   )
   examples(
-    reason(user.command('update <user>').description('change a user; what is not named stays'))
+    reason(user.command('update <user>').description('change a user; fields that are not given stay'))
       .option('--username <name>')
       .option('--email <address>')
       .option('--no-email', 'no address')
       .option('--display-name <name>')
-      .option('--group <group...>', 'the groups to be in from now on')
+      .option('--group <group...>', 'its new groups, instead of the present ones')
       .option('--no-group', 'no groups')
       .action((user_id: string, options: Update) => update(cli, user_id, options)),
     'user update anna --email anna@example.com --display-name "Anna Berg"',
@@ -126,7 +126,7 @@ export function addUser(program: Command, cli: Cli): void {
         .command('delete <user...>')
         .description('delete users for good: their sessions end, and their devices are revoked'),
     )
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (ids: string[], options: { reason?: string; yes?: boolean }) => {
         await cli.sure(options.yes, `Deleting is final. Delete ${ids.join(', ')}?`)
         await change(cli, 'delete', ids, options.reason)
@@ -137,13 +137,13 @@ export function addUser(program: Command, cli: Cli): void {
     reason(
       user
         .command('break-glass <user>')
-        .description('let a local user sign in with a password also where login.enforce_sso is on'),
+        .description('allow a local user to sign in with a password while login.enforce_sso is on'),
     )
       .option('--off', 'no longer')
       .action(async (user_id: string, { off = false, reason: why }: { off?: boolean; reason?: string }) => {
         const body = { user_id, break_glass: !off, ...given({ reason: why }) }
         const answer = await (await cli.client()).setBreakGlass({ body, query: cli.scope })
-        if (!answer.changed) cli.note('It was so before.')
+        if (!answer.changed) cli.note('No change.')
         printItem(cli, answer.user)
       }),
     'user break-glass emergency --reason "kept in the safe"',
@@ -154,8 +154,8 @@ export function addUser(program: Command, cli: Cli): void {
 }
 
 const moves = {
-  suspend: 'shut users out: their sessions end, and their devices stop until they are reactivated',
-  reactivate: 'let suspended users in again',
+  suspend: 'suspend users: their sessions end, and their devices have no access until they are reactivated',
+  reactivate: 'reactivate suspended users',
   unlock: 'unlock accounts that failed sign-ins have locked',
 } as const
 type Move = keyof typeof moves
@@ -170,7 +170,7 @@ async function change(cli: Cli, operation: Move | 'delete', ids: string[], why: 
       operation === 'delete' ? 'deleted' : stateOf(user),
       ...(ended ? [countText(ended, 'session', 'ended')] : []),
     ]
-    cli.say(cli.json ? jsonText(user) : `${user.user_id}  ${about.join(', ')}${changed ? '' : '  (as before)'}`)
+    cli.say(cli.json ? jsonText(user) : `${user.user_id}  ${about.join(', ')}${changed ? '' : '  (unchanged)'}`)
 
     type Done = { changed: boolean; user: User; ended?: number; warnings?: readonly { message: string }[] }
     async function carryOut(): Promise<Done> {
@@ -204,6 +204,6 @@ async function update(cli: Cli, user_id: string, options: Update): Promise<void>
   if (Object.keys(fields).length === 0) throw new UsageError('Nothing to change; see: holdfast user update --help')
   const body = { operation: 'update', user_id, user: fields, ...given({ reason: why }) } as const
   const answer = await (await cli.client()).changeUser({ body, query: cli.scope })
-  if (!answer.changed) cli.note('It was so before.')
+  if (!answer.changed) cli.note('No change.')
   printItem(cli, answer.user)
 }

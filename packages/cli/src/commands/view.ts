@@ -34,7 +34,7 @@ const querying = (command: Command): Command =>
 
 export function addView(program: Command, cli: Cli): void {
   const view = program.command('view').description('saved views: filters of a list under a name')
-  limit(examples(view.command('list').description('list the own views and the shared ones'), 'view list --of devices'))
+  limit(examples(view.command('list').description('list your own views and the shared ones'), 'view list --of devices'))
     .addOption(choice('--of <list>', 'of this list only', viewListNames))
     .action(async ({ limit: most, of: list }: { limit: number; of?: ViewList }) => {
       const client = await cli.client()
@@ -53,7 +53,7 @@ export function addView(program: Command, cli: Cli): void {
         .addArgument(new Argument('<list>').choices(viewListNames))
         .argument('<name>'),
     )
-      .option('--shared', 'for everybody of the tenant who may read the list')
+      .option('--shared', 'for all users of the tenant with permission to read the list')
       .action(async (list: ViewList, name: string, { query = {}, shared = false }: Settings) => {
         const client = await cli.client()
         printItem(cli, await client.createView({ body: { list, name, query, shared }, query: cli.scope }))
@@ -63,8 +63,8 @@ export function addView(program: Command, cli: Cli): void {
   examples(
     querying(view.command('update <view>').description('change a saved view; a query replaces the whole query'))
       .option('--name <name>')
-      .option('--shared', 'for everybody of the tenant who may read the list')
-      .option('--no-shared', 'for its owner alone')
+      .option('--shared', 'for all users of the tenant with permission to read the list')
+      .option('--no-shared', 'only for its owner')
       .action((view_id: string, options: Settings) => update(cli, view_id, options)),
     'view update "suspended Macs" --name "Macs to fetch"',
   )
@@ -72,12 +72,12 @@ export function addView(program: Command, cli: Cli): void {
     view
       .command('delete <view>')
       .description('delete a saved view')
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .action(async (view_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete ${view_id}?`)
         const { changed } = await (await cli.client()).deleteView({ params: { view_id }, query: cli.scope })
         if (cli.json) printItem(cli, { view_id, changed })
-        else cli.say(`${view_id}  deleted${changed ? '' : '  (as before)'}`)
+        else cli.say(`${view_id}  deleted${changed ? '' : '  (unchanged)'}`)
       }),
     'view delete "suspended Macs" --yes',
   )

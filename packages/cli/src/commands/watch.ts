@@ -13,7 +13,7 @@ export function addWatch(program: Command, cli: Cli): void {
       .command('watch')
       .description('show the changes in the tenant as they happen, a line for each')
       .addOption(choice('--kind <kind...>', 'of these lists only', changedKindNames))
-      .option('--after <id>', 'resume after the event with this id; from now on unless said')
+      .option('--after <id>', 'resume after the event with this id; default: from now on')
       .action((options: Options) => watch(cli, options)),
     'watch',
     'watch --kind devices gateways',

@@ -14,7 +14,7 @@ import {
 } from '../workflow-run.ts'
 
 export function addWorkflow(program: Command, cli: Cli): void {
-  const workflow = program.command('workflow').description('what is done step by step, and its runs')
+  const workflow = program.command('workflow').description('workflows, and their runs')
   examples(workflow.command('list').description('list workflows'), 'workflow list').action(async () =>
     printAll(cli, workflowColumns, (await (await cli.client()).listWorkflows({ query: cli.scope })).items),
   )
@@ -22,7 +22,7 @@ export function addWorkflow(program: Command, cli: Cli): void {
     runnable(
       workflow
         .command('run <workflow> [parameter...]')
-        .description('run a workflow, as oneself; exit code 1 when it fails'),
+        .description('run a workflow with your own permissions; exit code 1 if it fails'),
     ).action(async (name: string, parameters: string[], options: RunOptions) => {
       const body = { workflow: name, ...bodyOf(parameters, options) }
       if (!options.dryRun) await cli.sure(options.yes, `Run ${name}?`)
@@ -46,7 +46,7 @@ export function addWorkflow(program: Command, cli: Cli): void {
     await printRun(cli, run)
   })
   examples(
-    workflow.command('evidence <run>').description('what a run did, as its digest in the audit log is of'),
+    workflow.command('evidence <run>').description('evidence of a run; the audit log has its digest'),
     'workflow evidence wfr_01jxz3c9dqf7vr2m8k4s6t0b5w > evidence.json',
   ).action(async (workflow_run_id: string) => {
     const given = await (await cli.client()).getWorkflowEvidence({ params: { workflow_run_id }, query: cli.scope })

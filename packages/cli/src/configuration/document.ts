@@ -87,7 +87,7 @@ export function parseConfig(text: string, file: string): ConfigDocument {
     return value as ConfigDocument
   }
   const errors = (checked.Errors(value) as SchemaError[]).slice(0, mostErrors).map(sentenceOf)
-  throw new UsageError(`${plain(file)} is not as it must be:\n  ${[...new Set(errors)].map(plain).join('\n  ')}`)
+  throw new UsageError(`${plain(file)} has errors:\n  ${[...new Set(errors)].map(plain).join('\n  ')}`)
 }
 
 function sentenceOf({ instancePath, message, params }: SchemaError): string {

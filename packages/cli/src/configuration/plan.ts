@@ -29,7 +29,7 @@ export async function planOf(
   ]
   if (!removesAllRules && planned.some(isRemovalOfAllRules))
     problems.push(
-      'policy stable: has no rules, and the policy in force has some, so nobody would reach anything; take policy out of the file to keep it, or give --remove-all-rules',
+      'policy stable: has no rules, and the policy in force has some, so nobody would reach anything; remove policy from the file to keep it, or add --remove-all-rules',
     )
   const steps = planned.filter(({ action, fields }) => action === 'create' || fields.length > 0)
   return { steps, problems: [...problems, ...(await problemsOf(client, steps, scope))] }
@@ -126,7 +126,7 @@ async function groupSteps(
     }
     const { group_id, source } = found
     if (members && source !== 'local') {
-      problems.push(`${thing}: its members come from a directory, so a file can't set them`)
+      problems.push(`${thing}: its members come from a directory, so a file cannot set them`)
       continue
     }
     const fieldsAt = async (group: typeof found) => {

@@ -60,13 +60,13 @@ export async function receiveAuditExport(
   const keys = keysOf(trust ?? (await client.trustAnchors(scopeOf(filter))), 'audit-checkpoint')
   const signed = readSigned(jws, { typ: 'audit-export+jws', key: keys })
   if (!isObject(manifest) || canonicalJson(signed) !== canonicalJson(manifest))
-    reject('wrong_digest', 'the manifest is not what was signed')
-  if (manifest.schema !== 'holdfast.audit-export/1') reject('malformed', 'the manifest is of another version')
+    reject('wrong_digest', 'the manifest differs from the signed one')
+  if (manifest.schema !== 'holdfast.audit-export/1') reject('malformed', 'the manifest has an unsupported version')
   if (manifest.format !== format || manifest.bytes !== size || manifest.sha256 !== sha256)
-    reject('wrong_digest', 'the manifest is of another export')
+    reject('wrong_digest', 'the manifest belongs to another export')
   // Exports without events have the same bytes for every filter.
   if (canonicalJson(manifest.filter) !== canonicalJson(askedIn(filter)))
-    reject('wrong_digest', 'the manifest is of an export by another filter')
+    reject('wrong_digest', 'the manifest belongs to an export with another filter')
   return { manifest, jws }
 }
 
@@ -126,7 +126,7 @@ async function manifestOf(client: Exporter, query: AuditExportQuery & { sha256: 
     return await client.getAuditExportManifest({ query })
   } catch (e) {
     if (!(e instanceof ApiError) || e.code !== 'not_found') throw e
-    return reject('malformed', 'the export broke off: what has come is not the whole')
+    return reject('malformed', 'the export is incomplete: the connection was closed too early')
   }
 }
 
@@ -139,7 +139,7 @@ function readLastLine(line: Buffer, format: string): Signed {
     value = undefined
   }
   const isSigned = isObject(value) && isObject(value.manifest) && typeof value.jws === 'string'
-  return isSigned ? (value as Signed) : reject('malformed', 'the export broke off: it ends without its manifest')
+  return isSigned ? (value as Signed) : reject('malformed', 'the export is incomplete: its manifest is missing')
 }
 
 type Content = {

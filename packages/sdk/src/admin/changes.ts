@@ -72,6 +72,6 @@ function eventOf(event: string, id: string, data: string): StreamEvent | undefin
   try {
     return { event, id, data: JSON.parse(data) } as StreamEvent
   } catch {
-    throw new ConnectionError(`The event ${event} of the stream is no JSON.`)
+    throw new ConnectionError(`The event ${event} of the stream is not JSON.`)
   }
 }

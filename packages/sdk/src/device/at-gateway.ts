@@ -48,14 +48,14 @@ export function verifyDeviceAtGateway(
   { trust, state, tenantId, gatewayId, issuer, proofs, now }: DoorOptions,
 ): DeviceAtGateway {
   if (!state || (state.pool.fail_mode === 'closed' && now >= state.expiresAt))
-    reject('no_policy', 'there is no policy in force to judge by')
+    reject('no_policy', 'there is no policy in force to decide by')
   const { kid, claims: said } = verified(() => peekDeviceCredential(credential))
-  if (said.tid !== tenantId) reject('wrong_tenant', 'the credential is of another tenant')
+  if (said.tid !== tenantId) reject('wrong_tenant', 'the credential belongs to another tenant')
   const key =
     trust.keysFor('credential', now)(kid) ?? reject('unknown_key', 'the credential is signed by an unknown key')
   const claims = verified(() => verifyDeviceCredential(credential, key, { issuer, audience, now }))
   const { jkt } =
-    claims.cnf ?? reject('wrong_binding', 'the credential is bound to no key, so nothing proves its holder')
+    claims.cnf ?? reject('wrong_binding', 'the credential is not bound to a key, so its holder cannot be verified')
   const shown = verified(() =>
     verifyProof({
       ...sessionTarget(gatewayId),
@@ -70,9 +70,9 @@ export function verifyDeviceAtGateway(
   const until = new Date(Math.min(claims.exp * 1000, peer?.valid_until ? Date.parse(peer.valid_until) : Infinity))
   if (!peer || until <= now) reject('not_a_peer', 'the device is not a peer of this gateway')
   if (isBlocked(state, claims.sub, now))
-    reject('blocked', 'a session of the device was ended, and it is kept out for a while')
+    reject('blocked', 'a session of the device was terminated, and the device is blocked for some time')
   if (!proofs.isFirst(proofKey(jkt, shown.jti).toString('base64url'), now))
-    reject('replayed', 'the proof was used before')
+    reject('replayed', 'the proof was already used')
   return { deviceId: claims.sub, userId: claims.uid ?? null, peer, until }
 }
 

@@ -62,9 +62,9 @@ export function createCertificates(options: CertificateOptions) {
     const { spcId, certificate, chain, privateKey, publicJwk } = saved
     const { anchors, intermediates } = trust.authorities(now())
     const spc = verified(() => readSpc(certificate))
-    if (spc.tenantId !== tenantId) reject('wrong_tenant', 'the certificate is of another tenant')
+    if (spc.tenantId !== tenantId) reject('wrong_tenant', 'the certificate belongs to another tenant')
     if (spc.deviceId !== deviceId || !spc.certificate.spki.equals(verified(() => publicSpki(publicJwk))))
-      reject('wrong_binding', 'the certificate is of another device or key')
+      reject('wrong_binding', 'the certificate belongs to another device or key')
     verified(() =>
       verifyChain(certificate, { intermediates: [...new Set([...chain, ...intermediates])], anchors, at: now() }),
     )

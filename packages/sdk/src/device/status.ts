@@ -22,8 +22,8 @@ export type DeviceStatus = {
 export type DeviceEnd = 'revoked' | 'credential_expired'
 
 const sentences: Record<DeviceEnd, string> = {
-  revoked: 'the device was revoked, which is final: it has to enroll again',
-  credential_expired: 'the credential has expired and can not be renewed any more: the device has to enroll again',
+  revoked: 'the device was revoked, which is final: enroll it again',
+  credential_expired: 'the credential has expired and can no longer be renewed: enroll the device again',
 }
 
 /** The device's final end, with its reason in `code`. */

@@ -50,8 +50,9 @@ export function createCrls({ store, onStoreError, now }: CrlOptions) {
     const crl = verified(() => readCrl(bytes, authority))
     if (before && crl.number < before.crl.number)
       reject('rollback', `list ${crl.number} of ${issuer} is older than ${before.crl.number}`)
-    if (before && crl.number === before.crl.number) reject('rollback', `another list ${crl.number} of ${issuer}`)
-    if (!mayHaveEnded && now() >= crl.nextUpdate) reject('expired', `the list of ${issuer} has ended`)
+    if (before && crl.number === before.crl.number)
+      reject('rollback', `list ${crl.number} of ${issuer} differs from the stored list of the same number`)
+    if (!mayHaveEnded && now() >= crl.nextUpdate) reject('expired', `the list of ${issuer} has expired`)
     return { issuer, der: bytes, crl }
   }
 
@@ -138,6 +139,6 @@ function authoritiesByKey(set: SignedTrustSet) {
 function listsOf(text: string): Given[] {
   const value: unknown = JSON.parse(text)
   if (!isObject(value) || value.schema !== schema || !Array.isArray(value.crls))
-    throw new TypeError('what is stored as revocation lists is something else')
+    throw new TypeError('the stored value is not a set of revocation lists')
   return value.crls
 }

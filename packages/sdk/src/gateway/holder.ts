@@ -118,7 +118,7 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
       state = applyPolicy(state, (await chunks.complete(named, undefined)) ?? named).state
     }
     const isWhole = state?.seq === from.seq && state.generatedAt.getTime() === from.generatedAt.getTime()
-    return state && isWhole ? state : reject('rollback', 'what is stored ends before what was enforced')
+    return state && isWhole ? state : reject('rollback', 'the stored policy is older than the enforced one')
   }
 
   return {

@@ -44,7 +44,7 @@ export function createTunnelKeys(
       if (text === undefined) return
       const value: unknown = JSON.parse(text)
       const isKnown = isObject(value) && value.schema === schema && Array.isArray(value.taken)
-      if (!isKnown) throw new TypeError('what is stored of tunnel keys is no list of them')
+      if (!isKnown) throw new TypeError('the stored value is not a list of tunnel keys')
       for (const [deviceId, key] of value.taken as [string, string][])
         if (!taken.has(deviceId)) taken.set(deviceId, key)
     },

@@ -164,7 +164,7 @@ const schema = 'holdfast.gateway-metering/1'
 function waitingOf(text: string): Report[] {
   const value: unknown = JSON.parse(text)
   if (!isObject(value) || value.schema !== schema || !Array.isArray(value.waiting))
-    throw new TypeError('what is stored as metering is no list of reports')
+    throw new TypeError('the stored value is not a list of metering reports')
   return value.waiting
 }
 

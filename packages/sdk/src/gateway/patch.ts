@@ -15,7 +15,7 @@ export function applyPatch(value: unknown, steps: readonly Step[]): unknown {
     const isThere = Object.hasOwn(at, last)
     // Lists are replaced as a whole, or one item is replaced.
     const isPlace = Array.isArray(at) ? op === 'replace' && /^\d+$/.test(last) && isThere : (op === 'add') !== isThere
-    if (!isPlace || last === '__proto__') reject('malformed', `a change has no place at ${path}`)
+    if (!isPlace || last === '__proto__') reject('malformed', `a change has an invalid path: ${path}`)
     if (op === 'remove') delete at[last]
     else at[last] = structuredClone(given)
   }
@@ -24,7 +24,7 @@ export function applyPatch(value: unknown, steps: readonly Step[]): unknown {
 
 function membersOf(at: Record<string, unknown>, name: string): Record<string, unknown> {
   const value = Object.hasOwn(at, name) ? at[name] : undefined
-  if (typeof value !== 'object' || value === null) reject('malformed', `a change has no place below ${name}`)
+  if (typeof value !== 'object' || value === null) reject('malformed', `a change is not allowed below ${name}`)
   return value as Record<string, unknown>
 }
 
@@ -36,6 +36,6 @@ export const stepsOf = (value: unknown): Step[] =>
     if (!isObject(step) || typeof step.path !== 'string' || !/^(?:\/.*)?$/s.test(step.path))
       reject('malformed', 'a change is not a list of steps')
     const { op, path, value } = step
-    if (op !== 'add' && op !== 'replace' && op !== 'remove') reject('malformed', 'a change is of a kind we do not know')
+    if (op !== 'add' && op !== 'replace' && op !== 'remove') reject('malformed', 'a change has an unknown kind')
     return { op, path: path as string, value }
   })

@@ -140,7 +140,7 @@ export function createSessions({ meter, store, onStoreError, now }: SessionsOpti
       if (text === undefined) return
       const value: unknown = JSON.parse(text)
       if (!isObject(value) || value.schema !== schema || !Array.isArray(value.sessions))
-        throw new TypeError('what is stored as sessions is no list of them')
+        throw new TypeError('the stored value is not a list of sessions')
       const kept: Entry[] = value.sessions
       entries = new Map([...kept.map((e) => [e.session_id, e] as const), ...entries])
     },

@@ -28,11 +28,13 @@ export function checkSpcAtGateway(
   { trust, crls, tenantId, now }: CheckOptions,
 ): SpcAtGateway {
   const spc = verified(() => readSpc(certificate))
-  if (spc.tenantId !== tenantId) reject('wrong_tenant', 'the certificate is of another tenant')
+  if (spc.tenantId !== tenantId) reject('wrong_tenant', 'the certificate belongs to another tenant')
   const path = verified(() => verifyChain(certificate, { ...trust.authorities(now), at: now }))
   for (const [n, issuer] of path.slice(1).entries()) {
-    const list = crls.of(issuer) ?? reject('no_crl', 'there is no revocation list of an authority on the way')
-    if (now >= list.nextUpdate) reject('crl_expired', 'the revocation list of an authority on the way has ended')
+    const list =
+      crls.of(issuer) ?? reject('no_crl', 'the revocation list of an authority in the certificate chain is missing')
+    if (now >= list.nextUpdate)
+      reject('crl_expired', 'the revocation list of an authority in the certificate chain has expired')
     const entry = list.revoked.get(verified(() => readCertificate(path[n]!)).serial)
     if (entry) reject('revoked', `revoked: ${entry.reason}`)
   }

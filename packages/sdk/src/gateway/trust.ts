@@ -68,7 +68,7 @@ export function createGatewayTrust({ send, baseUrl, query, tenantId, pinned, crl
     crls,
     /** Restores a set of an earlier run, unless there is one already. */
     reopen: (kept: SignedTrustSet): void => {
-      if (kept.tenant_id !== tenantId) reject('wrong_tenant', 'the trust set that was kept is of another tenant')
+      if (kept.tenant_id !== tenantId) reject('wrong_tenant', 'the stored trust set belongs to another tenant')
       trust ??= openTrust(kept, { tenantId })
     },
     /** Returns true if the trust set has changed. */
@@ -108,5 +108,5 @@ export function createGatewayTrust({ send, baseUrl, query, tenantId, pinned, crl
 export type GatewayTrust = ReturnType<typeof createGatewayTrust>
 
 export function refuseWithoutTrust(): never {
-  throw new VerificationError('trust_expired', 'there is no trust set to judge by')
+  throw new VerificationError('trust_expired', 'there is no trust set to verify with')
 }

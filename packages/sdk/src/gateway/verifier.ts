@@ -92,8 +92,8 @@ export function verifyGatewayPolicy(
 ): GatewayPolicy {
   const said = readSigned(jws, { typ: 'gateway-policy+jws', key: trust.keysFor('gateway-policy', now) })
   if (said.schema !== 'holdfast.gateway-policy/1')
-    reject('malformed', 'the gateway policy is of a schema we do not know')
-  if (said.tenant_id !== tenantId) reject('wrong_tenant', 'the gateway policy is of another tenant')
+    reject('malformed', 'the gateway policy has an unknown schema version')
+  if (said.tenant_id !== tenantId) reject('wrong_tenant', 'the gateway policy belongs to another tenant')
   if (said.gateway_id !== gatewayId) reject('wrong_gateway', 'the gateway policy is for another gateway')
   const expiresAt = timeOf(said.expires_at, 'expires_at')
   if (!mayHaveEnded && now >= expiresAt) reject('expired', 'the gateway policy has expired')
@@ -169,7 +169,7 @@ function variantsOf(value: unknown): Map<string, PolicyContent> {
 /** Returns the content of a variant. Throws `VerificationError` if it does not match its digest. */
 export function variantOf(digest: string, content: unknown): PolicyContent {
   if (!isObject(content)) reject('malformed', 'a variant is not an object')
-  if (verified(() => contentDigest(content)) !== digest) reject('wrong_digest', 'a variant is not what its digest says')
+  if (verified(() => contentDigest(content)) !== digest) reject('wrong_digest', 'a variant does not match its digest')
   return content as PolicyContent
 }
 
@@ -193,7 +193,7 @@ const chunksOf = (value: unknown): ChunkName[] =>
 /** Returns the peers of a chunk. Throws `VerificationError` if it does not match the snapshot's digest. */
 export function readChunk(body: unknown, digest: string): Peer[] {
   if (!isObject(body)) reject('malformed', 'a chunk is not an object')
-  if (verified(() => contentDigest(body)) !== digest) reject('wrong_digest', 'a chunk is not what its digest says')
+  if (verified(() => contentDigest(body)) !== digest) reject('wrong_digest', 'a chunk does not match its digest')
   return peersOf(body.peers)
 }
 

@@ -43,8 +43,8 @@ export function verifyGatewayDirectory(
   accepted: Pick<GatewayDirectory, 'seq' | 'issuedAt'> | undefined,
 ): GatewayDirectory {
   const said = readSigned(directory, { typ: 'gateway-directory+jws', key: trust.keysFor('policy', now) })
-  if (said.schema !== 'holdfast.gateway-directory/1') reject('malformed', 'the directory is of a schema we do not know')
-  if (said.tenant_id !== tenantId) reject('wrong_tenant', 'the directory is of another tenant')
+  if (said.schema !== 'holdfast.gateway-directory/1') reject('malformed', 'the directory has an unknown schema version')
+  if (said.tenant_id !== tenantId) reject('wrong_tenant', 'the directory belongs to another tenant')
   const seq = countOf(said.seq, 'seq')
   const issuedAt = new Date(countOf(said.iat, 'iat') * 1000)
   const expiresAt = new Date(countOf(said.exp, 'exp') * 1000)

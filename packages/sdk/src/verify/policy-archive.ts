@@ -96,8 +96,8 @@ export function createArchive({
       const text = await store.load('policy')
       if (text === undefined) return undefined
       const said = objectOf(text)
-      if (said.tenant_id !== tenantId) reject('wrong_tenant', 'what is stored is of another tenant')
-      if (said.gateway_id !== gatewayId) reject('wrong_gateway', 'what is stored is of another gateway')
+      if (said.tenant_id !== tenantId) reject('wrong_tenant', 'the stored state belongs to another tenant')
+      if (said.gateway_id !== gatewayId) reject('wrong_gateway', 'the stored state belongs to another gateway')
       const found: Head = {
         generation: countOf(said.generation, 'generation'),
         deltas: countOf(said.deltas, 'deltas'),
@@ -108,7 +108,7 @@ export function createArchive({
       }
       head = found
       if (now().getTime() < Date.parse(found.savedAt) - clockToleranceMs)
-        reject('not_yet_valid', 'the clock is behind the moment at which the policy was stored')
+        reject('not_yet_valid', 'the clock is earlier than the time at which the policy was stored: set the clock')
       const names = [snapshotName(found.generation)]
       for (let n = 1; n <= found.deltas; n++) names.push(deltaName(found.generation, n))
       const policies: string[] = []
@@ -139,7 +139,9 @@ function objectOf(text: string): Record<string, unknown> {
   } catch {
     value = undefined
   }
-  return isObject(value) && value.schema === schema ? value : reject('malformed', 'what is stored is no gateway policy')
+  return isObject(value) && value.schema === schema
+    ? value
+    : reject('malformed', 'the stored value is not a gateway policy')
 }
 
-const gone = (name: string): never => reject('malformed', `${name} is not in the store any more`)
+const gone = (name: string): never => reject('malformed', `${name} is missing in the store`)

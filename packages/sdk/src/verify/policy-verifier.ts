@@ -72,11 +72,11 @@ export function verifyPointer(
 export function verifyBundle(bundle: string, digest: string, { trust, tenantId, now }: Judge): VerifiedBundle {
   const said = readSigned(bundle, { typ: 'policy-bundle+jws', key: trust.keysFor('policy', now) })
   requireTenant(said, tenantId)
-  if (said.schema !== 'holdfast.policy-bundle/1') reject('malformed', 'the bundle is of a schema we do not know')
+  if (said.schema !== 'holdfast.policy-bundle/1') reject('malformed', 'the bundle has an unknown schema version')
   const { content } = said
-  if (!isContent(content)) reject('malformed', 'the bundle has no content of a schema we know')
+  if (!isContent(content)) reject('malformed', 'the bundle has no content of a known schema version')
   if (verified(() => contentDigest(content)) !== digest)
-    reject('wrong_digest', 'the bundle holds other content than announced')
+    reject('wrong_digest', 'the content of the bundle does not match its digest')
   const expiresAt = timeOf(said.expires_at, 'expires_at')
   if (now >= expiresAt) reject('expired', 'the bundle has expired')
   return { digest, expiresAt, content }

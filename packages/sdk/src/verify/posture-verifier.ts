@@ -50,8 +50,8 @@ export function verifyPostureAssertion(
   { issuer, nonce, deviceId, now }: AssertionOptions,
 ): PostureAssertion {
   const said = readSigned(assertion, { typ, key: trust.keysFor('posture', now) })
-  if (said.tid !== trust.document.tenant_id) reject('wrong_tenant', 'the assertion is of another tenant')
-  if (said.iss !== issuer) reject('wrong_issuer', 'the assertion is of another issuer')
+  if (said.tid !== trust.document.tenant_id) reject('wrong_tenant', 'the assertion belongs to another tenant')
+  if (said.iss !== issuer) reject('wrong_issuer', 'the assertion has another issuer')
   if (!listOf(said.aud, 'aud').includes(audience)) reject('wrong_audience', 'the assertion is for another audience')
   const [issued, expires] = [countOf(said.iat, 'iat'), countOf(said.exp, 'exp')]
   const at = now.getTime() / 1000
@@ -59,7 +59,7 @@ export function verifyPostureAssertion(
   if (at + skewSeconds < issued) reject('not_yet_valid', 'the assertion is not valid yet')
   if ((said.eat_nonce ?? null) !== nonce) reject('wrong_nonce', 'the assertion was not made for this nonce')
   const device = textOf(said.sub, 'sub')
-  if (deviceId !== undefined && device !== deviceId) reject('wrong_device', 'the assertion is of another device')
+  if (deviceId !== undefined && device !== deviceId) reject('wrong_device', 'the assertion belongs to another device')
 
   const appraisal = objectOf(objectOf(said.submods, 'submods').device, 'submods.device')
   const found = objectOf(appraisal.ear_verifier_claims, 'ear_verifier_claims')
@@ -69,7 +69,7 @@ export function verifyPostureAssertion(
     userId: said.uid === undefined ? null : textOf(said.uid, 'uid'),
     status:
       attestationStatuses.find((status) => status === appraisal.ear_status) ??
-      reject('malformed', 'ear_status is none that we know'),
+      reject('malformed', 'ear_status has an unknown value'),
     reasons: listOf(found.reasons, 'reasons').map(reasonOf),
     checks: listOf(found.checks, 'checks').map(checkOf),
     keyThumbprint: said.cnf === undefined ? null : textOf(objectOf(said.cnf, 'cnf').jkt, 'cnf.jkt'),

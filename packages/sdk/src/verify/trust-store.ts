@@ -72,9 +72,11 @@ export function openTrust(pinned: SignedTrustSet, { tenantId }: { tenantId: stri
       if (next.version < held.version) reject('rollback', `trust set ${next.version} is older than ${held.version}`)
       const led = ledBy(steps, { version: held.version, keys: lookup('trust-set') }, tenantId)
       checkSet(next, led.keys, tenantId, now)
-      if (steps.length > 0 && next.version <= led.version) reject('rollback', 'the steps lead past the trust set')
+      if (steps.length > 0 && next.version <= led.version)
+        reject('rollback', 'the steps lead to a newer version than the trust set')
       if (next.version === held.version) {
-        if (next.signed.payload !== held.signed.payload) reject('rollback', 'another trust set of the same version')
+        if (next.signed.payload !== held.signed.payload)
+          reject('rollback', 'the trust set differs from the stored one of the same version')
         return false
       }
       take(next)
@@ -96,11 +98,11 @@ export function readTrustSet(text: string): SignedTrustSet {
     value = undefined
   }
   if (!isObject(value) || !isObject(value.signed) || !isObject(value.jwks))
-    reject('malformed', 'what is stored is no trust set')
+    reject('malformed', 'the stored value is not a trust set')
   const { signed, ...document } = value
   const payload = verified(() => decodeBase64url(String(signed.payload), 'the trust set')).toString('utf8')
   if (payload !== verified(() => canonicalJson(document)))
-    reject('wrong_digest', 'the trust set is not what was signed')
+    reject('wrong_digest', 'the trust set differs from the signed one')
   // It equals the verified payload.
   return value as SignedTrustSet
 }
@@ -119,8 +121,8 @@ function ledBy(steps: Steps, from: Led, tenantId: string): Led {
   return steps.reduce(({ version, keys }, step) => {
     const { payload } = verified(() => verifyGeneralJws(step, { typ: 'trust-set+jws', key: keys }))
     const set = parseStep(payload)
-    if (set.tenant_id !== tenantId) reject('wrong_tenant', 'a step is of another tenant')
-    if (set.version <= version) reject('rollback', 'the steps do not lead on')
+    if (set.tenant_id !== tenantId) reject('wrong_tenant', 'a step belongs to another tenant')
+    if (set.version <= version) reject('rollback', 'the steps are not consecutive versions')
     return { version: set.version, keys: keysOf(set, 'trust-set') }
   }, from)
 }
@@ -134,7 +136,7 @@ function parseStep(payload: Buffer): SignedTrustSet {
   }
   const isSet =
     isObject(value) && Number.isSafeInteger(value.version) && isObject(value.jwks) && Array.isArray(value.jwks.keys)
-  if (!isSet) reject('malformed', 'a step is no trust set')
+  if (!isSet) reject('malformed', 'a step is not a trust set')
   return value as SignedTrustSet
 }
 
@@ -152,8 +154,8 @@ function checkSet(set: SignedTrustSet, key: KeyLookup, tenantId: string, now: Da
   const { signed, ...document } = set
   const { payload } = verified(() => verifyGeneralJws(signed, { typ: 'trust-set+jws', key }))
   if (payload.toString('utf8') !== verified(() => canonicalJson(document)))
-    reject('wrong_digest', 'the trust set is not what was signed')
-  if (document.tenant_id !== tenantId) reject('wrong_tenant', 'the trust set is of another tenant')
+    reject('wrong_digest', 'the trust set differs from the signed one')
+  if (document.tenant_id !== tenantId) reject('wrong_tenant', 'the trust set belongs to another tenant')
   if (!(now < new Date(document.expires_at))) reject('expired', 'the trust set has expired')
 }
 

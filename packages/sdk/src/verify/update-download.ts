@@ -49,7 +49,7 @@ export async function downloadPackage(
   }
   if (isWrong) {
     await rm(part, { force: true })
-    reject('wrong_digest', 'the package is not what was signed')
+    reject('wrong_digest', 'the package does not match the signed digest')
   }
   await rename(part, path)
 }

@@ -46,16 +46,16 @@ export type UpdateCheck = {
  */
 export function verifyManifest(signature: string, asked: UpdateQuestion, { trust, tenantId, now }: Judge): UpdateCheck {
   const said = readSigned(signature, { typ: 'update-manifest+jws', key: trust.keysFor('update', now) })
-  if (said.schema !== 'holdfast.update-manifest/1') reject('malformed', 'the manifest is of a schema we do not know')
+  if (said.schema !== 'holdfast.update-manifest/1') reject('malformed', 'the manifest has an unknown schema version')
   if (said.tenant_id !== tenantId) reject('wrong_tenant', 'signed for another tenant')
   const { client_version: client } = said
   if (!isObject(client)) reject('malformed', 'client_version is not an object')
   const platform = textOf(said.platform, 'platform')
   const arch = textOf(said.arch, 'arch')
-  const current = versionOrNull(client.current) ?? reject('malformed', 'the manifest is for no version')
+  const current = versionOrNull(client.current) ?? reject('malformed', 'the manifest has no client version')
   const isAnother = (given: string | undefined, answered: string) => given !== undefined && given !== answered
   if (isAnother(asked.platform, platform) || isAnother(asked.arch, arch) || isAnother(asked.version, current))
-    reject('wrong_digest', 'the manifest answers another question')
+    reject('wrong_digest', 'the manifest belongs to another request')
   const expiresAt = new Date(countOf(said.exp, 'exp') * 1000)
   if (now >= expiresAt) reject('expired', 'the manifest has expired')
   const updates = listOf(said.updates, 'updates').map(readUpdate)
@@ -68,7 +68,7 @@ export function verifyManifest(signature: string, asked: UpdateQuestion, { trust
 function readUpdate(value: unknown): OfferedUpdate {
   if (!isObject(value)) reject('malformed', 'an update is not an object')
   const sha256 = textOf(value.sha256, 'sha256')
-  if (!/^[0-9a-f]{64}$/.test(sha256)) reject('malformed', 'sha256 is no SHA-256')
+  if (!/^[0-9a-f]{64}$/.test(sha256)) reject('malformed', 'sha256 is not a SHA-256')
   return {
     version: versionOrNull(value.version) ?? reject('malformed', 'an update has no version'),
     channel: textOf(value.channel, 'channel'),
@@ -88,5 +88,5 @@ const isVersion = new RegExp(versionPattern)
 function versionOrNull(value: unknown): string | null {
   if (value === null) return null
   const text = textOf(value, 'version')
-  return isVersion.test(text) ? text : reject('malformed', 'a version is none')
+  return isVersion.test(text) ? text : reject('malformed', 'a version is not valid')
 }

@@ -39,7 +39,7 @@ export async function bootstrap(
   })
   if (first === 'name_taken')
     warn(
-      `Nobody has the role platform_admin, and the name ${username} belongs to another account. To come in, set HOLDFAST_BREAK_GLASS_PASSWORD and start again.`,
+      `Nobody has the role platform_admin, and the name ${username} belongs to another account. To get access, set HOLDFAST_BREAK_GLASS_PASSWORD and start again.`,
     )
   if (secrets.breakGlassPassword !== undefined) await recover(app, tenant, secrets.breakGlassPassword, warn)
   app.markReady()
@@ -53,7 +53,8 @@ async function recover(app: App, tenant: TenantId, password: string, warn: Warn)
   const user = { username: breakGlassUsername, password, role: 'platform_admin' } as const
   const { ended, movedTo } = await app.identity.recover(tenant, user)
   if (movedTo !== undefined)
-    warn(`An account named ${breakGlassUsername} that could have no password is now named ${movedTo}.`)
+    warn(`The account ${breakGlassUsername} cannot have a password; it was renamed to ${movedTo}.`)
   const list = listOfEnded(ended)
-  if (list !== '') warn(`${name} opened the account ${breakGlassUsername}. These ended, which it had before: ${list}.`)
+  if (list !== '')
+    warn(`${name} opened the account ${breakGlassUsername}. Its earlier credentials were ended: ${list}.`)
 }

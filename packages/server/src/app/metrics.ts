@@ -42,9 +42,7 @@ export function createAppMetrics(deps: Deps) {
     stored: [
       async () => ofArrivals(await audit.backlog()),
       async () => ofSiem(await siem.standing()),
-      async () => [
-        gaugesBy('holdfast_entities', 'How many there are, of all tenants.', 'kind', await tenancy.totals()),
-      ],
+      async () => [gaugesBy('holdfast_entities', 'Entities of all tenants, by kind.', 'kind', await tenancy.totals())],
     ],
     onError: deps.onError,
   })
@@ -54,24 +52,23 @@ export function createAppMetrics(deps: Deps) {
 function ofReplica({ config, db, feed, fleet, policy, gateways }: Deps): Metric[] {
   const { open, idle, waiting } = db.connections()
   return [
-    gaugesBy(
-      'holdfast_database_connections',
-      'Connections of this replica to the database, by what they do.',
-      'state',
-      {
-        busy: open - idle,
-        idle,
-      },
+    gaugesBy('holdfast_database_connections', 'Connections of this replica to the database, by state.', 'state', {
+      busy: open - idle,
+      idle,
+    }),
+    gauge(
+      'holdfast_database_connections_max',
+      'Maximum number of database connections of this replica.',
+      config.databaseConnections,
     ),
-    gauge('holdfast_database_connections_max', 'The most of them.', config.databaseConnections),
-    gauge('holdfast_database_waiting', 'Transactions that wait for a connection.', waiting),
+    gauge('holdfast_database_waiting', 'Transactions that wait for a database connection.', waiting),
     gauge(
       'holdfast_change_feed_age_seconds',
-      'How long ago memory was last compared with the database; beyond a second requests wait for it.',
+      'Time since the caches were last compared with the database. Above 1 s requests wait for the comparison.',
       feed.ageMs() / 1000,
     ),
-    gauge('holdfast_tenants_in_memory', 'Tenants whose fleet this replica holds.', fleet.held()),
-    gaugesBy('holdfast_held_requests', 'Requests held until there is news, by who asks.', 'by', {
+    gauge('holdfast_tenants_in_memory', 'Tenants whose fleet this replica holds in memory.', fleet.held()),
+    gaugesBy('holdfast_held_requests', 'Held requests (long polls), by kind of client.', 'by', {
       device_policy: policy.waiting(),
       device_gateways: gateways.devicesWaiting(),
       gateway: gateways.waiting(),
@@ -82,16 +79,20 @@ function ofReplica({ config, db, feed, fleet, policy, gateways }: Deps): Metric[
 const ofArrivals = ({ events, seconds }: Awaited<ReturnType<Audit['backlog']>>): Metric[] => [
   gauge(
     'holdfast_audit_unsequenced_events',
-    'Events without a place in their record yet; counted up to 10,000.',
+    'Audit events without a sequence number yet; counted up to 10,000.',
     events,
   ),
-  gauge('holdfast_audit_lag_seconds', 'How long the oldest of them has waited.', seconds),
+  gauge('holdfast_audit_lag_seconds', 'Age of the oldest audit event without a sequence number.', seconds),
 ]
 
 const ofSiem = ({ states, ...s }: Awaited<ReturnType<ReturnType<typeof createSiem>['standing']>>): Metric[] => [
-  gaugesBy('holdfast_siem_connectors', 'Connectors, by how delivery stands.', 'state', states),
-  gauge('holdfast_siem_lag_events', 'The most events that a connector in use has still to deliver.', s.lag_events),
-  gauge('holdfast_siem_lag_seconds', 'How long the oldest of them has been on record.', s.lag_seconds),
-  gauge('holdfast_siem_dead_letters', 'Events that receivers refused, and nobody sent again.', s.dead),
-  gauge('holdfast_siem_lost_events', 'Events that were purged before a receiver took them.', s.lost),
+  gaugesBy('holdfast_siem_connectors', 'SIEM connectors, by state of delivery.', 'state', states),
+  gauge('holdfast_siem_lag_events', 'Undelivered events of the SIEM connector that has the most.', s.lag_events),
+  gauge('holdfast_siem_lag_seconds', 'Age of the oldest undelivered event of all SIEM connectors.', s.lag_seconds),
+  gauge(
+    'holdfast_siem_dead_letters',
+    'Dead letters: events that a receiver refused and that were not delivered later.',
+    s.dead,
+  ),
+  gauge('holdfast_siem_lost_events', 'Events that were purged before they were delivered.', s.lost),
 ]

@@ -31,7 +31,7 @@ export async function writeArchive(
   const produce = async (): Promise<void> => {
     try {
       for await (const { name, bytes } of entries) {
-        if (bytes.length > largestEntry) throw new BackupError(`${name} is larger than a restore would take.`)
+        if (bytes.length > largestEntry) throw new BackupError(`${name} is larger than the limit of a restore.`)
         const writer = controller.add({ name, size: bytes.length, mode: 0o600, mtime: new Date(0) }).getWriter()
         await writer.write(bytes)
         await writer.close()
@@ -80,7 +80,7 @@ export async function* readArchive(file: string, identities: readonly string[]):
       header: { name: string; size: number }
       body: WebStream
     }>) {
-      if (header.size > largestEntry) throw new BackupError('The backup holds a part that is larger than any is made.')
+      if (header.size > largestEntry) throw new BackupError('The backup is damaged: a part is larger than the maximum.')
       yield { name: header.name, bytes: await buffer(body) }
     }
   } catch (e) {
@@ -90,22 +90,23 @@ export async function* readArchive(file: string, identities: readonly string[]):
       throw new BackupError(`The backup ${file} can not be read: ${message}.`)
     if (/no identity matched/.test(message))
       throw new BackupError(
-        'None of the identities given opens this backup: name the one of a recipient it was made for.',
+        'None of the given identities can decrypt this backup: give the identity of one of its recipients.',
       )
-    throw new BackupError(`The backup is damaged, or was cut short: ${message}.`, { cause: e })
+    throw new BackupError(`The backup is damaged or incomplete: ${message}.`, { cause: e })
   } finally {
     bytes.destroy()
   }
 }
 
 function encrypterFor(recipients: readonly string[]): Encrypter {
-  if (recipients.length === 0) throw new BackupError('Name at least one recipient: nobody could read it otherwise.')
+  if (recipients.length === 0)
+    throw new BackupError('Name at least one recipient: without one nobody can decrypt the backup.')
   const encrypter = new Encrypter()
   for (const recipient of recipients)
     try {
       encrypter.addRecipient(recipient)
     } catch (cause) {
-      throw new BackupError(`"${recipient}" is no recipient of age: one begins with age1.`, { cause })
+      throw new BackupError(`"${recipient}" is not an age recipient: a recipient begins with age1.`, { cause })
     }
   return encrypter
 }
@@ -117,7 +118,7 @@ function decrypterFor(identities: readonly string[]): Decrypter {
     try {
       decrypter.addIdentity(identity)
     } catch (cause) {
-      throw new BackupError('The identity file holds a line that is no identity of age (AGE-SECRET-KEY-…).', { cause })
+      throw new BackupError('A line of the identity file is not an age identity (AGE-SECRET-KEY-…).', { cause })
     }
   return decrypter
 }

@@ -24,7 +24,9 @@ export async function* dump(
   await connection.query(sessionSettings)
   const tables = await tableNames(connection)
   if (!tables.includes('schema_migrations'))
-    throw new BackupError('The database is not one of Holdfast, or was never started: there is nothing to back up.')
+    throw new BackupError(
+      'The database has no tables of Holdfast: check DATABASE_URL, or start the server once. There is nothing to back up.',
+    )
   // The locks come before the snapshot, so that no table is dropped between the two.
   await connection.query('begin isolation level repeatable read read only')
   await connection.query(`lock table ${quoted(connection, tables)} in access share mode`)
@@ -63,7 +65,8 @@ async function readHeadOf(connection: Connection): Promise<Head> {
   const [packages] = await connection.ask<{ count: string; bytes: string }>(
     `select count(*) as count, coalesce(sum(size), 0) as bytes from package_blobs where state = 'stored'`,
   )
-  if (!now?.deployment_id || !packages) throw new BackupError('The database was never started: there is nothing in it.')
+  if (!now?.deployment_id || !packages)
+    throw new BackupError('The database is empty: start the server once. There is nothing to back up.')
   return {
     format: 'holdfast-backup-1',
     taken_at: now.taken_at.toISOString(),

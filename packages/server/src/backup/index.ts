@@ -39,13 +39,13 @@ const logTo = ({ note }: Told) => ({ info: () => {}, warn: note })
 /**
  * Writes a backup of the server's database, running or not, into a new file. The file appears complete or not at all.
  */
-export async function backUp(env: Env, file: string, recipients: readonly string[], told: Told): Promise<BackedUp> {
+export async function backUp(env: Env, file: string, recipients: readonly string[], reporter: Told): Promise<BackedUp> {
   const config = parseConfig(env)
   const [key] = readMasterKeys(config.masterKeyFile)
-  return withDatabase(config, { log: logTo(told), mayMake: false }, (url) =>
+  return withDatabase(config, { log: logTo(reporter), mayMake: false }, (url) =>
     withConnection(url, async (connection) => {
       let head: Head | undefined
-      const entries = dump(connection, { key, head: (found) => (head = found), progress: told.progress })
+      const entries = dump(connection, { key, head: (found) => (head = found), progress: reporter.progress })
       const written = await intoNewFile(file, (handle) => writeArchive(handle, recipients, entries))
       return { head: head!, written }
     }),
@@ -65,19 +65,24 @@ export async function verify(
 /**
  * Loads a backup into the server's database, which must be empty, and then looks for the release packages beside it.
  */
-export async function restore(env: Env, file: string, identities: readonly string[], told: Told): Promise<Restored> {
+export async function restore(
+  env: Env,
+  file: string,
+  identities: readonly string[],
+  reporter: Told,
+): Promise<Restored> {
   const config = parseConfig(env)
   const keys = readMasterKeys(config.masterKeyFile)
   const store = createPackageStore(config.packages, bucketCredential(env, config))
-  return withDatabase(config, { log: logTo(told), mayMake: true }, async (url) => {
-    const loaded = await load(url, { file, identities, keys }, told.progress).catch((e: unknown) =>
+  return withDatabase(config, { log: logTo(reporter), mayMake: true }, async (url) => {
+    const loaded = await load(url, { file, identities, keys }, reporter.progress).catch((e: unknown) =>
       Promise.reject(explained(e, 'Nothing was restored')),
     )
-    await analyze(url, told).catch((e: unknown) =>
-      told.note(`The database was restored, but not analyzed (${(e as Error).message}): run ANALYZE in it.`),
+    await analyze(url, reporter).catch((e: unknown) =>
+      reporter.note(`The database was restored, but not analyzed (${(e as Error).message}): run ANALYZE in it.`),
     )
     const missing = await missingPackages(url, store).catch((e: unknown) =>
-      Promise.reject(explained(e, 'The database was restored; its packages were not looked for')),
+      Promise.reject(explained(e, 'The database was restored; its packages were not checked')),
     )
     return { ...loaded, missing }
   })
@@ -87,12 +92,12 @@ export async function restore(env: Env, file: string, identities: readonly strin
  * For a database that was restored by other means: migrates it to this version, and advances every tenant's sequence
  * numbers past any that may have been issued. Both happen in one transaction.
  */
-export async function fenceDatabase(env: Env, told: Told): Promise<{ tenants: number }> {
+export async function fenceDatabase(env: Env, reporter: Told): Promise<{ tenants: number }> {
   const config = parseConfig(env)
-  return withDatabase(config, { log: logTo(told), mayMake: false }, (url) =>
+  return withDatabase(config, { log: logTo(reporter), mayMake: false }, (url) =>
     whileNobodyMigrates(url, async (connection) => {
       if (!(await tableNames(connection)).includes('tenants'))
-        throw new BackupError('There is no deployment in the database: there is nothing to fence.')
+        throw new BackupError('The database has no deployment: there is nothing to fence. Check DATABASE_URL.')
       await connection.query(sessionSettings)
       await connection.query('begin')
       await bringForward(connection, { ownTransactions: false })
@@ -108,7 +113,7 @@ async function intoNewFile<T>(
   file: string,
   write: (handle: Awaited<ReturnType<typeof open>>) => Promise<T>,
 ): Promise<T> {
-  const taken = new BackupError(`${file} is there already and is not overwritten.`)
+  const taken = new BackupError(`${file} exists already and is not overwritten: name another file.`)
   if (await stat(file).catch(() => undefined)) throw taken
   const unfinished = `${file}.${randomUUID().slice(0, 8)}.partial`
   try {
@@ -138,7 +143,7 @@ async function analyze(
   await withConnection(url, async (connection) => {
     await connection.query(sessionSettings)
     const tables = await tableNames(connection)
-    note(`All rows are in. ${tables.length} tables are analyzed, so that queries are planned by what is in them.`)
+    note(`All rows are restored. Analyzing ${tables.length} tables, so that the query planner knows their contents.`)
     for (const name of tables) {
       progress(`${name} is analyzed`)
       await connection.query(`analyze ${quoted(connection, [name])}`)

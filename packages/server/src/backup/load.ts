@@ -36,7 +36,10 @@ export async function load(
       const rows = new Map<string, number>()
       await readBackup(opening, {
         begin: async (again) => {
-          if (!isDeepStrictEqual(again, head)) throw new BackupError('The backup was changed while it was read.')
+          if (!isDeepStrictEqual(again, head))
+            throw new BackupError(
+              'The backup file was changed while it was read: try again with a file that nothing writes.',
+            )
         },
         take: async (table, bytes) => {
           const taken = (rows.get(table.name) ?? 0) + (await copyIn(connection, table, bytes))
@@ -46,14 +49,16 @@ export async function load(
       })
       for (const { name, rows: expected } of tables)
         if ((rows.get(name) ?? 0) !== expected)
-          throw new BackupError(`The database took ${rows.get(name) ?? 0} rows of ${name} where there are ${expected}.`)
+          throw new BackupError(
+            `The database has ${rows.get(name) ?? 0} rows of ${name}, and the backup has ${expected}.`,
+          )
       await finish(connection, head)
       // The fence uses the tables of this version.
       await bringForward(connection, { ownTransactions: false })
       const tenants = await fence(connection, { job: 'restore', taken_at: head.taken_at })
       await connection.query('commit').catch((cause: unknown) => {
         throw new BackupError(
-          'Whether it was restored is not known: the database did not answer the commit. Begin again; it says so if it was.',
+          'The result of the restore is unknown: the database did not answer the commit. Run the restore again; if the first one succeeded, it reports that the database is not empty.',
           { cause },
         )
       })
@@ -69,10 +74,10 @@ export async function load(
 /** Returns the newest migration of a backup. This version must know all its migrations, unchanged. */
 async function requireKnown({ migrations }: Head): Promise<number> {
   const known = await knownMigrations()
-  const [newest, ours] = [migrations, known].map((all) => all.at(-1)?.version ?? 0) as [number, number]
-  if (newest > ours)
+  const [newest, supported] = [migrations, known].map((all) => all.at(-1)?.version ?? 0) as [number, number]
+  if (newest > supported)
     throw new BackupError(
-      `The backup is of a newer Holdfast (schema ${newest}, this version knows ${ours}): install that version or a newer one, and restore it with that.`,
+      `The backup is of a newer Holdfast (schema ${newest}, this version knows ${supported}): install that version or a newer one, and restore it with that.`,
     )
   const other = migrations.find(({ version, sha256 }, i) => known[i]?.version !== version || known[i].sha256 !== sha256)
   if (other)
@@ -100,7 +105,7 @@ async function requireSameSchema(connection: Connection, head: Head): Promise<vo
     )
   // The table names are used in statements, so they must equal those of the database.
   if (!isDeepStrictEqual(await tablesToKeep(connection), head.tables))
-    throw new BackupError('The tables of the backup are not those of its version: it is not used.')
+    throw new BackupError('The backup is not used: its tables differ from those of its version.')
 }
 
 /** Disables triggers, so that rows are loaded unchanged. Only foreign keys are still checked. */

@@ -53,8 +53,8 @@ const macOf = (key: KeyObject, of: Omit<Contents, 'mac'>): Buffer =>
 export const jsonBytes = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value, null, 1)}\n`)
 
 export function contentsOf(head: Uint8Array, tables: Content[], { id, backupKey }: BackupKey): Contents {
-  const said = { head_sha256: createHash('sha256').update(head).digest('hex'), tables }
-  return { ...said, mac: { key_id: id, value: macOf(backupKey, said).toString('hex') } }
+  const contents = { head_sha256: createHash('sha256').update(head).digest('hex'), tables }
+  return { ...contents, mac: { key_id: id, value: macOf(backupKey, contents).toString('hex') } }
 }
 
 export const readHead = (bytes: Uint8Array): Head => read(Head, bytes)
@@ -66,14 +66,17 @@ export function requireContents(
   bytes: Uint8Array,
   { head, tables, keys }: { head: Uint8Array; tables: readonly Content[]; keys: readonly BackupKey[] },
 ): void {
-  const { mac, ...said } = read(Contents, bytes)
+  const { mac, ...contents } = read(Contents, bytes)
   const key = keys.find(({ id }) => id === mac.key_id)
-  if (!key) throw new BackupError(`The backup was made under the master key ${mac.key_id}, whose line is missing here.`)
-  if (!timingSafeEqual(macOf(key.backupKey, said), Buffer.from(mac.value, 'hex')))
-    throw new BackupError('The backup was not made by who has the master key: it is not used.')
+  if (!key)
+    throw new BackupError(
+      `The backup was made under the master key ${mac.key_id}: add its line to HOLDFAST_MASTER_KEY_FILE.`,
+    )
+  if (!timingSafeEqual(macOf(key.backupKey, contents), Buffer.from(mac.value, 'hex')))
+    throw new BackupError('The backup is not used: its signature was not made with the master key.')
   const found = { head_sha256: createHash('sha256').update(head).digest('hex'), tables }
-  if (canonicalJson(found) !== canonicalJson(said))
-    throw new BackupError('The backup does not hold what its table of contents says: it is not used.')
+  if (canonicalJson(found) !== canonicalJson(contents))
+    throw new BackupError('The backup is not used: its contents differ from its table of contents.')
 }
 
 function read<T extends TSchema>(schema: T, bytes: Uint8Array): Static<T> {
@@ -81,11 +84,13 @@ function read<T extends TSchema>(schema: T, bytes: Uint8Array): Static<T> {
   try {
     value = JSON.parse(Buffer.from(bytes).toString('utf8'))
   } catch (cause) {
-    throw new BackupError('The file is no backup of Holdfast.', { cause })
+    throw new BackupError('The file is not a Holdfast backup.', { cause })
   }
   const { format } = (value ?? {}) as { format?: unknown }
   if (typeof format === 'string' && format !== 'holdfast-backup-1')
-    throw new BackupError(`The backup has the format ${format}, which another version of Holdfast reads.`)
-  if (!Compile(schema).Check(value)) throw new BackupError('The file is no backup of Holdfast.')
+    throw new BackupError(
+      `The backup has the format ${format}, which this version of Holdfast cannot read: use the version that made it.`,
+    )
+  if (!Compile(schema).Check(value)) throw new BackupError('The file is not a Holdfast backup.')
   return value
 }

@@ -24,13 +24,13 @@ export async function readBackup(
 ): Promise<{ head: Head; tables: Content[] }> {
   const entries = readArchive(file, identities)
   const first = await entries.next()
-  if (first.done || first.value.name !== names.head) throw new BackupError('The file is no backup of Holdfast.')
+  if (first.done || first.value.name !== names.head) throw new BackupError('The file is not a Holdfast backup.')
   const headBytes = first.value.bytes
   const head = readHead(headBytes)
   const missing = head.master_keys.find((id) => !keys.some((key) => key.id === id))
   if (missing !== undefined)
     throw new BackupError(
-      `What is in the backup is sealed under the master key ${missing}, which HOLDFAST_MASTER_KEY_FILE does not have; it has ${keys.map(({ id }) => id).join(', ')}.`,
+      `Secrets in the backup are encrypted with the master key ${missing}: add its line to HOLDFAST_MASTER_KEY_FILE, which has ${keys.map(({ id }) => id).join(', ')}.`,
     )
   await sink?.begin(head)
   const counted: { content: Content; hash: Hash; parts: number }[] = head.tables.map(({ name }) => ({
@@ -43,19 +43,19 @@ export async function readBackup(
     if (name === names.contents) {
       const tables = counted.map(({ content, hash }) => ({ ...content, sha256: hash.digest('hex') }))
       requireContents(bytes, { head: headBytes, tables, keys })
-      if (!(await entries.next()).done) throw new BackupError('The backup goes on after its end: it is not used.')
+      if (!(await entries.next()).done) throw new BackupError('The backup is not used: data follow its end.')
       return { head, tables }
     }
     while (at < counted.length && name !== partName(counted[at]!.content.name, counted[at]!.parts + 1)) at++
     const of = counted[at]
-    if (!of) throw new BackupError(`The backup holds ${name} where nothing of the kind belongs: it is not used.`)
+    if (!of) throw new BackupError(`The backup is not used: ${name} is at an unexpected position.`)
     of.parts++
     of.hash.update(bytes)
     of.content.bytes += bytes.length
     of.content.rows += rowsIn(bytes)
     await sink?.take(head.tables[at]!, bytes)
   }
-  throw new BackupError('The backup was cut short: its table of contents is missing.')
+  throw new BackupError('The backup is incomplete: its table of contents is missing.')
 }
 
 function rowsIn(bytes: Uint8Array): number {

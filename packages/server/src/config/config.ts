@@ -159,7 +159,9 @@ function addresses(
 function pki(env: Env, host: string): Config['pki'] {
   if (!env.HOLDFAST_PKI_PORT) {
     if (env.HOLDFAST_PKI_PUBLIC_URL)
-      throw new ConfigError('HOLDFAST_PKI_PUBLIC_URL needs HOLDFAST_PKI_PORT: nothing is served there without it.')
+      throw new ConfigError(
+        'HOLDFAST_PKI_PUBLIC_URL is set without HOLDFAST_PKI_PORT: set the port too, or remove the URL.',
+      )
     return undefined
   }
   const port = wholeNumber(env, 'HOLDFAST_PKI_PORT', 0, 1, 65_535)
@@ -177,13 +179,15 @@ function pki(env: Env, host: string): Config['pki'] {
 function metrics(env: Env): Config['metrics'] {
   if (!env.HOLDFAST_METRICS_PORT) {
     if (env.HOLDFAST_METRICS_HOST)
-      throw new ConfigError('HOLDFAST_METRICS_HOST needs HOLDFAST_METRICS_PORT: nothing is served there without it.')
+      throw new ConfigError(
+        'HOLDFAST_METRICS_HOST is set without HOLDFAST_METRICS_PORT: set the port too, or remove the host.',
+      )
     return undefined
   }
   const host = listenHost(env, 'HOLDFAST_METRICS_HOST')
   if (!env.HOLDFAST_METRICS_TOKEN && !/^(127(\.\d+){3}|::1|localhost)$/.test(host))
     throw new ConfigError(
-      `HOLDFAST_METRICS_HOST is ${shown(host)}, which other machines reach: set HOLDFAST_METRICS_TOKEN, which they then need.`,
+      `HOLDFAST_METRICS_HOST is ${shown(host)}, so other machines can read the metrics: set HOLDFAST_METRICS_TOKEN, which they must then send.`,
     )
   return { host, port: wholeNumber(env, 'HOLDFAST_METRICS_PORT', 0, 1, 65_535) }
 }
@@ -218,7 +222,9 @@ function bucket(env: Env): PackagesConfig['bucket'] {
     (name) => env[name],
   )
   if (!text && others.length > 0)
-    throw new ConfigError(`HOLDFAST_S3_BUCKET_URL is not set, and ${others[0]} is: packages would be kept in a folder.`)
+    throw new ConfigError(
+      `${others[0]} is set without HOLDFAST_S3_BUCKET_URL, so packages would be stored in a folder: set the URL too, or remove the others.`,
+    )
   if (!text) return undefined
   requireTogether(env, ['HOLDFAST_S3_ACCESS_KEY_ID', 'HOLDFAST_S3_SECRET_ACCESS_KEY', 'HOLDFAST_S3_BUCKET_URL'])
   const url = URL.canParse(text) ? new URL(text) : undefined

@@ -69,7 +69,7 @@ function refuseUnsuitable(found: Found): void {
     throw new UnsuitableDatabaseError('it is a standby, which takes no writes: connect to the primary.')
   if (found.encoding !== 'UTF8')
     throw new UnsuitableDatabaseError(
-      `database ${found.database} has the encoding ${found.encoding}: make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
+      `database ${found.database} has the encoding ${found.encoding}: create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
     )
   if (!found.is_owner)
     throw lacks(

@@ -58,7 +58,11 @@ const own = (tx: Tx, { tenantId, principal, key, attempt }: IdempotencyClaim) =>
  */
 export const settleClaim = async (tx: Tx, claim: IdempotencyClaim): Promise<void> => {
   const row = await own(tx, claim).set({ state: 'done' }).returning('state').executeTakeFirst()
-  if (!row) throw new LoneError('validation_error', 'Idempotency-Key: another request with this key went on meanwhile')
+  if (!row)
+    throw new LoneError(
+      'validation_error',
+      'Idempotency-Key: another request with this key is still running: try again',
+    )
 }
 
 export const keepAnswer = (tx: Tx, claim: IdempotencyClaim, answer: string) =>

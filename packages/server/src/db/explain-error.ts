@@ -21,21 +21,21 @@ export async function explainDatabaseError(e: unknown, url: string): Promise<str
   const target = targetOf(url)
   const { host, port, user, database } = target
   const at = `${host}:${port}`
-  const said = message.replace(/\.$/, '')
-  if (certificateCode.test(code)) return explainCertificate(code, said, target)
+  const reasonText = message.replace(/\.$/, '')
+  if (certificateCode.test(code)) return explainCertificate(code, reasonText, target)
   if (/does not support SSL/.test(message))
     return `PostgreSQL at ${at} does not speak TLS: turn it on there (ssl = on), or take sslmode out of the URL.`
   if (/unsupported startup parameter/.test(message))
-    return `a pooler at ${at} refused the connection (${said}): ${poolerHelp}.`
+    return `a pooler at ${at} refused the connection (${reasonText}): ${poolerHelp}.`
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host name ${host} was not found.`
   if (code === 'ECONNREFUSED' || (code === 'ENOENT' && !message.includes('.pem')))
     return `nothing listens at ${at} (${code}).`
   if (code === '28P01') return `PostgreSQL at ${at} refused the password of user ${quoted(user)}.`
-  if (code.startsWith('28')) return `PostgreSQL at ${at} refused user ${quoted(user)}: ${said}.`
+  if (code.startsWith('28')) return `PostgreSQL at ${at} refused user ${quoted(user)}: ${reasonText}.`
   if (code === '3D000')
     return `there is no database ${quoted(database)} at ${at}: run CREATE DATABASE ${quoted(database)} OWNER ${quoted(user)} there.`
-  if (code === '42501') return `user ${quoted(user)} lacks a right: ${said}.`
-  return `${said || code}.`
+  if (code === '42501') return `user ${quoted(user)} lacks a right: ${reasonText}.`
+  return `${reasonText || code}.`
 }
 
 /** Hint for all errors caused by a pooler. */
@@ -44,19 +44,19 @@ export const poolerHelp =
 
 async function explainCertificate(code: string, message: string, target: Target): Promise<string> {
   // Node adds a hint about its own options, which do not apply to Holdfast.
-  const [said] = message.split('; if the root CA') as [string]
+  const [reasonText] = message.split('; if the root CA') as [string]
   const certificate = await certificateOf(target).catch(() => undefined)
   const at = `${target.host}:${target.port}`
   const shown = certificate
     ? `the certificate of PostgreSQL at ${at} (subject ${nameOf(certificate.subject)}, issuer ${nameOf(certificate.issuer)}, SHA-256 ${certificate.fingerprint256})`
     : `the certificate of PostgreSQL at ${at}`
   if (code === 'INVALID_PURPOSE')
-    return `${shown} is not one for servers (${said}): issue one with extendedKeyUsage serverAuth.`
+    return `${shown} is not one for servers (${reasonText}): issue one with extendedKeyUsage serverAuth.`
   if (code === 'CERT_HAS_EXPIRED') return `${shown} has expired: renew it there.`
-  if (/ALTNAME|HOSTNAME/.test(code)) return `${shown} is for another host name: ${said}.`
+  if (/ALTNAME|HOSTNAME/.test(code)) return `${shown} is for another host name: ${reasonText}.`
   return target.hasRoot
-    ? `${shown} is not issued by the authority in the file of sslrootcert (${said}): put that authority's certificate there.`
-    : `${shown} is issued by an authority that this machine does not trust (${said}): put the certificate of that authority into a file, and add sslrootcert=/path/to/it.pem to the URL.`
+    ? `${shown} is not issued by the authority in the file of sslrootcert (${reasonText}): put that authority's certificate there.`
+    : `${shown} is issued by an authority that this machine does not trust (${reasonText}): put the certificate of that authority into a file, and add sslrootcert=/path/to/it.pem to the URL.`
 }
 
 const nameOf = (name: PeerCertificate['subject'] | undefined) =>

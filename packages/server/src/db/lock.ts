@@ -19,6 +19,6 @@ export const withDatabaseLock = <T>(
   })
 
 async function isMine(connection: Connection, number: number): Promise<boolean> {
-  const [row] = await connection.ask<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [number])
-  return row?.mine === true
+  const [row] = await connection.ask<{ acquired: boolean }>('select pg_try_advisory_lock($1) as acquired', [number])
+  return row?.acquired === true
 }

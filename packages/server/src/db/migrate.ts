@@ -51,10 +51,10 @@ export async function bringForward(
   const done = new Map(rows.map((r) => [r.version, r.sha256]))
   const known = await knownMigrations()
   const newest = Math.max(0, ...done.keys())
-  const ours = known.at(-1)?.version ?? 0
-  if (newest > ours)
+  const supported = known.at(-1)?.version ?? 0
+  if (newest > supported)
     throw new MigrationError(
-      `The database was migrated by a newer Holdfast (schema ${newest}, this version knows ${ours}): install that version or a newer one.`,
+      `The database was migrated by a newer Holdfast (schema ${newest}, this version knows ${supported}): install that version or a newer one.`,
     )
   const applied: string[] = []
   for (const { version, name, sha256, text } of known) {

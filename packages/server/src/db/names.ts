@@ -39,17 +39,17 @@ export async function findNames(
   tenant: TenantId,
   { makers = [], ...ids }: { [N in Named]?: Ids } & { makers?: readonly (string | null)[] },
 ): Promise<Names> {
-  const wanted = new Map<Named, Set<string>>()
+  const idsByKind = new Map<Named, Set<string>>()
   const want = (noun: Named, id: string | null | undefined) => {
     if (!id) return
-    const known = wanted.get(noun)
+    const known = idsByKind.get(noun)
     if (known) known.add(id)
-    else wanted.set(noun, new Set([id]))
+    else idsByKind.set(noun, new Set([id]))
   }
   for (const [noun, list] of Object.entries(ids) as [Named, Ids][]) for (const id of list) want(noun, id)
   for (const maker of makers.map(makerOf)) if (maker) want(maker.noun, maker.id)
 
-  const parts = [...wanted].map(([noun, set]) => {
+  const parts = [...idsByKind].map(([noun, set]) => {
     const { table, id, name } = sources[noun]
     return sql`select ${sql.lit(noun)} as noun, ${sql.ref(id)} as id, ${sql.ref(name)} as name from ${sql.table(table)}
       where tenant_id = ${tenant} and ${sql.ref(id)} = any(${[...set]}::uuid[])`

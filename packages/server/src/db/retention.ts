@@ -50,9 +50,9 @@ export const purging = (
   kept: {
     class: name,
     isByMonths,
-    over: (tenant, moment, most) =>
+    over: (tenant, before, most) =>
       sql<number>`(select count(*) from (
-        select from ${sql.table(table)} where tenant_id = ${tenant} and ${isOver(moment)} limit ${most}) as over)`,
+        select from ${sql.table(table)} where tenant_id = ${tenant} and ${isOver(before)} limit ${most}) as over)`,
   },
   ...deleting(table, isOver(isByMonths ? thinBefore(name) : overBefore(name))),
 })
@@ -60,8 +60,8 @@ export const purging = (
 /** Retention period of a class, and whether the tenant itself sets it. */
 type Kept = { days: number; isOwn: boolean }
 const beginning = ({ days, isOwn }: Kept, isByMonths: boolean): RawBuilder<Date> => {
-  const moment = sql<Date>`now() - make_interval(days => ${days})`
-  return isByMonths && !isOwn ? sql`(select date_trunc('month', ${moment}, 'UTC'))` : sql`(select ${moment})`
+  const before = sql<Date>`now() - make_interval(days => ${days})`
+  return isByMonths && !isOwn ? sql`(select date_trunc('month', ${before}, 'UTC'))` : sql`(select ${before})`
 }
 
 /** Counts the rows of each class that would be deleted now under these periods, up to `most`. */
@@ -70,16 +70,16 @@ export async function countOver(
   tenant: TenantId,
   { prunes, keptFor, most }: { prunes: readonly Prune[]; keptFor: ReadonlyMap<RetentionClass, Kept>; most: number },
 ): Promise<Map<RetentionClass, number>> {
-  const asked = prunes.flatMap(({ kept }) => {
+  const pruneRequests = prunes.flatMap(({ kept }) => {
     const period = kept && keptFor.get(kept.class)
     if (period === undefined) return []
     return [{ class: kept!.class, n: kept!.over(tenant, beginning(period, kept!.isByMonths), most) }]
   })
   const over = new Map<RetentionClass, number>()
-  if (asked.length === 0) return over
+  if (pruneRequests.length === 0) return over
   const { rows } = await sql<{ n: number[] }>`
-    select array[${sql.join(asked.map((a) => a.n))}]::integer[] as n`.execute(tx)
-  for (const [i, a] of asked.entries())
+    select array[${sql.join(pruneRequests.map((a) => a.n))}]::integer[] as n`.execute(tx)
+  for (const [i, a] of pruneRequests.entries())
     over.set(a.class, Math.min((over.get(a.class) ?? 0) + (rows[0]?.n[i] ?? 0), most))
   return over
 }

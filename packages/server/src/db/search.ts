@@ -46,19 +46,19 @@ const separators = new Set(' -_.,:;/\\@+#&|()[]{}<>\'"')
  * database.
  */
 export function rankOf(names: readonly (string | null)[], text: string): Rank | undefined {
-  const sought = text.toLowerCase()
+  const searchText = text.toLowerCase()
   let best: Rank | undefined
   for (const given of names) {
     const name = (given ?? '').trim().toLowerCase()
-    if (name === sought) return 0
-    if (name.startsWith(sought)) best = 1
-    else if (best === undefined && beginsLaterWord(name, sought)) best = 2
+    if (name === searchText) return 0
+    if (name.startsWith(searchText)) best = 1
+    else if (best === undefined && beginsLaterWord(name, searchText)) best = 2
   }
   return best
 }
 
-function beginsLaterWord(name: string, sought: string): boolean {
-  for (let at = name.indexOf(sought, 1); at > 0; at = name.indexOf(sought, at + 1))
+function beginsLaterWord(name: string, searchText: string): boolean {
+  for (let at = name.indexOf(searchText, 1); at > 0; at = name.indexOf(searchText, at + 1))
     if (separators.has(name[at - 1] ?? '')) return true
   return false
 }

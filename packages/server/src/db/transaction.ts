@@ -56,7 +56,7 @@ const earlier = 100
 /** The commit was sent but not answered: it may or may not have succeeded. */
 export class UnknownOutcome extends AppError {
   constructor(cause: unknown) {
-    super('internal_error', 'the outcome of this change is unknown: read before you try again', {
+    super('internal_error', 'the outcome of this change is unknown: read the object before you try again', {
       cause,
       retryAfterSeconds: 2,
     })
@@ -133,7 +133,7 @@ export async function runOnce<T>(
       connection.end()
       // Too late to receive the commit's answer.
       if (performance.now() > deadline)
-        throw new AppError('internal_error', 'this took too long; nothing was changed', { retryAfterSeconds: 2 })
+        throw new AppError('internal_error', 'the request took too long; nothing was changed', { retryAfterSeconds: 2 })
       // A commit that stops waiting for its standby returns a warning, so its durability is not guaranteed.
       client.on('notice', warn)
       const answer = await client.query('commit').catch((e: unknown) => e as Error)

@@ -30,12 +30,12 @@ const neverMends = /does not support SSL|unsupported startup parameter/
 const patienceMs = 30 * second
 
 /** Retries a step for half a minute while the database is unavailable or stalls. Steps of a start are repeatable. */
-export async function retryWhileUnavailable(step: () => Promise<void>, told: (e: unknown) => void): Promise<void> {
+export async function retryWhileUnavailable(step: () => Promise<void>, onRetry: (e: unknown) => void): Promise<void> {
   for (const until = performance.now() + patienceMs; ; await delay(second / 2))
     try {
       return await step()
     } catch (e) {
       if (!isAway(e) || performance.now() > until) throw e
-      told(e)
+      onRetry(e)
     }
 }

@@ -69,8 +69,8 @@ export async function startEmbeddedPostgres(options: { dataDir: string; log: Clu
     const start = prepareServer(home, log, DURABLE_SETTINGS, '')
     const first = await start()
     await ensureDatabase(connectionString(home, 'postgres'))
-    const life = keepAlive(first, start, log)
-    const exited = life.exited.finally(() => {
+    const keptAlive = keepAlive(first, start, log)
+    const exited = keptAlive.exited.finally(() => {
       closeSocketDirectory(home, openSocketDirectory(home))
       lock.release()
     })
@@ -78,7 +78,7 @@ export async function startEmbeddedPostgres(options: { dataDir: string; log: Clu
       connectionString: connectionString(home, 'holdfast'),
       exited,
       async stop() {
-        await life.stop()
+        await keptAlive.stop()
         await exited
       },
     }

@@ -51,25 +51,25 @@ export function createFastPath(deps: WarmDeps) {
     const id = newRequestId()
     const sourceIp = sourceOf(request)
     const incoming = { method: 'GET', url, path: url, sourceIp, dpop: headers.dpop, background: false, scope: {} }
-    const stranger = () => anonymousCallerOf(headers, sourceIp, id)
+    const anonymous = () => anonymousCallerOf(headers, sourceIp, id)
     const answer = (verdict: CredentialVerdict) => {
       if (verdict?.kind !== 'device') {
         const refused = verdict?.kind === 'refused' ? verdict : undefined
-        throw refuse.credential(refused, stranger())
+        throw refuse.credential(refused, anonymous())
       }
       const hold = holdOf(request, response, longestWaitSeconds)
-      const asked = {
+      const presented = {
         ifNoneMatch: headers['if-none-match'],
         hold,
         isPending: verdict.isPending,
         rateLimit: verdict.rateLimit,
         fixed,
       }
-      return mapMaybePromise(read(verdict, hold), (r) => sendRepresentation(response, id, r, asked))
+      return mapMaybePromise(read(verdict, hold), (r) => sendRepresentation(response, id, r, presented))
     }
     try {
       const sent = mapMaybePromise(
-        judgedSafely(deps, () => verifiers.device(token, incoming), stranger),
+        judgedSafely(deps, () => verifiers.device(token, incoming), anonymous),
         answer,
       )
       if (sent instanceof Promise) sent.catch((e) => sendRefusal(response, id, e, { log, fixed }))

@@ -21,7 +21,7 @@ type OperationCall = { operation: string; params?: object; query?: object; body?
 export const createInvoker = (handlers: Handlers) => ({
   /** Returns a permission that the call needs and the actor lacks; undefined if there is none. */
   lacks: (actor: Actor, { operation, body }: OperationCall): Permission | undefined => {
-    const { endpoint } = named(operation)
+    const { endpoint } = operationNamed(operation)
     const rule = operationRule(endpoint, body)
     const needed = rule ? [rule.permission] : (entryPermissions(endpoint) ?? [])
     const all = [...needed, ...neededByFields(endpoint, body).map((n) => n.permission)]
@@ -29,9 +29,10 @@ export const createInvoker = (handlers: Handlers) => ({
   },
   /** Throws 422 with the fields that break a schema. */
   validate: (schema: TSchema, value: unknown): void => createValidator(schema)(value),
-  needsStepUp: ({ operation, body = {} }: OperationCall): boolean => needsStepUp(named(operation).endpoint, body),
+  needsStepUp: ({ operation, body = {} }: OperationCall): boolean =>
+    needsStepUp(operationNamed(operation).endpoint, body),
   run: async (actor: Actor, { operation, params = {}, query = {}, body = {} }: OperationCall): Promise<unknown> => {
-    const { name, endpoint } = named(operation)
+    const { name, endpoint } = operationNamed(operation)
     if (endpoint.params) createValidator(endpoint.params)(params)
     if (endpoint.body) createValidator(endpoint.body)(body)
     const request: Call['request'] = {
@@ -52,7 +53,7 @@ export const createInvoker = (handlers: Handlers) => ({
   },
 })
 /** A stored operation of an earlier version may no longer exist. */
-function named(operation: string): { name: Operation; endpoint: Endpoint } {
+function operationNamed(operation: string): { name: Operation; endpoint: Endpoint } {
   if (!Object.hasOwn(contract, operation)) fail('validation_error', `there is no operation ${operation}`)
   const name = operation as Operation
   return { name, endpoint: contract[name] }

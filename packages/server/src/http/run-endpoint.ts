@@ -91,10 +91,12 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   }
   function tooManyLarge({ actor }: Admission, request: FastifyRequest, reply: FastifyReply): AppError | undefined {
     if (!actor || !('permissions' in actor.principal)) return undefined
-    const taken = deps.takeLargeBody(actor.tenantId, endpoint.bodyLimit ?? 0, request.raw, reply.raw)
-    request.largeBody = taken ?? null
-    if (taken) return undefined
-    return new AppError('rate_limited', 'many large bodies are being read; try again shortly', { retryAfterSeconds: 2 })
+    const bodySlot = deps.takeLargeBody(actor.tenantId, endpoint.bodyLimit ?? 0, request.raw, reply.raw)
+    request.largeBody = bodySlot ?? null
+    if (bodySlot) return undefined
+    return new AppError('rate_limited', 'too many large bodies are being read: try again shortly', {
+      retryAfterSeconds: 2,
+    })
   }
   /** Refuses a body by its headers, before it is read. */
   function refuseBody(admission: Admission, request: FastifyRequest, reply: FastifyReply): AppError | undefined {
@@ -146,15 +148,15 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   return {
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: (e?: Error) => void) => {
       deps.isOf?.(request.raw, name)
-      const settle = (admission: Admission) => {
+      const onAdmitted = (admission: Admission) => {
         request.admission = admission
         tellRateLimit(reply, admission.rateLimit)
         done(admission.refusal ?? refuseBody(admission, request, reply))
       }
       try {
         const admission = deps.admit(endpoint, request)
-        if (admission instanceof Promise) admission.then(settle, done)
-        else settle(admission)
+        if (admission instanceof Promise) admission.then(onAdmitted, done)
+        else onAdmitted(admission)
       } catch (e) {
         done(e as Error)
       }

@@ -82,8 +82,8 @@ const methodsOf = ({ method, begins }: Endpoint) => (method === 'GET' && !begins
  * SCIM clients get the allowed methods of a path. Elsewhere a method that a path does not support is an unknown route.
  */
 function refuseOtherMethods(deps: HttpDeps, http: FastifyInstance): void {
-  const spoken = operations.flatMap(([, e]) => (e.protocol === 'scim' ? [e] : []))
-  for (const [url, endpoints] of Map.groupBy(spoken, urlOf)) {
+  const scimOperations = operations.flatMap(([, e]) => (e.protocol === 'scim' ? [e] : []))
+  for (const [url, endpoints] of Map.groupBy(scimOperations, urlOf)) {
     const { taken: allow = [], other: method = [] } = Object.groupBy(methods, (m) =>
       endpoints.some((e) => methodsOf(e).includes(m)) ? 'taken' : 'other',
     )

@@ -33,7 +33,7 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
   const running = new Set<Promise<unknown>>()
   let stopped = false
   pool.on('error', (e) => {
-    if (!stopped) log.warn({ err: e }, 'a connection of the background jobs ended')
+    if (!stopped) log.warn({ err: e }, 'a database connection of the background jobs ended')
   })
 
   /**
@@ -43,11 +43,11 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
   async function runAlone(job: Job): Promise<void> {
     const client = await pool.connect()
     try {
-      const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1, hashtext($2)) as mine', [
-        keyedLocks.job,
-        job.name,
-      ])
-      if (!rows[0]?.mine) return client.release()
+      const { rows } = await client.query<{ acquired: boolean }>(
+        'select pg_try_advisory_lock($1, hashtext($2)) as acquired',
+        [keyedLocks.job, job.name],
+      )
+      if (!rows[0]?.acquired) return client.release()
       await job.run()
       await client.query('select pg_advisory_unlock($1, hashtext($2))', [keyedLocks.job, job.name])
       client.release()
@@ -87,7 +87,7 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
   const watch = (runner: Runner) => {
     const ended = (e?: unknown) => {
       if (stopped) return
-      log.error({ err: e }, 'background jobs stopped; starting them again')
+      log.error({ err: e }, 'background jobs stopped; restarting them')
       void startAgain()
     }
     runner.promise.then(() => ended(), ended)

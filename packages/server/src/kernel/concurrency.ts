@@ -34,7 +34,7 @@ export function createConcurrencyLimiter({ perKey, total, waiting, waitingPerKey
     if (mayRun(key)) begin(key)
     else if (mayWait(key)) await new Promise<void>((start) => queue.push({ key, start }))
     else
-      throw new AppError('rate_limited', 'many such questions are being answered; try again shortly', {
+      throw new AppError('rate_limited', 'too many concurrent requests of this kind; retry in 1 s', {
         retryAfterSeconds: 1,
       })
     try {
@@ -57,10 +57,10 @@ export function createKeyedMutex(maxWaiting: number) {
     if (queue.waiting > maxWaiting) return undefined
     queues.set(key, queue)
     queue.waiting++
-    const mine = queue.last.then(work)
-    queue.last = mine.catch(() => {})
+    const result = queue.last.then(work)
+    queue.last = result.catch(() => {})
     try {
-      return await mine
+      return await result
     } finally {
       if (--queue.waiting === 0) queues.delete(key)
     }

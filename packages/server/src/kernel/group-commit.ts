@@ -4,7 +4,7 @@ import { writeBisecting } from './write-bisecting.ts'
 /** Limit of the wait for callers, in ms. The duration of a stalled batch does not predict when they return. */
 const longestGatherMs = 25
 const tooMuch = () =>
-  new AppError('rate_limited', 'too much waits to be written; try again shortly', { retryAfterSeconds: 1 })
+  new AppError('rate_limited', 'too many writes are waiting; retry in 1 s', { retryAfterSeconds: 1 })
 
 /**
  * Combines many callers into few commits: items that arrive during one batch form the next. Each caller's promise

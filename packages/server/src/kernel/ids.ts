@@ -21,16 +21,16 @@ const uuids = new V7Generator({ nextUint32 })
 export const newUuid = (): string => uuids.generate().toString()
 
 const requestIdBytes = 16
-const drawn = Buffer.alloc(256 * requestIdBytes)
-let nextDrawn = drawn.length
+const randomPool = Buffer.alloc(256 * requestIdBytes)
+let nextDrawn = randomPool.length
 /** Creates a request id: 128 random bits as hexadecimal text. It needs no order, and is cheaper than a UUID. */
 export function newRequestId(): string {
-  if (nextDrawn === drawn.length) {
-    randomFillSync(drawn)
+  if (nextDrawn === randomPool.length) {
+    randomFillSync(randomPool)
     nextDrawn = 0
   }
   nextDrawn += requestIdBytes
-  return drawn.toString('hex', nextDrawn - requestIdBytes, nextDrawn)
+  return randomPool.toString('hex', nextDrawn - requestIdBytes, nextDrawn)
 }
 
 /** Value of a hexadecimal digit, by character code. */

@@ -23,9 +23,9 @@ export const presentUntil = (shown: Date): Date => new Date(shown.getTime() + pr
  */
 export function requirePresence({ principal }: Pick<Actor, 'principal'>, lifted: string, at: Date): void {
   if (principal.kind !== 'session')
-    fail('forbidden', `${lifted}, and this key stands for a person whom that binds: a session must do that`)
+    fail('forbidden', `${lifted}, and this rule applies to the owner of this API key: do it in a session`)
   const shown = principal.mfa ? principal.steppedUpAt : principal.startedAt
   if (shown && presentUntil(shown) > at) return
   const proof = principal.mfa ? presenceProof.code : presenceProof.signIn
-  fail('forbidden', `${lifted}, which binds you too; it needs ${proof}`)
+  fail('forbidden', `${lifted}, and this rule applies to you: it needs ${proof}`)
 }

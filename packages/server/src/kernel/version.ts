@@ -26,7 +26,10 @@ export const expecting = (named: readonly string[] | '*' | undefined): ExpectedV
     if (named === undefined || (named === '*' && version !== undefined)) return
     const current = version === undefined ? undefined : shortDigest(version)
     if (named !== '*' && named.some((tag) => tag.split('.', 1)[0] === current)) return
-    const message = current === undefined ? 'there is nothing to change' : `the current version is ${current}`
+    const message =
+      current === undefined
+        ? 'the object does not exist, so there is nothing to change'
+        : `the current version is ${current}`
     throw new AppError('validation_error', `If-Match: ${message}`, {
       errors: [{ field: 'If-Match', message }],
       isStale: true,

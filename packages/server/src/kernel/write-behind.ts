@@ -62,10 +62,10 @@ export function createWriteBehind<V = Date>({
   }
   /** Writes everything touched before the call (or reports it to `onError`), then settles. */
   async function flush(): Promise<void> {
-    const mine = (running ?? Promise.resolve()).then(writeAll)
-    running = mine
-    await mine
-    if (running === mine) running = undefined
+    const result = (running ?? Promise.resolve()).then(writeAll)
+    running = result
+    await result
+    if (running === result) running = undefined
   }
 
   return {

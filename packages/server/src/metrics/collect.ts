@@ -42,7 +42,11 @@ export function createCollector({
   return async (): Promise<string> => {
     const { metrics, failed } = await ofDatabase()
     const own = (await Promise.all(local.map((source) => source()))).flat()
-    const up = gauge('holdfast_database_up', 'Whether the database answered what is asked of it here.', failed ? 0 : 1)
+    const up = gauge(
+      'holdfast_database_up',
+      '1 if the database answered the queries of this page, 0 otherwise.',
+      failed ? 0 : 1,
+    )
     return expose([...own, up, ...metrics])
   }
 }

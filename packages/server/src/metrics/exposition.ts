@@ -51,5 +51,5 @@ export const gaugesBy = (
   name,
   help,
   type: 'gauge',
-  samples: Object.entries(values).map(([word, value]) => ({ labels: { [label]: word }, value })),
+  samples: Object.entries(values).map(([labelValue, value]) => ({ labels: { [label]: labelValue }, value })),
 })

@@ -38,7 +38,7 @@ export function createJobMetrics() {
     metrics: (): Metric[] => [
       {
         name: 'holdfast_job_runs_total',
-        help: 'Runs of background jobs on this replica, by how they ended.',
+        help: 'Runs of background jobs on this replica, by result.',
         type: 'counter',
         samples: [...ran].flatMap(([job, { succeeded, failed }]) => [
           { labels: { task: job, outcome: 'succeeded' }, value: succeeded },
@@ -48,7 +48,7 @@ export function createJobMetrics() {
       of('holdfast_job_seconds_total', 'Time spent in background jobs on this replica.', 'counter', (r) => r.seconds),
       of(
         'holdfast_job_last_success_timestamp_seconds',
-        'When a job last succeeded on this replica; 0: not since its start. The newest of all replicas counts.',
+        'Time of the last success of a job on this replica; 0: none since its start. Use the newest of all replicas.',
         'gauge',
         (r) => r.succeededAt,
       ),

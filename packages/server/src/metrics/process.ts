@@ -13,7 +13,7 @@ export function processMetrics(): Metric[] {
     gauge('process_resident_memory_bytes', 'Resident memory.', rss),
     gauge('process_start_time_seconds', 'When the process was started, in seconds since 1970.', startedAt),
     gauge('nodejs_heap_size_used_bytes', 'Memory in use on the heap of JavaScript.', heapUsed),
-    counter('nodejs_eventloop_active_seconds_total', 'Time in which the event loop had work.', active / 1000),
-    counter('nodejs_eventloop_idle_seconds_total', 'Time in which the event loop waited for work.', idle / 1000),
+    counter('nodejs_eventloop_active_seconds_total', 'Time in which the event loop was busy.', active / 1000),
+    counter('nodejs_eventloop_idle_seconds_total', 'Time in which the event loop was idle.', idle / 1000),
   ]
 }

@@ -13,7 +13,7 @@ const byPath = new Map<string, Operation>(
 )
 const nobodysOperation = 'none'
 /** Status for a client that disconnected before the answer. */
-const gone = 499
+const clientGoneStatus = 499
 
 /** Counts the requests of each operation and their durations, for all ways of answering. */
 export function createRequestMetrics() {
@@ -29,7 +29,7 @@ export function createRequestMetrics() {
       its = { byStatus: new Map(), timed: { buckets: bounds.map(() => 0), sum: 0, count: 0 } }
       counted.set(name, its)
     }
-    const status = response.writableEnded ? response.statusCode : gone
+    const status = response.writableEnded ? response.statusCode : clientGoneStatus
     its.byStatus.set(status, (its.byStatus.get(status) ?? 0) + 1)
     // The duration of a request that may be held says nothing.
     if (headers.prefer === undefined) time(its.timed, ms / 1000)
@@ -57,7 +57,7 @@ export function createRequestMetrics() {
     metrics: (): Metric[] => [
       {
         name: 'holdfast_http_requests_total',
-        help: 'Requests answered, by operation and status; 499: the client had gone.',
+        help: 'Requests answered, by operation and status; 499: the client closed the connection first.',
         type: 'counter',
         samples: [...counted].flatMap(([operation, { byStatus }]) =>
           [...byStatus].map(([status, value]) => ({ labels: { operation, status: String(status) }, value })),
@@ -65,13 +65,13 @@ export function createRequestMetrics() {
       },
       {
         name: 'holdfast_http_request_duration_seconds',
-        help: 'From a request to the end of its answer; without those that may be held (Prefer: wait).',
+        help: 'Time from a request to the end of its answer, without requests that may be held (Prefer: wait).',
         type: 'histogram',
         samples: [...counted].flatMap(([operation, { timed }]) => samplesOf(operation, timed)),
       },
       {
         name: 'holdfast_http_requests_open',
-        help: 'Requests that wait for their answer, held ones among them.',
+        help: 'Requests in progress, held ones included.',
         type: 'gauge',
         samples: [{ value: open }],
       },

@@ -9,13 +9,16 @@ export const lookupBySystem: Lookup = async (hostname) =>
   (await lookup(hostname, { all: true, verbatim: true })).map((found) => found.address)
 
 export const notAllowed = () =>
-  new OutboundError('refused', 'The URL leads to an address that this deployment does not call.')
+  new OutboundError(
+    'refused',
+    'The URL leads to an address that this deployment does not allow: HOLDFAST_ALLOWED_PRIVATE_CIDRS lists the allowed private networks.',
+  )
 const plainInside = (protocol: string) =>
   new OutboundError(
     'refused',
     protocol === 'http:'
-      ? 'http:// is for networks that this deployment has opened; use https://.'
-      : 'A connection without TLS is for networks that this deployment has opened.',
+      ? 'http:// is allowed only for private networks that this deployment allows: use https://.'
+      : 'A connection without TLS is allowed only for private networks that this deployment allows.',
   )
 
 /** Destination of a request: a URL, or `tls:` and `tcp:` for a socket. */

@@ -18,9 +18,10 @@ export function toOutboundError(e: unknown): OutboundError {
   if (e instanceof OutboundError) return e
   const { cause, code, name } = e as { cause?: unknown; code?: unknown; name?: unknown }
   if (cause instanceof OutboundError) return cause
-  const word = typeof code === 'string' ? code : ''
-  if (name === 'TimeoutError' || word === 'ETIMEDOUT' || /^UND_ERR_\w*TIMEOUT$/.test(word))
+  const errorCode = typeof code === 'string' ? code : ''
+  if (name === 'TimeoutError' || errorCode === 'ETIMEDOUT' || /^UND_ERR_\w*TIMEOUT$/.test(errorCode))
     return new OutboundError('timeout', 'There was no answer in time.', e)
-  if (refusedTls.test(word)) return new OutboundError('unreachable', `The TLS connection failed (${word}).`, e)
-  return new OutboundError('unreachable', `The connection failed${word ? ` (${word})` : ''}.`, e)
+  if (refusedTls.test(errorCode))
+    return new OutboundError('unreachable', `The TLS connection failed (${errorCode}).`, e)
+  return new OutboundError('unreachable', `The connection failed${errorCode ? ` (${errorCode})` : ''}.`, e)
 }

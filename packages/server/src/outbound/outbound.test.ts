@@ -184,5 +184,5 @@ test('a URL that would be refused is refused with the reason before it is stored
     assert.match(closed.refusalOf(url) ?? '', /^[A-Z].*\.$/, url)
   assert.equal(open.refusalOf('http://127.0.0.1:8080/'), undefined)
   assert.match(open.refusalOf('http://1.1.1.1/') ?? '', /use https/)
-  assert.match(open.refusalOf('http://10.0.0.1/') ?? '', /does not call/)
+  assert.match(open.refusalOf('http://10.0.0.1/') ?? '', /does not allow/)
 })

@@ -47,9 +47,9 @@ export type Listener = {
  */
 export function createChanges(db: Database, now: () => Date) {
   const listeners: Record<Stage, Listener[]> = { values: [], fleet: [], waiters: [] }
-  let committed: (tenant: TenantId, moment: Moment) => void = () => {}
+  let committed: (tenant: TenantId, position: Moment) => void = () => {}
 
-  const tell = (tenant: TenantId, changes: readonly Change[]): void => {
+  const publishChanges = (tenant: TenantId, changes: readonly Change[]): void => {
     for (const stage of stages) for (const { changed } of listeners[stage]) changed(tenant, changes)
   }
 
@@ -73,14 +73,14 @@ export function createChanges(db: Database, now: () => Date) {
       if (!row) throw new TenantGone()
       db.afterCommit(tx, () => {
         committed(tenant, { seq: row.seq, atMs: row.at_ms })
-        tell(tenant, changes)
+        publishChanges(tenant, changes)
       })
       return row.seq
     },
     listen: (stage: Stage, listener: Listener): void => {
       listeners[stage].push(listener)
     },
-    tell,
+    tell: publishChanges,
     forget: (tenant: TenantId | undefined): void => {
       for (const stage of stages) for (const { forgotten } of listeners[stage]) forgotten(tenant)
     },

@@ -12,24 +12,24 @@ export type TenantPosition = [tenant: TenantId, seq: number, atMs: number]
  * Result of a heartbeat: number of tenants, sum of their sequence numbers, and positions of recently changed ones. With
  * the known positions of the others, it shows whether all of them are unchanged.
  */
-type Beat = { atMs: number; tenants: number; seqs: number; lately: TenantPosition[] }
+type Beat = { atMs: number; tenants: number; seqs: number; recentTenants: TenantPosition[] }
 /** Position in the change log: after the row with this key. */
 export type LogPlace = { seq: number; kind: string; subject: string }
 export type LoggedChange = Change & { seq: number; atMs: number }
 
-const standing = `json_agg(json_build_array(tenant_id, seq, extract(epoch from changed_at) * 1000))`
+const tenantPositions = `json_agg(json_build_array(tenant_id, seq, extract(epoch from changed_at) * 1000))`
 /** Planned once, since it runs twice per second. No transaction takes longer than the period of recent changes. */
 const heartbeat = `select across_tenants() as scoped, pg_is_in_recovery() as standby,
     extract(epoch from clock_timestamp()) * 1000 as at_ms, count(*) as tenants, coalesce(sum(seq), 0) as seqs,
-    coalesce(${standing} filter (where changed_at > now() - interval '5 minutes'), '[]') as lately
+    coalesce(${tenantPositions} filter (where changed_at > now() - interval '5 minutes'), '[]') as recent_tenants
   from tenant_epochs`
-const whereAllStand = `select coalesce(${standing}, '[]') as tenants from tenant_epochs`
+const whereAllStand = `select coalesce(${tenantPositions}, '[]') as tenants from tenant_epochs`
 
 /** Messages that use the feed's connection besides the changes. */
 export type Mail = {
   /** Returns the messages to send. The feed calls it again after more is announced. */
   take: () => readonly string[]
-  heard: (payload: string) => void
+  onNotification: (payload: string) => void
   /** The connection is new: messages that others sent before it are lost. */
   connected: () => void
 }
@@ -101,13 +101,14 @@ export async function connectFeed(
           at_ms: string
           tenants: string
           seqs: string
-          lately: TenantPosition[]
+          recent_tenants: TenantPosition[]
         }
         const [row] = await ask<Row>('*', 'execute heartbeat')
-        if (!row?.scoped) throw new Error('the change feed may not see all tenants, so that it proves nothing')
-        if (row.standby) throw new Error('the change feed reads a standby, which may be behind')
-        const { tenants, seqs, lately } = row
-        return { atMs: Number(row.at_ms), tenants: Number(tenants), seqs: Number(seqs), lately }
+        if (!row?.scoped) throw new Error('the change feed cannot see all tenants: check the role of the database user')
+        if (row.standby)
+          throw new Error('the change feed is connected to a standby, which may lag: connect to the primary')
+        const { tenants, seqs, recent_tenants: recentTenants } = row
+        return { atMs: Number(row.at_ms), tenants: Number(tenants), seqs: Number(seqs), recentTenants }
       },
       /** Reads all tenants. Its cost grows with their number. */
       whereAllStand: async (): Promise<TenantPosition[]> =>

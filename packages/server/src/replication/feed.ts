@@ -51,14 +51,14 @@ export function createFeed(deps: {
   let running: Promise<void> | undefined
   // Work of the next turn.
   let compare = false
-  const heard = new Map<TenantId, number>()
+  const announced = new Map<TenantId, number>()
   const toAnnounce = new Map<TenantId, number>()
   let mail: Mail | undefined
   let hasMail = false
 
-  changes.onCommit((tenant, moment) => {
-    followed.applied(tenant, moment)
-    toAnnounce.set(tenant, Math.max(moment.seq, toAnnounce.get(tenant) ?? 0))
+  changes.onCommit((tenant, position) => {
+    followed.applied(tenant, position)
+    toAnnounce.set(tenant, Math.max(position.seq, toAnnounce.get(tenant) ?? 0))
     void turn()
   })
 
@@ -66,31 +66,31 @@ export function createFeed(deps: {
     const [from, named, seq] = payload.split('|')
     if (from === replica || named === undefined) return
     const tenant = named as TenantId
-    heard.set(tenant, Math.max(Number(seq), heard.get(tenant) ?? 0))
+    announced.set(tenant, Math.max(Number(seq), announced.get(tenant) ?? 0))
     void turn()
   }
 
   async function connected(): Promise<FeedConnection> {
     if (connection?.isOpen()) return connection
-    const made = await connectFeed(url, hear, presence, (payload) => mail?.heard(payload))
+    const made = await connectFeed(url, hear, presence, (payload) => mail?.onNotification(payload))
     if (stopped) made.close()
     connection = made
     // A comparison finds the changes notified while nobody listened.
     compare = true
-    if (database !== undefined && database !== made.database) forgetAll('the database is another one than before')
+    if (database !== undefined && database !== made.database) forgetAll('the database was replaced by another one')
     database = made.database
     mail?.connected()
     return made
   }
 
   function forgetAll(reason: string): void {
-    log.warn({ reason }, 'memory is read anew')
+    log.warn({ reason }, 'the caches are reloaded')
     followed.clear()
     changes.forget(undefined)
   }
-  function startAnew(tenant: TenantId, moment: Moment): void {
+  function startAnew(tenant: TenantId, position: Moment): void {
     changes.forget(tenant)
-    followed.start(tenant, moment)
+    followed.start(tenant, position)
   }
 
   /** Applies the log up to a number. False if the log has a gap or too many changes. */
@@ -101,28 +101,28 @@ export function createFeed(deps: {
     // The last number of a full page may continue on the next page. It is applied when the next page shows that it does
     // not.
     let open: Moment | undefined
-    const close = (moment: Moment) => {
-      followed.applied(tenant, moment)
-      next = moment.seq + 1
+    const close = (position: Moment) => {
+      followed.applied(tenant, position)
+      next = position.seq + 1
       open = undefined
     }
-    for (let told = 0; told <= backlogMost; ) {
+    for (let delivered = 0; delivered <= backlogMost; ) {
       const rows = await c.changesAfter(tenant, after, page)
       const isLast = rows.length < page
       const last = rows.at(-1)
       for (const [seq, part] of Map.groupBy(rows, (r) => r.seq)) {
         if (open && seq > open.seq) close(open)
         if (seq > next) return false
-        const moment = { seq, atMs: part[0]!.atMs }
-        if (seq === last?.seq && !isLast) open = moment
-        else close(moment)
+        const position = { seq, atMs: part[0]!.atMs }
+        if (seq === last?.seq && !isLast) open = position
+        else close(position)
         changes.tell(tenant, part satisfies Change[])
       }
       if (isLast) {
         if (open) close(open)
         return next > upTo
       }
-      told += rows.length
+      delivered += rows.length
       after = last! satisfies LoggedChange
     }
     return false
@@ -131,9 +131,12 @@ export function createFeed(deps: {
   async function follow(c: FeedConnection, tenant: TenantId, upTo: number): Promise<void> {
     const known = followed.of(tenant)
     if (!known || upTo <= known.seq || (await apply(c, tenant, known, upTo))) return
-    const moment = await c.momentOf(tenant)
-    log.warn({ tenant, known: known.seq, now: moment?.seq }, 'changes were missed; the tenant is read anew')
-    if (moment) startAnew(tenant, moment)
+    const position = await c.momentOf(tenant)
+    log.warn(
+      { tenant, known: known.seq, now: position?.seq },
+      'changes were missed; the caches of the tenant are reloaded',
+    )
+    if (position) startAnew(tenant, position)
   }
 
   /** Handles a tenant with a lower number than the known one, or without a row: the database was restored. */
@@ -142,7 +145,10 @@ export function createFeed(deps: {
     const now = await c.momentOf(tenant)
     // Own commits since the start of the comparison are already known.
     if (!known || (now && now.seq >= known.seq)) return
-    log.warn({ tenant, known: known.seq, now: now?.seq }, 'the database was set back; the tenant is read anew')
+    log.warn(
+      { tenant, known: known.seq, now: now?.seq },
+      'the database was restored to an earlier state; the caches of the tenant are reloaded',
+    )
     if (now) await c.raise(tenant, followed.newestOf(tenant))
     followed.drop(tenant)
     const raised = now && (await c.momentOf(tenant))
@@ -167,7 +173,7 @@ export function createFeed(deps: {
     const beat = await c.beat()
     clock.measured(beat.atMs, sentAt, performance.now())
     const isWhole = before.accountsFor(beat)
-    for (const each of beat.lately) await compareOne(c, each)
+    for (const each of beat.recentTenants) await compareOne(c, each)
     if (!isWhole) {
       const all = await c.whereAllStand()
       for (const each of all) await compareOne(c, each)
@@ -186,11 +192,11 @@ export function createFeed(deps: {
     }
     if (compare) {
       compare = false
-      heard.clear()
+      announced.clear()
       await compareAll(c)
     }
-    for (const [tenant, seq] of [...heard]) {
-      heard.delete(tenant)
+    for (const [tenant, seq] of [...announced]) {
+      announced.delete(tenant)
       if (followed.of(tenant)) await follow(c, tenant, seq)
       else compare = true
     }
@@ -216,7 +222,7 @@ export function createFeed(deps: {
       })
       .finally(() => {
         running = undefined
-        const hasMore = compare || heard.size > 0 || toAnnounce.size > 0 || hasMail
+        const hasMore = compare || announced.size > 0 || toAnnounce.size > 0 || hasMail
         if (hasMore && failures === 0 && !stopped) void turn()
       })
     return running

@@ -10,7 +10,7 @@ const at = (seq: number) => ({ seq, atMs: seq })
 const saying = (tenants: ReadonlyMap<TenantId, number>, lately: readonly TenantId[]) => ({
   tenants: tenants.size,
   seqs: [...tenants.values()].reduce((n, seq) => n + seq, 0),
-  lately: lately.filter((t) => tenants.has(t)).map((t) => [t, tenants.get(t) ?? 0, 0] as const),
+  recentTenants: lately.filter((t) => tenants.has(t)).map((t) => [t, tenants.get(t) ?? 0, 0] as const),
 })
 
 test('tenants that were reset, removed, added or changed unnoticed do not add up; recent changes do', () => {
@@ -54,9 +54,9 @@ test('a sequence number counts once all before it were applied', () => {
   followed.start(id(1), at(1))
   followed.applied(id(1), at(3))
   assert.deepEqual([followed.of(id(1))?.seq, followed.newestOf(id(1))], [1, 3])
-  assert.equal(followed.snapshot().accountsFor({ tenants: 1, seqs: 1, lately: [] }), true)
+  assert.equal(followed.snapshot().accountsFor({ tenants: 1, seqs: 1, recentTenants: [] }), true)
   followed.applied(id(1), at(2))
-  assert.equal(followed.snapshot().accountsFor({ tenants: 1, seqs: 3, lately: [] }), true)
+  assert.equal(followed.snapshot().accountsFor({ tenants: 1, seqs: 3, recentTenants: [] }), true)
   followed.clear()
-  assert.equal(followed.snapshot().accountsFor({ tenants: 0, seqs: 0, lately: [] }), true)
+  assert.equal(followed.snapshot().accountsFor({ tenants: 0, seqs: 0, recentTenants: [] }), true)
 })

@@ -1,9 +1,9 @@
 import type { TenantId } from '../kernel/actor.ts'
 import type { Moment } from './changes.ts'
 
-type Followed = { moment: Moment; ahead: Map<number, number> | undefined }
+type Followed = { position: Moment; ahead: Map<number, number> | undefined }
 /** Number of tenants, sum of their sequence numbers, and the numbers of recently changed ones. */
-type Sums = { tenants: number; seqs: number; lately: readonly (readonly [TenantId, number, number])[] }
+type Sums = { tenants: number; seqs: number; recentTenants: readonly (readonly [TenantId, number, number])[] }
 
 /**
  * Applied position of each tenant's change log. Commits of this replica are known at once and may be ahead of changes
@@ -19,27 +19,27 @@ export function createFollowedTenants() {
     if (!since.has(tenant)) since.set(tenant, before)
     seqs += (after ?? 0) - (before ?? 0)
   }
-  const advance = (tenant: TenantId, f: Followed, moment: Moment): void => {
-    move(tenant, f.moment.seq, moment.seq)
-    f.moment = moment
+  const advance = (tenant: TenantId, f: Followed, position: Moment): void => {
+    move(tenant, f.position.seq, position.seq)
+    f.position = position
   }
 
   return {
-    of: (tenant: TenantId): Moment | undefined => tenants.get(tenant)?.moment,
-    start: (tenant: TenantId, moment: Moment): void => {
-      move(tenant, tenants.get(tenant)?.moment.seq, moment.seq)
-      tenants.set(tenant, { moment, ahead: undefined })
+    of: (tenant: TenantId): Moment | undefined => tenants.get(tenant)?.position,
+    start: (tenant: TenantId, position: Moment): void => {
+      move(tenant, tenants.get(tenant)?.position.seq, position.seq)
+      tenants.set(tenant, { position, ahead: undefined })
     },
-    applied: (tenant: TenantId, moment: Moment): void => {
+    applied: (tenant: TenantId, position: Moment): void => {
       const f = tenants.get(tenant)
-      if (!f || moment.seq <= f.moment.seq) return
-      if (moment.seq > f.moment.seq + 1) {
+      if (!f || position.seq <= f.position.seq) return
+      if (position.seq > f.position.seq + 1) {
         f.ahead ??= new Map()
-        f.ahead.set(moment.seq, moment.atMs)
+        f.ahead.set(position.seq, position.atMs)
         return
       }
-      advance(tenant, f, moment)
-      for (let next = f.moment.seq + 1; f.ahead?.has(next); next++) {
+      advance(tenant, f, position)
+      for (let next = f.position.seq + 1; f.ahead?.has(next); next++) {
         advance(tenant, f, { seq: next, atMs: f.ahead.get(next)! })
         f.ahead.delete(next)
       }
@@ -48,16 +48,16 @@ export function createFollowedTenants() {
     /** The newest number known here. Earlier ones may still be missing. */
     newestOf: (tenant: TenantId): number => {
       const f = tenants.get(tenant)
-      return f ? Math.max(f.moment.seq, ...(f.ahead?.keys() ?? [])) : 0
+      return f ? Math.max(f.position.seq, ...(f.ahead?.keys() ?? [])) : 0
     },
     drop: (tenant: TenantId): void => {
       const known = tenants.get(tenant)
       if (!known) return
-      move(tenant, known.moment.seq, undefined)
+      move(tenant, known.position.seq, undefined)
       tenants.delete(tenant)
     },
     clear: (): void => {
-      for (const [tenant, { moment }] of tenants) move(tenant, moment.seq, undefined)
+      for (const [tenant, { position }] of tenants) move(tenant, position.seq, undefined)
       tenants.clear()
     },
     tenants: () => tenants.keys(),
@@ -67,13 +67,14 @@ export function createFollowedTenants() {
       const then = { tenants: tenants.size, seqs }
       since = new Map()
       const moved = since
-      const knownThen = (tenant: TenantId) => (moved.has(tenant) ? moved.get(tenant) : tenants.get(tenant)?.moment.seq)
+      const knownThen = (tenant: TenantId) =>
+        moved.has(tenant) ? moved.get(tenant) : tenants.get(tenant)?.position.seq
       return {
         /** True if all tenants other than the recently changed ones exist and are unchanged. */
-        accountsFor: ({ tenants: count, seqs: sum, lately }: Sums): boolean => {
+        accountsFor: ({ tenants: count, seqs: sum, recentTenants }: Sums): boolean => {
           let expected = then.seqs
           let there = then.tenants
-          for (const [tenant, seq] of lately) {
+          for (const [tenant, seq] of recentTenants) {
             const known = knownThen(tenant)
             expected += seq - (known ?? 0)
             if (known === undefined) there++

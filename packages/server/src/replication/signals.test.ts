@@ -16,7 +16,7 @@ function replicas(count: number) {
       return () => {
         for (const payload of mail.take()) {
           state.sent.push(payload)
-          for (const each of mails) each.heard(payload)
+          for (const each of mails) each.onNotification(payload)
         }
       }
     },

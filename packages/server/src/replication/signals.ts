@@ -65,7 +65,7 @@ export function createSignals({
       toSend.clear()
       return payloads
     },
-    heard: (payload) => {
+    onNotification: (payload) => {
       const [from, word, named = '', topic, subjects = ''] = payload.split('|')
       if (from === replica) return
       const tenants = named.split(',') as TenantId[]
@@ -95,7 +95,7 @@ export function createSignals({
   function tellHere(tenant: TenantId, topic: SignalTopic, subjects: Subjects, isRemote = false): void {
     if (here.has(tenant)) for (const listen of listeners) listen(tenant, topic, subjects, isRemote)
   }
-  function tell(tenant: TenantId, topic: SignalTopic, subjects: Subjects): void {
+  function deliverSignal(tenant: TenantId, topic: SignalTopic, subjects: Subjects): void {
     tellHere(tenant, topic, subjects)
     if (!isWatchedElsewhere(tenant)) return
     const key = `${tenant}|${topic}`
@@ -108,12 +108,12 @@ export function createSignals({
   }
 
   return {
-    tell,
+    tell: deliverSignal,
     /** For an event that every replica finds by itself. */
     tellHere,
     /** Sends the signal after the commit. */
     tellAfter: (tx: Tx, tenant: TenantId, topic: SignalTopic, subjects: Subjects): void =>
-      db.afterCommit(tx, () => tell(tenant, topic, subjects)),
+      db.afterCommit(tx, () => deliverSignal(tenant, topic, subjects)),
     listen: (listener: Listener): void => void listeners.push(listener),
     /** Calls when the first watcher of a tenant starts here. */
     onBegun: (call: (tenant: TenantId) => void): void => void begun.push(call),

@@ -9,7 +9,7 @@ export type Ticket = {
    */
   next: (ms: number) => Promise<WaitOutcome>
   /** The client has disconnected: this wait and later ones are pointless. */
-  gone: () => void
+  onClientGone: () => void
   leave: () => void
 }
 type Waiter = {
@@ -17,7 +17,7 @@ type Waiter = {
   isGone: boolean
   isReleased: boolean
   hasLeft: boolean
-  settle: ((outcome: WaitOutcome) => void) | undefined
+  resolveWait: ((outcome: WaitOutcome) => void) | undefined
   /** Called after the waiter has looked: it waits again or leaves. */
   looked: (() => void) | undefined
 }
@@ -36,7 +36,7 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
 
   const signal = (waiter: Waiter) => {
     waiter.signalled = true
-    waiter.settle?.('woken')
+    waiter.resolveWait?.('woken')
   }
   const hasLooked = (waiter: Waiter): void => {
     const { looked } = waiter
@@ -76,7 +76,7 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
         isGone: false,
         isReleased: false,
         hasLeft: false,
-        settle: undefined,
+        resolveWait: undefined,
         looked: undefined,
       }
       own.add(waiter)
@@ -91,18 +91,18 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
             return Promise.resolve('woken')
           }
           return new Promise((resolve) => {
-            waiter.settle = (outcome) => {
+            waiter.resolveWait = (outcome) => {
               silence()
-              waiter.settle = undefined
+              waiter.resolveWait = undefined
               waiter.signalled = false
               resolve(outcome)
             }
-            const silence = alarms.set(ms, () => waiter.settle?.('timeout'))
+            const silence = alarms.set(ms, () => waiter.resolveWait?.('timeout'))
           })
         },
-        gone: () => {
+        onClientGone: () => {
           waiter.isGone = true
-          waiter.settle?.('gone')
+          waiter.resolveWait?.('gone')
         },
         leave: () => {
           if (!own.delete(waiter)) return
@@ -129,7 +129,7 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
       for (const own of byTenant.get(tenant)?.values() ?? [])
         for (const waiter of own) {
           waiter.isReleased = true
-          waiter.settle?.('stopped')
+          waiter.resolveWait?.('stopped')
         }
     },
     hasAny: (tenant: TenantId): boolean => byTenant.has(tenant),
@@ -139,7 +139,7 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
     stop: (): void => {
       stopped = true
       for (const keys of byTenant.values())
-        for (const own of keys.values()) for (const waiter of own) waiter.settle?.('stopped')
+        for (const own of keys.values()) for (const waiter of own) waiter.resolveWait?.('stopped')
     },
   }
 }

@@ -25,12 +25,12 @@ test('holdfast audit export writes a complete signed file of each format, or non
   const kept = await readFile(file('events.csv'))
   const again = await run('audit', 'export', '--format', 'csv', '--out', file('events.csv'))
   assert.equal(again.code, 2)
-  assert.match(again.err, /is there already/)
+  assert.match(again.err, /exists already/)
   assert.deepEqual(await readFile(file('events.csv')), kept)
 
   const piped = await run('audit', 'export', '--kind', 'enrollment_token.created')
   assert.deepEqual([piped.code, readNdjson(piped.out).events.length], [0, 3])
-  assert.match(piped.err, /^3 events, places \d+ to \d+; SHA-256 [0-9a-f]{64}, signed\.\n$/)
+  assert.match(piped.err, /^3 events, sequence numbers \d+ to \d+; SHA-256 [0-9a-f]{64}, signed\.\n$/)
   const none = await run('audit', 'export', '--from', '2001-01-01T00:00:00Z', '--to', '2001-01-02T00:00:00Z')
   assert.match(none.err, /^0 events; /)
 
@@ -64,14 +64,14 @@ test('a CSV or syslog file is verified offline with the signed manifest beside i
     }
     const whole = await verify('--trust-set', trust)
     assert.deepEqual([whole.code, whole.said.verified, whole.said.sha256], [0, true, exported.sha256])
-    assert.match(whole.err, /not looked at one by one/)
+    assert.match(whole.err, /not each event/)
     assert.equal((await verify()).code, 2, 'the keys are missing')
     assert.equal((await verify('--trust-set', trust, '--checkpoint', trust)).code, 2)
 
     const bytes = await readFile(at)
     for (const [content, why] of [
-      [bytes.subarray(0, -1), /bytes were exported, and here are/],
-      [Buffer.from(bytes.toString().replace('token', 'taken')), /not, byte for byte/],
+      [bytes.subarray(0, -1), /bytes were exported, and the file has/],
+      [Buffer.from(bytes.toString().replace('token', 'taken')), /differs from the export/],
     ] as const) {
       await writeFile(at, content)
       const { code, said } = await verify('--trust-set', trust)
@@ -82,9 +82,9 @@ test('a CSV or syslog file is verified offline with the signed manifest beside i
     const signed = JSON.parse(await readFile(beside, 'utf8'))
     const forged = { ...signed, manifest: { ...signed.manifest, events: 1 } }
     await writeFile(beside, JSON.stringify(forged))
-    assert.match((await verify('--trust-set', trust)).said.why, /not the one that was signed/)
+    assert.match((await verify('--trust-set', trust)).said.why, /differs from the signed/)
     await writeFile(beside, '{}')
-    assert.match((await verify('--trust-set', trust)).err, /holds no signed manifest/)
+    assert.match((await verify('--trust-set', trust)).err, /has no signed manifest/)
   }
 })
 

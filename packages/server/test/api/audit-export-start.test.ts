@@ -30,7 +30,10 @@ test('the start of an export', async (t) => {
   await t.test('an export over HTTP/1.0 is refused, since its end could not be signalled', async () => {
     for (const path of paths) {
       const refused = await raw(kit, path, '1.0')
-      assert.match(refused, /^HTTP\/1\.1 400 .*\r\n\r\n\{"error":"bad_request","detail":"this needs HTTP\/1\.1/s)
+      assert.match(
+        refused,
+        /^HTTP\/1\.1 400 .*\r\n\r\n\{"error":"bad_request","detail":"send this request with HTTP\/1\.1/s,
+      )
       assert.doesNotMatch(refused, /content-disposition/i)
     }
     assert.equal(await count(kit), 0)

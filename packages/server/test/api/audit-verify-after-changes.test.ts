@@ -15,7 +15,7 @@ test('a purged log verifies from its new beginning, with a checkpoint from befor
   await fillAuditLog(kit, 60)
   const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
   assert.deepEqual([code, said.first_seq], [0, 121], JSON.stringify(said))
-  assert.match(err, /It begins at place 121/)
+  assert.match(err, /It begins at sequence number 121/)
   const [end] = (await exportNdjson(kit)).trimEnd().split('\n').slice(-1)
   const { hash } = (await kit.admin.getRetention()).record_begins_after!
   assert.equal(JSON.parse(end!).manifest.hash_before_first, hash)
@@ -33,7 +33,7 @@ test('a purged log verifies from its new beginning, with a checkpoint from befor
     await changeAuditLog(kit, 'delete from audit_leaves')
     const { code, said, err } = await verify('--server')
     assert.deepEqual([code, said], [2, undefined])
-    assert.match(err, /no verdict/)
+    assert.match(err, /was not verified/)
   })
 })
 
@@ -63,7 +63,7 @@ test('a checkpoint from before the beginning reveals a rewritten log', async (t)
   assert.equal((await verify('--server')).code, 0, 'alone it is one record')
   const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
   assert.deepEqual([code, said?.verified, said?.first_bad_seq], [1, false, 1], `${said?.why} ${err}`)
-  assert.match(said.why, new RegExp(`from here to place ${size} `))
+  assert.match(said.why, new RegExp(`from here to sequence number ${size} `))
   // The old checkpoints stand beside those that the server signs now.
   await changeAuditLog(kit, 'insert into audit_checkpoints table signed')
   const alone = await verify('--server')

@@ -90,7 +90,7 @@ async function verifyUnchanged({ kit, verify, run, file }: Verification): Promis
   const cut = await verify(file('cut.gz'), ...trust)
   assert.deepEqual([cut.code, cut.err], [2, `Error: ${file('cut.gz')} can't be read: unexpected end of file.\n`])
   assert.equal((await verify(file('nothing'), ...trust)).code, 2)
-  assert.match((await verify(file('events.ndjson'))).err, /Name what is trusted/)
+  assert.match((await verify(file('events.ndjson'))).err, /Nothing is trusted yet/)
   const again = await verify('--server', '--checkpoint', file('kept.txt'), '--keep', file('kept.txt'), ...trust)
   assert.equal(again.code, 0, again.err)
 }
@@ -105,12 +105,12 @@ async function verifyAfterKeyChange({ kit, verify, run, file }: Verification): P
   const { code, said, err } = await verify('--server', '--keep', file('by-others.txt'), ...pinned)
   assert.deepEqual([code, said.checkpoint, said.checkpoints_of_other_keys], [0, null, 1], JSON.stringify(said))
   await assert.rejects(readFile(file('by-others.txt')), { code: 'ENOENT' }, 'no trusted key signed it')
-  assert.match(err, /No checkpoint is kept/)
+  assert.match(err, /No checkpoint was written/)
   const [event] = (await kit.admin.listAuditEvents({ query: { limit: 1, sort: 'seq' } })).items
   const { checkpoint } = await kit.admin.proveAuditEvent({ params: { event_id: event!.event_id } })
   assert.equal(checkpoint.kid, next.kid, 'proofs are by a key that counts')
   await writeFile(file('events.ndjson'), await exportNdjson(kit))
-  assert.match((await verify(file('events.ndjson'), ...pinned)).said.why, /nobody who is trusted/)
+  assert.match((await verify(file('events.ndjson'), ...pinned)).said.why, /no signature of a trusted key/)
 }
 
 const evidence = ['audit_log', 'audit_heads', 'audit_checkpoints']
@@ -161,11 +161,11 @@ const beside: [change: string, why: RegExp][] = [
   [`target_name_key = 'x'`, /column target_name_key/],
   ['source_ip = null', /column source_ip/],
   [`request_id = 'req_x'`, /column request_id/],
-  [`record = replace(record, '"origin":"api"', '"origin": "api"')`, /not written as it was hashed/],
-  [`record = replace(record, 'Zoë', 'Zo\\u00eb')`, /not written as it was hashed/],
-  [`record = 'null'`, /no event/],
+  [`record = replace(record, '"origin":"api"', '"origin": "api"')`, /differs from the hashed form/],
+  [`record = replace(record, 'Zoë', 'Zo\\u00eb')`, /differs from the hashed form/],
+  [`record = 'null'`, /not an event/],
   [`record = jsonb_set(record::jsonb, '{actor,name}', '5')::text`, /column actor_name_key/],
-  [`record = replace(record, 'Zoë', '\\ud800')`, /column|no event|not written/],
+  [`record = replace(record, 'Zoë', '\\ud800')`, /column|not an event|hashed form/],
 ]
 async function locateChangedColumns({ kit, verify }: Verification): Promise<void> {
   await fillAuditLog(kit, 5)

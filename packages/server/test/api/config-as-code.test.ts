@@ -106,7 +106,7 @@ test('an invalid file is refused by field, without a request to the server', asy
   const kit = await startKit(t)
   const { run, file: path } = await startCommand(t, kit)
   const cases: [string, RegExp][] = [
-    ['- a list', /not as it must be/],
+    ['- a list', /has errors/],
     ['format: holdfast.config/2', /format/],
     ['format: holdfast.config/1\ngateway_pool: {}', /does not have gateway_pool/],
     ['format: holdfast.config/1\nsecurity: { sessions: { idle: 3 } }', /security\.sessions: does not have idle/],
@@ -138,7 +138,7 @@ test('a failed apply reports its progress, and the next one continues', async (t
   await writeFile(path('c.yaml'), text.replace('mtu: 1380', 'region: { code: eu }, dns: [not-an-address]'))
   const late = await run('config', 'apply', path('c.yaml'), '--yes')
   assert.deepEqual(
-    [late.code, /1 of 2 changes were made; gateway_pool two was not/.test(late.err)],
+    [late.code, /1 of 2 changes were made; the change of gateway_pool two failed/.test(late.err)],
     [1, true],
     late.err,
   )
@@ -237,7 +237,10 @@ test('a change between plan and apply is not overwritten', async (t) => {
     }
     const { code, err } = await runAnswering(answer, 'config', 'apply', at)
     assert.equal(code, 1, err)
-    assert.match(err, new RegExp(`changes were made; ${thing} was not[^]*Somebody changed ${thing} since`))
+    assert.match(
+      err,
+      new RegExp(`changes were made; the change of ${thing} failed[^]*${thing} was changed after the plan`),
+    )
   }
   await outdated(() => changeSecuritySettings(admin, { sessions: { absolute_seconds: 7200 } }), 'security')
   assert.equal((await admin.getSecuritySettings()).sessions.idle_seconds, 900)
@@ -262,7 +265,7 @@ test('a change between plan and apply is not overwritten', async (t) => {
   assert.deepEqual(policy, theirs)
   assert.equal((await run('config', 'apply', at, '--yes')).code, 0)
   const refusedAs = (e: unknown) => {
-    assert.ok(refused(422, /previous_digest.*by now/)(e))
+    assert.ok(refused(422, /previous_digest.*now holds no version/)(e))
     return 0
   }
   const published = async (previous_digest: string | null) => {

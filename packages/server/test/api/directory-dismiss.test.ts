@@ -62,7 +62,7 @@ test('a cancelled run is never applied, is recorded, and its snapshot returns it
   assert.equal((await pushSnapshot(admin, snapshotOf(all))).status, 'unchanged')
   const applied = await pushSnapshot(admin, snapshotOf(all.slice(1)))
   const late = admin.cancelDirectoryRun({ params: { run_id: applied.run_id }, body: {} })
-  await assert.rejects(late, { status: 422, message: /this run is applied: only a pull that is on its way/ })
+  await assert.rejects(late, { status: 422, message: /this run is applied: only a running pull/ })
 })
 
 test('cancelling a SCIM run holds further changes of that hour again, and later limits apply', async (t) => {

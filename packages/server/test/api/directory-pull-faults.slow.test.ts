@@ -56,7 +56,7 @@ const faults: Record<string, { does: (keycloak: Keycloak) => Meddle; becomes: Re
     retries: 0,
   },
   'no JSON': { does: () => always(third, { raw: '<html>' }), becomes: /is not JSON \(Users\)/ },
-  'no list': { does: () => always(third, { json: { users: [] } }), becomes: /is no list \(Users\)/ },
+  'no list': { does: () => always(third, { json: { users: [] } }), becomes: /is not a list \(Users\)/ },
   'no id': { does: () => always(isPage(0), { json: [{ username: 'a' }] }), becomes: /an entry without an id/ },
   'a redirect to an address of its own network': {
     does: () => always(third, { status: 302, headers: { location: 'http://169.254.169.254/latest/meta-data' } }),
@@ -65,7 +65,7 @@ const faults: Record<string, { does: (keycloak: Keycloak) => Meddle; becomes: Re
   'a client without the right': {
     does: () =>
       always((url) => url.pathname.endsWith('/count'), { status: 403, json: { error: 'HTTP 403 Forbidden' } }),
-    becomes: /^The client may not read this at the directory: Users\.$/,
+    becomes: /^The client lacks the permission at the directory to read this: Users\.$/,
   },
   'a token that ends early': { does: () => once(third, { status: 401 }), becomes: 250, retries: 0 },
   'no token': {
@@ -132,7 +132,7 @@ test('a faulty directory changes nothing and the run has the reason, or the faul
   assert.deepEqual(wrong, [])
   const { items } = await admin.listAuditEvents({ query: { limit: 200, kind: 'directory.synced' } })
   assert.equal(items.length, Object.keys(faults).length)
-  const logged = kit.logs.filter((line) => line.includes('background work failed'))
+  const logged = kit.logs.filter((line) => line.includes('a background task failed'))
   assert.deepEqual(logged, [], 'none of it is a fault of ours')
   const { users } = (await admin.getDirectorySyncStatus({ query: { limit: 200 } })).items.find(
     (d) => d.provider === 'the third page is a 500',
@@ -183,7 +183,7 @@ test('forbidden addresses and invalid settings of a source are refused', async (
     },
   })
   const inside = await kit.admin.testDirectorySource({ params: { source_id } })
-  assert.match(inside.problem ?? '', /an address that this deployment does not call/)
+  assert.match(inside.problem ?? '', /an address that this deployment does not allow/)
   for (const role of ['security_admin', 'operator', 'auditor'] as const)
     await assert.rejects((await kit.as(role)).runDirectorySource({ params: { source_id }, body: {} }), { status: 403 })
   const theirs = await kit.as('tenant_admin', await kit.newTenant())

@@ -131,8 +131,8 @@ test('an endless pull, and one without a credential, end; a long one continues i
     return { json: [], headers: { link: `<${okta.origin}/api/v1/users?after=${n}>; rel="next"` } }
   })
   const endless = await runPull(admin, source_id)
-  assert.deepEqual([endless.status, endless.failure], ['failed', 'It was not at its end after six hours.'])
-  const logged = kit.logs.filter((line) => line.includes('background work failed'))
+  assert.deepEqual([endless.status, endless.failure], ['failed', 'The pull did not finish within six hours.'])
+  const logged = kit.logs.filter((line) => line.includes('a background task failed'))
   assert.deepEqual(logged, [])
 })
 
@@ -215,7 +215,7 @@ test('a late result applies nothing: after a cancellation, another replica or a 
   const failed = await untilPullEnds(admin, run_id)
   assert.deepEqual(
     [failed.status, failed.failure],
-    ['failed', 'A snapshot was taken meanwhile under the id of this run.'],
+    ['failed', 'A snapshot with the id of this run was accepted meanwhile.'],
   )
 })
 
@@ -276,7 +276,7 @@ test('a pull under way does not count as due, and the runs of a tenant are limit
   const full = await runPull(admin, two.source_id)
   assert.deepEqual(
     [full.status, full.failure],
-    ['failed', 'The directories are too large together to be kept while they are read.'],
+    ['failed', 'The directories that are being read are together too large to be held in memory.'],
   )
   await kit.db.inTenant(tenant, (tx) =>
     sql`delete from directory_pages where tenant_id = ${tenant} and source_id = ${id(one)}`.execute(tx),

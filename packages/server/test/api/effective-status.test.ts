@@ -231,7 +231,7 @@ test('list, filter, detail, counts and explanation agree on the effective status
       assert.deepEqual([decision, policy_decision], [blocked_by.length > 0 ? 'deny' : 'allow', 'allow'])
       return blocked_by
     }
-    const noRoom = [{ kind: 'session', detail: 'the plan has no room for another VPN session (limit 1)' }]
+    const noRoom = [{ kind: 'session', detail: 'the plan allows no further VPN session (limit 1)' }]
     await setLimits(kit, { sessions: 1 })
     for (const asker of [ofA, ofB, ofUser, ofOther])
       assert.deepEqual(await blocked(asker), [], 'no device is connected')

@@ -48,7 +48,7 @@ test('holdfast device enroll --device-code: a person approves the machine at oid
   ])
   assert.equal(enrolled.code, 0, enrolled.err)
   assert.match(enrolled.err, /enter the code [B-Z]{4}-[B-Z]{4}/)
-  assert.match(enrolled.err, /only if you began this yourself/)
+  assert.match(enrolled.err, /only if you started this yourself/)
   assert.match(enrolled.err, /Waiting for approval, 1\d min at most/)
   const { device, user, claims } = await command.saved(state)
   const by = { provider_id: provider.provider_id, provider_name: provider.name }

@@ -34,6 +34,6 @@ test('holdfast device enroll --saml: a person signs in, our page passes the resp
   assert.match(unknown.err, /No identity provider called guests enrolls devices this way; these do: Login/)
   assert.match(
     (await run(['--saml', '--oidc', '--state', command.file('other.json')])).err,
-    /Either --oidc, --saml or --device-code/,
+    /Use only one of --oidc, --saml and --device-code/,
   )
 })

@@ -154,7 +154,7 @@ test('concurrent enrollments, each test in a tenant of its own', async (t) => {
     assert.deepEqual([countOf(of(0)), countOf(of(1)), countOf(of(2))], [{ 500: 4 }, { 201: 4 }, { 201: 4 }])
     for (const { headers, text } of of(0)) {
       assert.equal(headers['retry-after'], '2')
-      assert.match(text, /is being changed: try again/)
+      assert.match(text, /is being changed by another request: try again/)
     }
     assert.equal(await usesOf(kit, tokens[0]!.enrollment_token), 0)
     const waiting = enrollMany(kit, 2, () => tokens[0]!.secret)

@@ -69,7 +69,7 @@ test('limits of tenants, on two replicas', async (t) => {
     assert.equal((await rush(kit, newUser)).length, 1)
     await assert.rejects(
       kit.admin.reactivateUser({ body: { user_id } }),
-      refused(409, /users: (\d+) of \1 are in use, and 1 more asked for/),
+      refused(409, /users: (\d+) of \1 are in use, and 1 more were requested/),
     )
     assert.equal((await kit.admin.getUser({ params: { user_id } })).status, 'suspended', 'nothing half done')
     await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
@@ -141,13 +141,13 @@ test('limits of tenants, on two replicas', async (t) => {
     await setLimits(kit, { users: before + 10 })
     const push = (n: number, from: number) =>
       kit.admin.ingestDirectorySnapshot({ body: { ...snapshotOf(directoryUsers(n, from)), confirm_mass_change: true } })
-    await assert.rejects(push(11, 0), refused(409, /and 11 more asked for/))
+    await assert.rejects(push(11, 0), refused(409, /and 11 more were requested/))
     assert.equal(await usedOf(kit, 'users'), before, 'nothing of it is there')
     await push(10, 0)
     assert.equal(await usedOf(kit, 'users'), before + 10)
     await push(10, 5)
     assert.equal(await usedOf(kit, 'users'), before + 10)
-    await assert.rejects(push(15, 0), refused(409, /and 5 more asked for/))
+    await assert.rejects(push(15, 0), refused(409, /and 5 more were requested/))
 
     const { scim } = await createScimDirectory(kit)
     const answer = await scim.post('Users', scimUser('one-more'))
@@ -176,7 +176,7 @@ test('limits of tenants, on two replicas', async (t) => {
     assert.deepEqual(second.ended_sessions?.map((s) => [s.session_id, s.reason]).sort(), [
       ...kept.map((id) => [id, 'entitlement_exceeded']).sort(),
     ])
-    assert.match(second.ended_sessions?.[0]?.detail ?? '', /the plan has no room/)
+    assert.match(second.ended_sessions?.[0]?.detail ?? '', /the plan allows no further VPN session/)
     const event = await assertLimitReported(kit, 'sessions', 1)
     assert.deepEqual([event?.used, event?.refused, event?.actor.type], [2, 2, 'gateway'])
     assert.deepEqual([...reportedLimits].sort(), [...countedMetrics].sort(), 'every limit tells')
@@ -250,7 +250,7 @@ test('limits of tenants, on two replicas', async (t) => {
     assert.equal(tenants, 1)
     await kit.admin.updatePlan({ params: { plan_id }, body: { ...fields, limits: { gateways: 2 } } })
     await another()
-    await assert.rejects(kit.admin.deletePlan({ params: { plan_id } }), refused(422, /is that of tenants \(1\)/))
+    await assert.rejects(kit.admin.deletePlan({ params: { plan_id } }), refused(422, /1 tenants have the plan/))
   })
 
   await t.test('a wrong counter is found by the nightly job, corrected and recorded', async () => {

@@ -110,7 +110,7 @@ test('an invalid license is a 422 with the reason, and the previous one stays', 
     older: [signed({ iat: inSeconds(-3600) }), /before the one in force/],
     'from the future': [signed({ iat: inSeconds(3600) }), /issued in the future/],
     'of another deployment': [signed({ deployment_id: '01234567-89ab-cdef-0123-456789abcdef' }), /another deployment/],
-    'of the same moment': [signed({ iat: first.iat, jti: 'lic-3' }), /another license of the same moment/],
+    'of the same moment': [signed({ iat: first.iat, jti: 'lic-3' }), /another license with the same time of issue/],
   }
   for (const [what, [text, why]] of Object.entries(wrongs)) {
     if (text === undefined) await remove()
@@ -173,7 +173,7 @@ test('the grace period changes nothing; after it additions are refused and exist
   assert.equal(state, 'expired')
   assert.deepEqual(blocked, ['users', 'devices', 'gateways', 'sessions', 'api_keys'])
   assert.ok(metrics.every((m) => m.state === 'ok'))
-  const late = refused(409, /license of this deployment has ended/)
+  const late = refused(409, /license of this deployment has expired/)
   await assert.rejects(client.changeUser({ body: { operation: 'create', user: { username: 'late' } } }), late)
   await assert.rejects(client.createApiKey({ body: { name: 'late', role: 'viewer' } }), late)
   await assert.rejects(client.changeTenant({ body: { operation: 'create', tenant: { name: 'late' } } }), late)
@@ -219,11 +219,11 @@ test('an invalid license file does not prevent the first start, and blocks addit
   const { state, problem } = await status()
   assert.equal(state, 'required')
   assert.match(problem?.detail ?? '', /read/)
-  assert.ok(kit.logs.some((line) => line.includes('the license file was not taken')))
+  assert.ok(kit.logs.some((line) => line.includes('the license file was refused')))
   assert.equal((await kit.admin.listNotifications({ query: {} })).items[0]?.kind, 'license.problem')
   await assert.rejects(
     kit.admin.changeUser({ body: { operation: 'create', user: { username: 'x' } } }),
-    refused(409, /no good license/),
+    refused(409, /no valid license/),
   )
   assert.equal((await call(kit, operation('ready'), null)).status, 200)
   await write(good)

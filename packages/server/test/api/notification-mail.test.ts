@@ -59,7 +59,7 @@ test('a refused mail is sent again under the same Message-ID', async (t) => {
   await raiseNotice(kit)
   await kit.app.notifications.deliver()
   const [waiting] = (await inbox(kit))[0]!.deliveries
-  assert.deepEqual([waiting?.state, waiting?.last_error], ['pending', 'The mail server refused the letter (451).'])
+  assert.deepEqual([waiting?.state, waiting?.last_error], ['pending', 'The mail server refused the message (451).'])
   busy = false
   clock.advance(6)
   await kit.app.notifications.deliver()
@@ -104,13 +104,14 @@ test('a test message reports the result of each destination, and inner addresses
       channel: 'email',
       recipient: 'unknown@example.com',
       ok: false,
-      error: 'The mail server refused the letter (550).',
+      error: 'The mail server refused the message (550).',
     },
     {
       channel: 'webhook',
       recipient: null,
       ok: false,
-      error: 'The URL leads to an address that this deployment does not call.',
+      error:
+        'The URL leads to an address that this deployment does not allow: HOLDFAST_ALLOWED_PRIVATE_CIDRS lists the allowed private networks.',
     },
   ])
   assert.deepEqual([smtp.letters.length, receiver.posted.length, (await inbox(kit)).length], [1, 0, 0])

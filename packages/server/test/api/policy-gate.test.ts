@@ -131,7 +131,7 @@ test('a canary that breaks sessions rolls itself back once, with the reason', as
     const publish = (more: object) => kit.admin.publishPolicy({ body: { channel: 'stable', ...more } })
     for (const given of [{ policy: bad }, { from: { version: 2 } }, { from: { digest: canary.digest } }])
       await assert.rejects(publish(given), held)
-    await assert.rejects(publish({ from: { channel: 'canary' } }), refused(422, /from.*no canary is under way/))
+    await assert.rejects(publish({ from: { channel: 'canary' } }), refused(422, /from.*no canary is active/))
     await kit.admin.publishPolicy({ body: { channel: 'canary', policy: bad } })
     await assert.rejects(publish({ from: { channel: 'canary' } }), held)
     await publish({ policy: bad, override_gate: true, note: 'it is meant to be' })
@@ -235,12 +235,12 @@ test('a gate passes after its time, and blocks promotion until then', async (t: 
   await t.test('a gate needs the canary channel and a stable version', async () => {
     await assert.rejects(
       kit.admin.publishPolicy({ body: { channel: 'stable', policy: good, gate } }),
-      refused(422, /gate.*goes with the channel canary/),
+      refused(422, /gate.*is allowed only with the channel canary/),
     )
     const other = kit.clientFor(await kit.keyFor('tenant_admin', await kit.newTenant()))
     await assert.rejects(
       other.publishPolicy({ body: { channel: 'canary', policy: good, gate } }),
-      refused(422, /gate.*needs a version on stable/),
+      refused(422, /gate.*needs a published version on stable/),
     )
   })
 })

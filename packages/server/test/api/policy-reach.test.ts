@@ -102,7 +102,7 @@ test('reach of a target, and impact of a document', async (t: TestContext) => {
     await admin.publishPolicy({ body: { channel: 'stable', policy: stable } })
     const canary = documentOf([{ id: 'ops', action: 'allow', from: { groups: ['ops'] }, to: ['db'] }])
     const group_ids = [groups.get('ops')!]
-    await assert.rejects(whoReaches({ target: 'db', channel: 'canary' }), refused(422, /no canary is under way/))
+    await assert.rejects(whoReaches({ target: 'db', channel: 'canary' }), refused(422, /no canary is active/))
     await admin.publishPolicy({ body: { channel: 'canary', policy: canary, rollout: { group_ids } } })
     for (const target of ['db', 'web:tcp/443']) {
       const found = await whoReaches({ target })

@@ -70,7 +70,8 @@ async function changeKeyAsWeaker(world: SamlDeployment, theirs: Awaited<ReturnTy
   for (const given of [withKey, { saml: { metadata_url: theirs.url } }] as Given[]) {
     await assert.rejects(changeIdentityProvider(security, { params }, given), {
       status: 403,
-      message: /1 of them may do more than you \(platform_admin\).*end_links_of_stronger=true/,
+      message:
+        /1 of them have roles with permissions that you do not have \(platform_admin\).*end_links_of_stronger=true/,
     })
     const shown = await kit.admin.getIdentityProvider({ params })
     const json = { ...shown, saml: { ...shown.saml, ...given.saml } }

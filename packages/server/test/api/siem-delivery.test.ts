@@ -216,7 +216,7 @@ test('delivery of events, on two replicas', async (t) => {
     assert.equal(dead_letters, 20)
     assert.match(
       problem ?? '',
-      /^It refused 20 events one after the other, the last one so: The receiver answered 400\.$/,
+      /^The receiver refused 20 events in a row\. Its last answer: The receiver answered 400\.$/,
     )
     status = 200
     await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: 'all' } })

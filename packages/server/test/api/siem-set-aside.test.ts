@@ -69,7 +69,13 @@ test('an event that blocks a connector, on two replicas', async (t) => {
         const letters = async () => (await kit.admin.listSiemDeadLetters({ params })).items
         assert.deepEqual(
           (await letters()).map((d) => [d.seq, d.event_id, d.reason]),
-          [[seq, event!.event_id, `An administrator set it aside. Before: The receiver answered ${status}.`]],
+          [
+            [
+              seq,
+              event!.event_id,
+              `An administrator set it aside. Problem before that: The receiver answered ${status}.`,
+            ],
+          ],
         )
         assert.deepEqual([(await now()).dead_letters, (await now()).next_seq], [1, null])
         const query = { kind: 'siem_connector.set_aside' }
@@ -89,7 +95,7 @@ test('an event that blocks a connector, on two replicas', async (t) => {
         const { delivered_seq } = await now()
         await assert.rejects(
           kit.admin.setAsideSiemEvent({ params, body: { seq: delivered_seq + 1 } }),
-          /nothing holds the connector up/,
+          /not blocked by this event/,
         )
         await setStream(kit, connector_id, { due_at: new Date() })
 

@@ -117,7 +117,7 @@ test('issuing of device certificates', async (t) => {
         {
           valid: false,
           status: 'unknown_issuer',
-          reasons: ['no authority of this tenant issued it'],
+          reasons: ['no certification authority of this tenant issued it'],
           spc: null,
           policy: null,
           checked_at: '',

@@ -114,7 +114,7 @@ test('rotations over time, on two replicas', async (t) => {
         assert.equal(retiring.state, 'retiring')
         await assert.rejects(
           kit.admin.retireSigner({ params: { signer_id: before.signer_id }, body: {} }),
-          refused(422, /good until/),
+          refused(422, /valid until/),
         )
         await assert.rejects(
           kit.admin.activateSigner({ params: { signer_id: before.signer_id }, body: {} }),
@@ -210,7 +210,7 @@ test('rotations over time, on two replicas', async (t) => {
         assert.equal((await kit.admin.validateSpc({ body: { certificate } })).status, 'good')
     })
     await t.test('a second rotation is refused until the old anchor has retired', async () => {
-      await assert.rejects(kit.admin.rotateTrustAnchors({ body: {} }), refused(422, /under way/))
+      await assert.rejects(kit.admin.rotateTrustAnchors({ body: {} }), refused(422, /in progress/))
       await assert.rejects(
         kit.admin.rotateTrustAnchors({ body: { mode: 'emergency', anchor_id: old.anchor_id } }),
         refused(422, /anchor_id/),
@@ -219,7 +219,7 @@ test('rotations over time, on two replicas', async (t) => {
     await t.test('the old anchor stays while clients need it, and a refusal gives their number', async () => {
       const retire = (force = false) =>
         kit.admin.retireSigner({ params: { signer_id: old.anchor_id }, body: { force } })
-      await assert.rejects(retire(), refused(422, /good until .*1 of 1 devices and 1 of 1 gateways have not fetched/))
+      await assert.rejects(retire(), refused(422, /valid until .*1 of 1 devices and 1 of 1 gateways have not fetched/))
       clock.advance(15 * day)
       await device.renew()
       await assert.rejects(retire(), refused(422, /1 of 1 devices/))

@@ -234,7 +234,7 @@ test('a device that renews its WireGuard key has both keys for an hour', async (
     const other = await renewing(newWireguardKey())
     await device.renew({ wireguard_public_key: fresh })
     const again = { wireguard_public_key: old }
-    const taken = refused(422, /wireguard_public_key.*given up/)
+    const taken = refused(422, /wireguard_public_key.*was replaced/)
     await assert.rejects(renewing(old), taken)
     await assert.rejects(other.renew(again), taken)
     await assert.rejects(device.renew(again), taken)

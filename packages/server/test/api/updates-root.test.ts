@@ -51,9 +51,9 @@ test('root keys move from the control plane to three holders with a threshold of
   await keygen('anna', 'ben', 'cleo')
   assert.equal((await stat(file('anna.key'))).mode & 0o777, 0o600)
   await next('two.json', 2, ['anna', 'ben', 'cleo'])
-  assert.match((await publish('two.json')).err, /asks for 2 of its own keys/)
+  assert.match((await publish('two.json')).err, /signed by 2 of its own keys/)
   await sign('two.json', 'anna')
-  assert.match((await publish('two.json')).err, /asks for 2 of its own keys/)
+  assert.match((await publish('two.json')).err, /signed by 2 of its own keys/)
   await sign('two.json', 'cleo')
   assert.equal((await publish('two.json')).code, 0)
   assert.equal((await kit.admin.tufStatus()).is_online, false)
@@ -64,9 +64,9 @@ test('root keys move from the control plane to three holders with a threshold of
   await keygen('dora')
   await next('three.json', 1, ['dora'])
   await sign('three.json', 'dora')
-  assert.match((await publish('three.json')).err, /root 2 asks for 2 of its keys/)
+  assert.match((await publish('three.json')).err, /signed by 2 keys of root 2/)
   await sign('three.json', 'ben')
-  assert.match((await publish('three.json')).err, /root 2 asks for 2 of its keys/)
+  assert.match((await publish('three.json')).err, /signed by 2 keys of root 2/)
   await sign('three.json', 'anna')
   assert.equal((await publish('three.json')).code, 0)
   assert.match((await publish('three.json')).err, /signed.version: must be 4/)
@@ -96,13 +96,13 @@ test('a root is judged completely: version, keys, expiry and signers of the othe
     [{ expires: '2020-01-01T00:00:00Z' }, /signed.expires/],
     [{ expires: '2099-01-01T00:00:00Z' }, /signed.expires/],
     [{ expires: '2027-99-99T00:00:00Z' }, /signed.expires/],
-    [{ roles: { ...roles, targets: other } }, /signed.roles.targets: must name the key/],
+    [{ roles: { ...roles, targets: other } }, /signed.roles.targets: must list only the key/],
     [{ roles: { ...roles, timestamp: { ...roles.timestamp, threshold: 2 } } }, /timestamp.threshold/],
     [{ roles: { ...roles, root: unknown } }, /is not among the keys/],
     [{ keys: { ...signed.keys, ['ab'.repeat(32)]: signed.keys[keyid!]! } }, /is not the id of its key/],
     [
       { keys: { ...signed.keys, ['cd'.repeat(32)]: { keytype: 'rsa', scheme: 'rsa', keyval: { public: 'x' } } } },
-      /no key of a scheme/,
+      /not a key of a supported scheme/,
     ],
     [{ spec_version: '1.0.30' }, /signatures/],
   ] as const)
@@ -140,7 +140,7 @@ test('key holders are notified when a new root is due, and nothing unverifiable 
   })
   await publishRelease(kit, '1.2.0')
   for (let i = 0; i < 3; i++) await runJob(kit.app, 'renew_update_metadata')
-  assert.match((await kit.admin.tufStatus()).due ?? '', /does not name the keys that sign now/)
+  assert.match((await kit.admin.tufStatus()).due ?? '', /does not list the present signing keys/)
   assert.equal((await notices()).length, 1)
   const client = await tufClient(kit)
   assert.equal(await client.get('1.2.0/linux/x64/client.tar.gz'), undefined, 'signed metadata stay in force')

@@ -104,7 +104,7 @@ test('a full disk is a 500 with the reason, and leaves no partial file', async (
   }
   await assert.rejects(
     incoming.receive(endless(), 1000),
-    (e) => e instanceof AppError && e.code === 'internal_error' && /no room left/.test(e.message),
+    (e) => e instanceof AppError && e.code === 'internal_error' && /storage is full/.test(e.message),
   )
   assert.deepEqual(await readdir(join(dir, 'incoming')), [])
 })

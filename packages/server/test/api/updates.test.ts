@@ -57,7 +57,7 @@ test('releases on two replicas', async (t) => {
       assert.deepEqual(await ask(), [])
       assert.deepEqual(await move('resume'), { changed: true, status: 'published', reason: null })
       assert.deepEqual(await ask(), ['1.1.0'])
-      await assert.rejects(move('halt'), refused(422, /say why/))
+      await assert.rejects(move('halt'), refused(422, /give the reason/))
       assert.deepEqual(await move('halt', 'it eats files'), {
         changed: true,
         status: 'halted',
@@ -79,7 +79,7 @@ test('releases on two replicas', async (t) => {
       ])
       await assert.rejects(
         kit.admin.createRelease({ body: { version: '1.1.0', channel: 'stable' } }),
-        refused(422, /was released before/),
+        refused(422, /was already released: use another version/),
         'a version is one content for good',
       )
     },
@@ -263,7 +263,7 @@ test('changes of a release, and the devices to which it is offered', async (t) =
     const { release_id: next } = await draftRelease(own, '2.1.0')
     await upload(admin, next, Buffer.from('for arm64'), { arch: 'arm64' })
     await changeRelease(admin, next, { operation: 'publish' })
-    await assert.rejects(device.client.updateManifest(), refused(422, /arch.*has not given its arch.*arm64, x64/))
+    await assert.rejects(device.client.updateManifest(), refused(422, /arch.*has not reported its arch.*arm64, x64/))
     await assert.rejects(admin.updateManifest({ query: { device_id: device.id } }), refused(422, /arch/))
     assert.equal((await admin.getDevice({ params: { device_id: device.id } })).arch, null)
     const renewed = async (body: { arch?: 'arm64'; client_version?: string }) =>

@@ -82,7 +82,7 @@ test('usage of a tenant', async (t) => {
 
   await t.test('the span of usage is limited, with the reason in the error', async () => {
     const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
-    await assert.rejects(usageOf(kit, { from: at(1), to: at(0) }), refused(422, /must lie before to/))
+    await assert.rejects(usageOf(kit, { from: at(1), to: at(0) }), refused(422, /must be before to/))
     await assert.rejects(usageOf(kit, { from: at(-40), step: 'hour' }), refused(422, /31 days before to/))
     await assert.rejects(usageOf(kit, { from: at(-500) }), refused(422, /400 days before to/))
     await assert.rejects(usageOf(kit, { from: 'yesterday' }), refused(400))

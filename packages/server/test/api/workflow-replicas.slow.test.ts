@@ -143,7 +143,7 @@ test('no run continues in a suspended tenant', async (t) => {
       tx.selectFrom('workflow_steps').select('error').where('tenant_id', '=', tenant).where('step', '=', 1).execute(),
     )
   await until(async () => (await steps())[0]?.error !== null, 'the step fails')
-  assert.deepEqual(await steps(), [{ error: 'whoever asked for it may do nothing any more' }])
+  assert.deepEqual(await steps(), [{ error: 'the requester no longer has access' }])
 })
 
 test('of twenty concurrent undos of one run on two replicas, one takes effect', async (t) => {

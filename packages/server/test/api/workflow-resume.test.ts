@@ -43,7 +43,7 @@ test('a promotion ends only the canary for which it was planned', async (t) => {
   await driveWorkflows(kit, 1)
   const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.status, 'failed')
-  assert.match(done.steps[0]?.error ?? '', /canary version 4 is under way/)
+  assert.match(done.steps[0]?.error ?? '', /canary version 4 is active/)
 })
 
 test('a run continues as its requester, with the permissions of the requester at that time', async (t) => {
@@ -66,7 +66,7 @@ test('a run continues as its requester, with the permissions of the requester at
   await driveWorkflows(kit, 1)
   const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.equal(done.status, 'failed')
-  assert.match(done.steps[0]?.error ?? '', /may do nothing any more/)
+  assert.match(done.steps[0]?.error ?? '', /no longer has access/)
   assert.deepEqual((await kit.admin.listLocks()).items, [])
 })
 

@@ -86,7 +86,7 @@ async function refuseInvalid(kit: Kit): Promise<void> {
   await assert.rejects(run({ workflow: 'promote_canary' }), refused(422, /no canary/))
   await assert.rejects(
     run({ workflow: 'rotate_trust_anchors', undo_after_seconds: 3600 }),
-    refused(422, /undo_after_seconds: nothing that it does can be taken back/),
+    refused(422, /undo_after_seconds: none of its steps can be undone/),
   )
   const [root] = (await kit.admin.listSigners({ query: { purpose: 'ca-root', state: 'active' } })).items
   await assert.rejects(
@@ -95,7 +95,10 @@ async function refuseInvalid(kit: Kit): Promise<void> {
   )
   await assert.rejects(kit.admin.runPlaybook({ body: { workflow: 'release_lockdown' } }), refused(422, /not locked/))
   const both = { workflow: 'lockdown', playbook: 'lockdown' }
-  await assert.rejects(kit.admin.runPlaybook({ body: both }), refused(422, /^playbook: names the same as workflow/))
+  await assert.rejects(
+    kit.admin.runPlaybook({ body: both }),
+    refused(422, /^playbook: cannot be combined with workflow/),
+  )
   await assert.rejects(kit.admin.runPlaybook({ body: {} }), refused(422, /^workflow: is required/))
 }
 
@@ -116,7 +119,7 @@ async function approveByAnother(kit: Kit): Promise<void> {
   assert.equal((await kit.admin.listPlaybooks()).runs[0]?.workflow_run_id, run.workflow_run_id)
   const [told, ...others] = await inbox(kit)
   assert.deepEqual([told?.kind, told?.subject.id, others], ['workflow.awaiting_approval', run.workflow_run_id, []])
-  assert.match(told?.detail ?? '', /^ada asks for it \(found on a forum\)\./)
+  assert.match(told?.detail ?? '', /^ada requested it \(found on a forum\)\./)
   const change = `/v1/admin/incident/runs/${run.workflow_run_id}`
   assert.equal((await ada.post(change, { operation: 'approve' })).status, 403, 'not by themselves')
   await assert.rejects(
@@ -196,7 +199,7 @@ async function refuseForbidden(kit: Kit): Promise<void> {
   for (const dry_run of [true, false])
     await assert.rejects(
       security.runPlaybook({ body: { playbook: 'compromised_user', params: { user_id: chief }, dry_run } }),
-      refused(403, /allows more than you may do/),
+      refused(403, /has permissions that you do not have/),
     )
 
   const offboarded = await kit.admin.runWorkflow({ body: offboard })
@@ -261,7 +264,7 @@ async function undoOnce(kit: Kit, ahead: ReturnType<typeof createClock>): Promis
       params: { workflow_run_id: revoked.run.workflow_run_id! },
       body: { operation: 'undo' },
     }),
-    refused(422, /nothing that it did can be taken back/),
+    refused(422, /none of its completed steps can be undone/),
   )
 }
 
@@ -291,5 +294,5 @@ async function expireWithoutApproval(kit: Kit): Promise<void> {
   assert.equal(await status(), 'cancelled')
   assert.deepEqual(await inbox(kit), [])
   const [event] = await eventsOf(kit, 'workflow.changed')
-  assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'nobody has approved it within a day' }])
+  assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'it was not approved within a day' }])
 }

@@ -10,7 +10,7 @@ export type ActiveTenantVerifiers = Verifiers & { readonly [ofOpen]: true }
 type StatusOf = (tenant: TenantId) => string | Promise<string>
 
 export function activeTenantsOnly(verifiers: Verifiers, statusOf: StatusOf): ActiveTenantVerifiers {
-  const judged = (verdict: CredentialVerdict): CredentialVerdict | Promise<CredentialVerdict> =>
+  const requireActive = (verdict: CredentialVerdict): CredentialVerdict | Promise<CredentialVerdict> =>
     verdict === undefined || verdict.kind === 'refused'
       ? verdict
       : mapMaybePromise(statusOf(verdict.tenantId), (status) => (status === 'active' ? verdict : refused(verdict)))
@@ -19,12 +19,12 @@ export function activeTenantsOnly(verifiers: Verifiers, statusOf: StatusOf): Act
     (verify: (presented: PresentedToken, request: IncomingRequest) => CredentialVerdict | Promise<CredentialVerdict>) =>
     (presented: PresentedToken, request: IncomingRequest) =>
       mapMaybePromise(statusOf(presented.tenant), (status) =>
-        status === 'deleted' ? undefined : mapMaybePromise(verify(presented, request), judged),
+        status === 'deleted' ? undefined : mapMaybePromise(verify(presented, request), requireActive),
       )
   const plain =
     (verify: (text: string, request: IncomingRequest) => CredentialVerdict | Promise<CredentialVerdict>) =>
     (text: string, request: IncomingRequest) =>
-      mapMaybePromise(verify(text, request), judged)
+      mapMaybePromise(verify(text, request), requireActive)
   const { service, readToken } = verifiers
   const open: Verifiers = {
     readToken,

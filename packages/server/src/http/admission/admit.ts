@@ -90,12 +90,12 @@ export function createAdmit(deps: AdmitDeps): Admit {
     }
     return mapMaybePromise(
       judgedSafely(deps, judge, () => admission.caller),
-      (verdict) => settle(deps, admission, endpoint, request, incoming, verdict),
+      (verdict) => finishAdmission(deps, admission, endpoint, request, incoming, verdict),
     )
   }
 }
 
-function settle(
+function finishAdmission(
   deps: AdmitDeps,
   admission: Admission,
   endpoint: Endpoint | undefined,
@@ -139,11 +139,11 @@ function tokenInBody(
   incoming: IncomingRequest,
 ): (request: FastifyRequest) => Promise<void> {
   const { by } = endpoint?.access ?? { by: 'anyone' }
-  const taken = by === 'anyone' ? undefined : enrolling.find(({ kind }) => by.includes(kind))
+  const enrollmentCredential = by === 'anyone' ? undefined : enrolling.find(({ kind }) => by.includes(kind))
   const { authorization, cookie } = request.headers
   const hasOther = authorization !== undefined || cookie?.includes('holdfast_session')
-  if (!taken || !endpoint?.body || hasOther) throw deps.refuse.credential(undefined, admission.caller)
-  return () => authenticateFromBody(deps, admission, incoming, request, taken)
+  if (!enrollmentCredential || !endpoint?.body || hasOther) throw deps.refuse.credential(undefined, admission.caller)
+  return () => authenticateFromBody(deps, admission, incoming, request, enrollmentCredential)
 }
 
 async function settlePerson(
@@ -193,7 +193,7 @@ async function stillStands(
   return (await refusalOfPerson(deps, endpoint, admission, request, actor)) ? undefined : actor
 }
 
-const owed: Record<RequiredAction, string> = {
+const actionHelp: Record<RequiredAction, string> = {
   change_password:
     'your password is a temporary one: set your own with POST /v1/admin/users/password first, then everything else works',
   enroll_mfa:
@@ -212,7 +212,7 @@ function refusalOf(
     return new AppError('forbidden', `this route is not for ${aOrAn(principal.kind)}`)
   const { during = [] } = endpoint.access
   if (principal.kind === 'session' && principal.requiredAction && !during.includes(principal.requiredAction))
-    return new AppError('forbidden', owed[principal.requiredAction])
+    return new AppError('forbidden', actionHelp[principal.requiredAction])
   const needed = entryPermissions(endpoint)
   if ('permissions' in principal && needed && !needed.some((p) => principal.permissions.has(p)))
     return new AppError('forbidden', `this needs the permission ${needed.join(' or ')}`)
@@ -264,9 +264,9 @@ async function scopeTenant(deps: AdmitDeps, request: FastifyRequest, actor: Acto
 function offDirectory(endpoint: Endpoint, principal: Principal): AppError | undefined {
   const directory = principal.kind === 'api_key' ? principal.directory : null
   if (endpoint.protocol === 'scim' && directory === null)
-    return new AppError('forbidden', 'this API key provisions no directory: create one with `directory`')
+    return new AppError('forbidden', 'this API key is not for SCIM: create one with the field `directory`')
   if (endpoint.protocol !== 'scim' && directory !== null)
-    return new AppError('forbidden', 'this API key provisions a directory by SCIM and does nothing else')
+    return new AppError('forbidden', 'this API key is only for SCIM: use another key')
   return undefined
 }
 

@@ -94,19 +94,19 @@ export function verifyToken(
 export function judgedSafely(
   { log, refuse }: { log: Pick<Log, 'error'>; refuse: Pick<Refuse, 'device'> },
   judge: () => CredentialVerdict | Promise<CredentialVerdict>,
-  stranger: () => AnonymousCaller,
+  anonymous: () => AnonymousCaller,
 ): CredentialVerdict | Promise<CredentialVerdict> {
-  const settle = (e: unknown): CredentialVerdict | Promise<CredentialVerdict> => {
-    if (e instanceof DeviceThrottled) return refuse.device(e, stranger())
+  const onFailure = (e: unknown): CredentialVerdict | Promise<CredentialVerdict> => {
+    if (e instanceof DeviceThrottled) return refuse.device(e, anonymous())
     if (toAppError(e).code !== 'internal_error' || toAppError(e).retryAfterSeconds !== undefined) throw e
-    log.error({ err: e }, 'a credential could not be judged')
+    log.error({ err: e }, 'a credential could not be verified')
     return undefined
   }
   try {
     const verdict = judge()
-    return verdict instanceof Promise ? verdict.catch(settle) : verdict
+    return verdict instanceof Promise ? verdict.catch(onFailure) : verdict
   } catch (e) {
-    return settle(e)
+    return onFailure(e)
   }
 }
 

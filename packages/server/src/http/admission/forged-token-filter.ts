@@ -31,8 +31,8 @@ export function createForgedTokenFilter(deps: {
     const token = tokenOf(headers.authorization)
     if (!token?.startsWith('hf') || verifiers.readToken(token) || verifiers.service.is(token)) return false
     const id = newRequestId()
-    const stranger = anonymousCallerOf(headers, sourceOf(request), id)
-    sendRefusal(response, id, refuse.credential(undefined, stranger), { log, fixed })
+    const anonymous = anonymousCallerOf(headers, sourceOf(request), id)
+    sendRefusal(response, id, refuse.credential(undefined, anonymous), { log, fixed })
     return true
   }
 }

@@ -19,8 +19,8 @@ type IdempotencyDeps = {
 
 const header = 'Idempotency-Key'
 const carriedOut =
-  'the first request with this key was carried out, and its answer can not be repeated; read the object that it changed'
-const running = 'the first request with this key is still running; ask again shortly'
+  'the first request with this key succeeded, and its answer was not kept: read the object that it changed'
+const running = 'the first request with this key is still running: try again shortly'
 
 const stillRunning = () =>
   new AppError('validation_error', `${header}: ${running}`, {
@@ -49,7 +49,10 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
     if (typeof key !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(key))
       fail('bad_request', 'Idempotency-Key: must be 1 to 128 visible ASCII characters')
     if (endpoint.upload && request.headers['repr-digest'] === undefined)
-      fail('bad_request', 'Idempotency-Key: of an upload goes with Repr-Digest, which says what is uploaded')
+      fail(
+        'bad_request',
+        'Idempotency-Key: an upload with this header also needs Repr-Digest, the digest of its content',
+      )
     const { principal } = actor
     const enrolls = principal.kind === 'enrollment_token' || principal.kind === 'enrollment_challenge'
     const provenKey = enrolls ? provenKeyOf(principal, endpoint) : undefined
@@ -67,7 +70,7 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
 
     const earlier = await db.inTenant(actor.tenantId, (tx) => claims.take(tx, claim, fingerprint))
     if (earlier) {
-      if (!earlier.fingerprint.equals(fingerprint)) failField(header, 'was used for another request; take a new key')
+      if (!earlier.fingerprint.equals(fingerprint)) failField(header, 'was used for another request: use a new key')
       // The change was just made, and its response is about to be stored.
       if (earlier.state === 'started' || (earlier.answer_jwe === null && earlier.is_recent)) throw stillRunning()
       if (earlier.answer_jwe === null || provenKey === null) return failField(header, carriedOut)

@@ -72,33 +72,36 @@ export function createRefuse(deps: RefuseDeps) {
     overflow: (source) => ({ ...source, id: null, name: null, sourceIp: null, userAgent: null, requestId: null }),
   })
 
-  function record(credential: Known, stranger: AnonymousCaller, block: string, isThrottled: boolean): void {
+  function record(credential: Known, anonymous: AnonymousCaller, block: string, isThrottled: boolean): void {
     const { of, tenantId, id, name } = credential
-    const source = { ...stranger, tenantId, type: of, id: encodeId(of, id), name, origin: originOf[of] }
+    const source = { ...anonymous, tenantId, type: of, id: encodeId(of, id), name, origin: originOf[of] }
     const item = { ...source, credential, block, claim: null }
     failed.count({ ...item, isThrottled: false }).catch(onError)
     if (isThrottled) failed.count({ ...item, isThrottled }).catch(onError)
   }
-  function tell(block: string): void {
+  function countForeign(block: string): void {
     unknown++
     if (performance.now() - toldAt < 60_000) return
-    log.warn({ source: block, refused: unknown }, 'credentials that were not issued here; counted for a minute')
+    log.warn(
+      { source: block, refused: unknown },
+      'credentials that this deployment did not issue; counted for a minute',
+    )
     toldAt = performance.now()
     unknown = 0
   }
 
   return {
-    credential: (refused: RefusedCredential | undefined, stranger: AnonymousCaller): AppError => {
-      const block = sourceBlock(stranger.sourceIp)
+    credential: (refused: RefusedCredential | undefined, anonymous: AnonymousCaller): AppError => {
+      const block = sourceBlock(anonymous.sourceIp)
       const wait = failures.take(block, failuresPerMinute, performance.now())
       if (refused) {
         const { showsKey: _, ...credential } = refused
-        attemptRefused(refused, stranger.sourceIp)
-        record(credential, stranger, block, wait > 0)
-      } else tell(block)
+        attemptRefused(refused, anonymous.sourceIp)
+        record(credential, anonymous, block, wait > 0)
+      } else countForeign(block)
       // A throttled source costs no signature check.
       if (wait === 0) return badCredentials(toldStatus(refused))
-      return new AppError('rate_limited', 'too many failed credentials from this address', { retryAfterSeconds: wait })
+      return new AppError('rate_limited', 'too many invalid credentials from this address', { retryAfterSeconds: wait })
     },
     /**
      * Records refusals after the body was read that no other record covers: an invalid sign-in request, and a token
@@ -108,19 +111,19 @@ export function createRefuse(deps: RefuseDeps) {
       operation: Operation,
       error: AppError,
       actor: Actor | null,
-      stranger: AnonymousCaller,
+      anonymous: AnonymousCaller,
     ): Promise<void> => {
-      const block = sourceBlock(stranger.sourceIp)
+      const block = sourceBlock(anonymous.sourceIp)
       if (actor?.principal.kind === 'enrollment_token' && error.code === 'unauthorized') {
         const { tenantId: its, id, name } = actor.principal
         // An invalid proof is the cause; without a cause the token has no uses left.
         const reason = error.cause === undefined ? 'spent' : 'no_proof'
-        record({ kind: 'refused', of: 'enrollment_token', tenantId: its, id, name, reason }, stranger, block, false)
+        record({ kind: 'refused', of: 'enrollment_token', tenantId: its, id, name, reason }, anonymous, block, false)
       } else if (!actor && (error.code === 'bad_request' || error.code === 'validation_error')) {
         // The id is cached, so that further requests cost no statement.
         tenantId ??= await tenantOfStrangers()
-        const source = { type: 'address', id: null, name: stranger.sourceIp, origin: 'api', claim: null } as const
-        if (tenantId) await unreadable.count({ ...stranger, ...source, tenantId, operation, error, block })
+        const source = { type: 'address', id: null, name: anonymous.sourceIp, origin: 'api', claim: null } as const
+        if (tenantId) await unreadable.count({ ...anonymous, ...source, tenantId, operation, error, block })
       }
     },
     /** Records a valid credential over its rate limit, then throws 429. */
@@ -133,10 +136,10 @@ export function createRefuse(deps: RefuseDeps) {
       })
     },
     /** The same for a device, whose rate is checked with its proof. */
-    device: async (error: DeviceThrottled, stranger: AnonymousCaller): Promise<never> => {
+    device: async (error: DeviceThrottled, anonymous: AnonymousCaller): Promise<never> => {
       const { tenantId: its, deviceId, name } = error.device
       const id = encodeId('device', deviceId)
-      await throttled.count({ ...stranger, tenantId: its, type: 'device', id, name, origin: 'device', claim: null })
+      await throttled.count({ ...anonymous, tenantId: its, type: 'device', id, name, origin: 'device', claim: null })
       throw error
     },
     /** Records all present counts, at a stop. */

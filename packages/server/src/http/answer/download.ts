@@ -31,7 +31,7 @@ export async function sendDownload(
   if (range === 'unsatisfiable') {
     reply.header('content-range', `bytes */${size}`)
     for (const name of ['etag', 'accept-ranges', 'content-disposition', 'repr-digest']) reply.removeHeader(name)
-    throw new AppError('bad_request', `Range: there are ${size} bytes`)
+    throw new AppError('bad_request', `Range: the content has only ${size} bytes`)
   }
   const bytes = isHead ? undefined : await download.open(range)
   if (range) reply.code(206).header('content-range', `bytes ${range.first}-${range.last}/${size}`)

@@ -30,7 +30,7 @@ export function toAppError(e: unknown): AppError {
   if (typeof code === 'string' && code.startsWith('FST_ERR_CTP_'))
     return new AppError('bad_request', 'send a body as application/json')
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500)
-    return new AppError('bad_request', 'the request can not be read', { cause: e })
+    return new AppError('bad_request', 'the request is not valid HTTP', { cause: e })
   return new AppError('internal_error', 'unexpected server error', {
     cause: e,
     ...(isAway(e) && { retryAfterSeconds: 2 }),

@@ -61,9 +61,13 @@ export function holdOf(
 ): GrantedHold | undefined {
   const { method, headers, httpVersion } = request
   if (headers.prefer === undefined || method !== 'GET') return undefined
-  const [, asked = '0'] = waitPreference.exec(String(headers.prefer)) ?? []
+  const [, requestedSeconds = '0'] = waitPreference.exec(String(headers.prefer)) ?? []
   const keptAlive = httpVersion !== '1.0' && !/\bclose\b/i.test(headers.connection ?? '')
-  const seconds = Math.min(Number(asked), longestWaitSeconds, keptAlive ? longest.keptAlive : longest.closing)
+  const seconds = Math.min(
+    Number(requestedSeconds),
+    longestWaitSeconds,
+    keptAlive ? longest.keptAlive : longest.closing,
+  )
   if (seconds === 0) return undefined
   let isDeclined = false
   return {
@@ -83,13 +87,13 @@ export function holdOf(
 }
 
 /** A shared error: a new one with its stack for each response would cost more than the response's head. */
-const gone = new Error('the client has gone')
+const clientGone = new Error('the client has gone')
 
 /** Returns a signal that aborts when the client disconnects. */
 export function goneSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController()
-  if (response.closed) controller.abort(gone)
-  else response.once('close', () => controller.abort(gone))
+  if (response.closed) controller.abort(clientGone)
+  else response.once('close', () => controller.abort(clientGone))
   return controller.signal
 }
 

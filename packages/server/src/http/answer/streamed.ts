@@ -20,7 +20,7 @@ export async function sendStreamed(
   if (request.raw.httpVersion === '1.0')
     fail(
       'bad_request',
-      'this needs HTTP/1.1, in which an answer that broke off can be told (nginx: proxy_http_version 1.1)',
+      'send this request with HTTP/1.1: HTTP/1.0 cannot show that an answer is incomplete (nginx: proxy_http_version 1.1)',
     )
   const ended = goneSignal(reply.raw)
   if (ended.aborted) return void reply.send()

@@ -61,11 +61,12 @@ function* pieces(text: string, large: ReadonlySet<number>): Sliced<unknown> {
         if ((c === closeBrace) !== top.isObject) throw new SyntaxError('the wrong bracket')
         const rest = text.slice(top.from, i)
         if (!blank.test(rest) && top.after !== 'large') addMembers(top, rest)
-        else if (!blank.test(rest) || top.after === 'comma') throw new SyntaxError('a comma too many, or one too few')
+        else if (!blank.test(rest) || top.after === 'comma')
+          throw new SyntaxError('a comma is missing, or there is one too many')
         const { into, name } = top
         const outer = open.pop()
         if (!outer) {
-          if (!blank.test(text.slice(i + 1))) throw new SyntaxError('something behind the end')
+          if (!blank.test(text.slice(i + 1))) throw new SyntaxError('text after the end')
           return into
         }
         top = outer
@@ -87,7 +88,7 @@ function* pieces(text: string, large: ReadonlySet<number>): Sliced<unknown> {
       yield
     }
   }
-  throw new SyntaxError('the end is missing')
+  throw new SyntaxError('the text ends too early')
 }
 
 function opened(text: string, at: number, name: string): Open {
@@ -100,7 +101,7 @@ function nameBefore({ isObject }: Open, between: string): string {
   if (!isObject && blank.test(between)) return ''
   // The text parses as an object with one member only if it is a name and a colon.
   const [name] = isObject ? Object.keys(JSON.parse(`{${between}[]}`) as object) : []
-  if (name === undefined) throw new SyntaxError('no value was expected here')
+  if (name === undefined) throw new SyntaxError('unexpected value')
   return name
 }
 

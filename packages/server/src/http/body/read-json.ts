@@ -48,9 +48,9 @@ async function decodeLong(bytes: Buffer, slices: Slices): Promise<string> {
   return parts.join('') + decode(decoder)
 }
 
-function decode(decoder: typeof utf8, ...given: Parameters<(typeof utf8)['decode']>): string {
+function decode(decoder: typeof utf8, ...decodeArguments: Parameters<(typeof utf8)['decode']>): string {
   try {
-    return decoder.decode(...given)
+    return decoder.decode(...decodeArguments)
   } catch {
     return fail('bad_request', 'the body is not valid UTF-8')
   }

@@ -84,7 +84,7 @@ function refuse(found: SchemaError[]): never {
 }
 
 const formatMessages: Readonly<Record<string, string>> = {
-  'x25519-public-key': 'must be a public key of Curve25519 as `wg pubkey` prints it: this one can be used by nobody',
+  'x25519-public-key': 'must be a public key of Curve25519 as `wg pubkey` prints it; this value is not a usable key',
 }
 /** Messages for patterns that people can't read. */
 const patternMessages: Readonly<Record<string, string>> = {

@@ -31,7 +31,8 @@ export async function* withMinimumRate(
   let received = 0
   const slow = Promise.withResolvers<never>()
   slow.promise.catch(() => {})
-  const tooSlow = () => slow.reject(new AppError('bad_request', 'the body comes too slowly'))
+  const tooSlow = () =>
+    slow.reject(new AppError('bad_request', 'the body arrives too slowly: try again on a faster connection'))
   const end = watch(pace, () => received, tooSlow)
   const chunks: AsyncIterator<Buffer> = request.iterator({ destroyOnReturn: false })
   try {
@@ -42,7 +43,9 @@ export async function* withMinimumRate(
       yield next.value
     }
   } catch (cause) {
-    throw cause instanceof AppError ? cause : new AppError('bad_request', 'the body broke off', { cause })
+    throw cause instanceof AppError
+      ? cause
+      : new AppError('bad_request', 'the body is incomplete: the connection was closed before its end', { cause })
   } finally {
     end()
   }

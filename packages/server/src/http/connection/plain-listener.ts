@@ -21,7 +21,7 @@ export type PlainRequest = {
 }
 export type Answered = { status: number; headers?: Readonly<Record<string, string>>; body?: Buffer }
 
-const patience = {
+const timeouts = {
   headersTimeout: 5 * second,
   requestTimeout: 10 * second,
   connectionsCheckingInterval: 2 * second,
@@ -53,7 +53,7 @@ export function createPlainListener({
   maxConnections,
   log,
 }: {
-  answer: (asked: PlainRequest) => Promise<Answered>
+  answer: (plainRequest: PlainRequest) => Promise<Answered>
   draining: Draining
   sourceOf: SourceOf
   maxConnections: number
@@ -74,7 +74,7 @@ export function createPlainListener({
       send(response, await answerOf(request))
     } catch (e) {
       if (request.destroyed && !request.complete) return
-      log.error({ err: e }, 'a request beside the contract could not be answered')
+      log.error({ err: e }, 'a request of the metrics or PKI listener failed')
       send(response, { status: 503, headers: { 'retry-after': '2' } })
     }
   }
@@ -86,7 +86,7 @@ export function createPlainListener({
   }
 
   const server = createHttpServer(
-    { ...patience, maxHeaderSize: longestHead },
+    { ...timeouts, maxHeaderSize: longestHead },
     draining.around((request, response) => {
       if (isTooMuch(request.socket, response)) return void request.socket.destroy()
       void serve(request, response)
@@ -117,8 +117,8 @@ function send(response: ServerResponse, { status, headers = {}, body }: Answered
   if (!request.complete && hasBody(request)) response.shouldKeepAlive = false
   const length = status === 304 ? {} : { 'content-length': String(body?.length ?? 0) }
   const socket = response.socket
-  const patience = setTimeout(() => socket?.destroy(), readWithin).unref()
-  response.once('close', () => clearTimeout(patience))
+  const readTimer = setTimeout(() => socket?.destroy(), readWithin).unref()
+  response.once('close', () => clearTimeout(readTimer))
   response.writeHead(status, { ...fixed, ...headers, ...length }).end(body)
 }
 
@@ -139,6 +139,6 @@ async function read(request: IncomingMessage): Promise<Buffer | undefined> {
   })
   request.on('end', () => resolve(Buffer.concat(pieces)))
   request.on('error', reject)
-  request.on('close', () => reject(new Error('the client went before it had said all')))
+  request.on('close', () => reject(new Error('the client closed the connection before the end of the request')))
   return promise
 }

@@ -18,7 +18,7 @@ export function createSourceOf(trusted: readonly string[], log: Pick<Log, 'warn'
     isLogged = true
     log.warn(
       { proxy, element: hop.slice(0, 64) },
-      'X-Forwarded-For has an element that is no address; the request counts as one of the proxy, as do further ones, which are not logged',
+      'X-Forwarded-For has an element that is not an address; the proxy counts as the source of such requests. Further ones are not logged',
     )
   }
   return ({ headers, socket }) => {

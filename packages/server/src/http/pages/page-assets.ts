@@ -85,8 +85,8 @@ function sendAsset({ headers }: FastifyRequest, reply: FastifyReply, { type, byC
 function negotiate(header: string | string[] | undefined, available: readonly Coding[]): Coding {
   const weights = new Map<string, number>()
   for (const item of (header ?? '').toString().toLowerCase().split(',').slice(0, 20)) {
-    const [name = '', given, ...others] = item.split(';').map((part) => part.trim())
-    const weight = given === undefined ? '1' : /^q=([01](?:\.\d{0,3})?)$/.exec(given)?.[1]
+    const [name = '', quality, ...others] = item.split(';').map((part) => part.trim())
+    const weight = quality === undefined ? '1' : /^q=([01](?:\.\d{0,3})?)$/.exec(quality)?.[1]
     if (/^[a-z0-9*_-]+$/.test(name) && weight !== undefined && others.length === 0) weights.set(name, Number(weight))
   }
   const others = weights.get('*')

@@ -29,7 +29,7 @@ type PagesDeps = {
   pages: Pages
   forms: Forms
   /** Pages for signed-in people. */
-  rooms: SignedInPages
+  signedInPages: SignedInPages
   problem: ProblemPage
   /** Returns the address of the sign-in that leads to a path of this site. */
   signInPath: (next: string) => string
@@ -37,7 +37,7 @@ type PagesDeps = {
 
 /** Serves the pages for signing in, and those of required actions after it. Errors are pages too. */
 export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
-  const { sourceOf, origins, pages, forms, rooms, problem, log } = deps
+  const { sourceOf, origins, pages, forms, signedInPages, problem, log } = deps
   const visitOf = (request: FastifyRequest): Visit => ({
     url: request.url,
     query: new URLSearchParams(request.url.split('?')[1] ?? ''),
@@ -62,7 +62,7 @@ export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
         const visit = { ...visitOf(request), form, ...sentBy(request.headers, origins) }
         return sendPage(request, reply, await page(visit))
       })
-    registerSignedInPages(scope, { ...deps, visitOf }, rooms)
+    registerSignedInPages(scope, { ...deps, visitOf }, signedInPages)
   })
 }
 

@@ -14,7 +14,7 @@ import type { Inside, SignedInPage, SignedInPages, Visit } from './page.ts'
 /** Size limit in bytes of a signed-in person's form. */
 const longestForm = 8 * 1024
 
-type RoomDeps = {
+type SignedInPageDeps = {
   admit: Admit
   origins: Origins
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
@@ -25,7 +25,11 @@ type RoomDeps = {
 }
 
 /** Serves pages for signed-in people. Other callers are redirected to the sign-in page, which leads back. */
-export function registerSignedInPages(http: FastifyInstance, deps: RoomDeps, rooms: SignedInPages): void {
+export function registerSignedInPages(
+  http: FastifyInstance,
+  deps: SignedInPageDeps,
+  signedInPages: SignedInPages,
+): void {
   const { admit, origins, recordRefusal, recordRefusedRead, visitOf, signInPath } = deps
 
   const enter = async (request: FastifyRequest, reply: FastifyReply): Promise<Inside | undefined> => {
@@ -40,7 +44,7 @@ export function registerSignedInPages(http: FastifyInstance, deps: RoomDeps, roo
       },
     )
     if (!actor) return undefined
-    if (!isOfSession(actor)) return fail('forbidden', 'this page is for a browser that has signed in')
+    if (!isOfSession(actor)) return fail('forbidden', 'this page needs a session: sign in with a browser first')
     return { ...visitOf(request), actor }
   }
   const toSignIn = (reply: FastifyReply, next: string) => reply.redirect(signInPath(next), 303)
@@ -66,7 +70,7 @@ export function registerSignedInPages(http: FastifyInstance, deps: RoomDeps, roo
     }
   }
 
-  for (const [path, { get, form }] of Object.entries(rooms)) {
+  for (const [path, { get, form }] of Object.entries(signedInPages)) {
     http.route({
       method: ['GET', 'HEAD'],
       url: path,

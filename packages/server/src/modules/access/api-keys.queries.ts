@@ -188,11 +188,11 @@ export const noteExpired = async (tx: Tx, tenant: TenantId, at: Date): Promise<n
 }
 
 /** Writes for all tenants at once: one statement for all recently used keys. */
-export const writeActivity = (tx: Tx, used: { tenant_id: string; key_id: string; at: Date }[]) =>
+export const writeActivity = (tx: Tx, usedKeys: { tenant_id: string; key_id: string; at: Date }[]) =>
   sql`
     insert into api_key_activity (tenant_id, key_id, last_used_at)
-    select * from unnest(${used.map((u) => u.tenant_id)}::uuid[], ${used.map((u) => u.key_id)}::uuid[],
-      ${used.map((u) => u.at.toISOString())}::timestamptz[]) order by 1, 2
+    select * from unnest(${usedKeys.map((u) => u.tenant_id)}::uuid[], ${usedKeys.map((u) => u.key_id)}::uuid[],
+      ${usedKeys.map((u) => u.at.toISOString())}::timestamptz[]) order by 1, 2
     on conflict (tenant_id, key_id)
       do update set last_used_at = greatest(api_key_activity.last_used_at, excluded.last_used_at)`.execute(tx)
 

@@ -58,14 +58,16 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
   /** Creates a key. The caller has already checked that the actor may grant the role. */
   const mint = async (
     source: Source,
-    wanted: NewApiKey,
+    newKey: NewApiKey,
     { maker, owner, standsFor }: Minting = { standsFor: [] },
   ): Promise<{ row: ApiKeyRow; secret: string }> => {
     const { token, id: lookup, hint, digest, version } = mintToken(peppers, 'hfk', source.tenantId)
     // The key that creates this one may belong to another tenant.
     const at = now()
-    const asked = { expiresAt: endOf(wanted, at), allowedCidrs: wanted.allowed_cidrs ?? [], owner: undefined }
-    const bounds = maker ? await db.inTenant(maker.tenantId, (tx) => boundsOf(tx, maker, asked)) : asked
+    const requestedLimits = { expiresAt: endOf(newKey, at), allowedCidrs: newKey.allowed_cidrs ?? [], owner: undefined }
+    const bounds = maker
+      ? await db.inTenant(maker.tenantId, (tx) => boundsOf(tx, maker, requestedLimits))
+      : requestedLimits
     const whose = owner ?? bounds.owner
     return db.inTenant(source.tenantId, async (tx) => {
       const granted = source.type === 'job' ? unlimited : await takePlace(tx, source.tenantId, at)
@@ -73,15 +75,15 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
         tenant_id: source.tenantId,
         key_id: newUuid(),
         hint,
-        name: wanted.name,
-        role: wanted.role,
+        name: newKey.name,
+        role: newKey.role,
         allowed_cidrs: bounds.allowedCidrs,
         created_by: source.id,
         created_at: at,
         expires_at: bounds.expiresAt,
         owner_tenant_id: whose?.tenantId ?? null,
         owner_user_id: whose?.userId ?? null,
-        directory: wanted.directory ?? null,
+        directory: newKey.directory ?? null,
         stands_for: [...standsFor],
       }
       await insertKey(tx, granted, { ...row, lookup, secret_digest: digest, secret_digest_version: version })
@@ -100,25 +102,25 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
     const account = await db.inTenant(tenantId, (tx) => findKeyOwner(tx, tenantId, userId))
     if (account?.kind !== 'service') failField('user_id', 'is not a service account of this tenant')
     if (!covers(account.roles.filter(isRole), role))
-      failField('role', `${account.username} does not hold all that ${role} gives`)
+      failField('role', `${account.username} does not have all permissions of the role ${role}`)
     return { tenantId, userId }
   }
 
   return {
     mint,
 
-    create: async (actor: Actor, wanted: NewApiKey) => {
-      if (!mayHandle(actor, wanted.role))
-        fail('forbidden', `the role ${wanted.role} allows more than you may do yourself`)
-      for (const [i, cidr] of (wanted.allowed_cidrs ?? []).entries())
+    create: async (actor: Actor, newKey: NewApiKey) => {
+      if (!mayHandle(actor, newKey.role))
+        fail('forbidden', `the role ${newKey.role} has permissions that you do not have`)
+      for (const [i, cidr] of (newKey.allowed_cidrs ?? []).entries())
         if (!isCidr(cidr)) failField(`allowed_cidrs[${i}]`, 'must be an address or a CIDR such as 192.0.2.0/24')
-      if (wanted.directory !== undefined && !permissionsOfRoles([wanted.role]).has('directory:sync'))
-        failField('role', `does not give directory:sync, without which no directory can be provisioned`)
+      if (newKey.directory !== undefined && !permissionsOfRoles([newKey.role]).has('directory:sync'))
+        failField('role', `lacks the permission directory:sync, which SCIM provisioning needs`)
       const { principal } = actor
       const owner =
-        wanted.user_id === undefined ? personOf(principal) : await accountOf(actor, wanted.user_id, wanted.role)
+        newKey.user_id === undefined ? personOf(principal) : await accountOf(actor, newKey.user_id, newKey.role)
       const maker = principal.kind === 'api_key' ? principal : undefined
-      return mint(actor, wanted, { maker, owner, standsFor: personsBehind(actor) })
+      return mint(actor, newKey, { maker, owner, standsFor: personsBehind(actor) })
     },
 
     /** Idempotent: a revoked key stays as it is. */
@@ -126,7 +128,7 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
       db.inTenant(actor.tenantId, async (tx) => {
         const found = (await findKey(tx, actor.tenantId, id, now())) ?? missing('api_key')
         if (isRole(found.role) && !mayHandle(actor, found.role))
-          fail('forbidden', `this key has the role ${found.role}, which allows more than you may do yourself`)
+          fail('forbidden', `this key has the role ${found.role}, which has permissions that you do not have`)
         const at = now()
         if (!(await markRevoked(tx, actor.tenantId, id, at))) {
           // Another transaction revoked the key after it was read.
@@ -192,9 +194,13 @@ async function boundsOf(tx: Tx, maker: Maker, { expiresAt, allowedCidrs }: Bound
   const limits = await findBounds(tx, maker.tenantId, maker.id)
   if (!limits) return unauthorized()
   if (limits.expires_at && expiresAt && expiresAt > limits.expires_at)
-    fail('forbidden', `a key made by this key can't outlive it: it ends at ${limits.expires_at.toISOString()}`)
+    fail(
+      'forbidden',
+      `a key that this key creates must expire with it or earlier: this key expires at ${limits.expires_at.toISOString()}`,
+    )
   const outside = limits.allowed_cidrs.length > 0 && allowedCidrs.find((c) => !isPartOf(c, limits.allowed_cidrs))
-  if (outside) fail('forbidden', `a key made by this key can't be used from ${outside}, from where this key can't`)
+  if (outside)
+    fail('forbidden', `a key that this key creates cannot allow ${outside}: this key itself does not allow it`)
   return {
     expiresAt: expiresAt ?? limits.expires_at,
     allowedCidrs: allowedCidrs.length > 0 ? allowedCidrs : limits.allowed_cidrs,

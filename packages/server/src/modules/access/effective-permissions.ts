@@ -36,9 +36,9 @@ export function createEffectivePermissions({ db, now, rightsOf, statusOf }: Deps
 
   return async ({ kind, tenant_id, id, user_id }: Credential, tenant: TenantId): Promise<Standing | undefined> => {
     if ((await statusOf(tenant_id)) !== 'active') return undefined
-    const standing = kind === 'api_key' ? await ofKey(tenant_id, id) : user_id && (await ofUser(tenant_id, user_id))
-    if (!standing) return undefined
+    const permissions = kind === 'api_key' ? await ofKey(tenant_id, id) : user_id && (await ofUser(tenant_id, user_id))
+    if (!permissions) return undefined
     // Only a platform administrator may act in another tenant.
-    return tenant === tenant_id || standing.roles.includes('platform_admin') ? standing : undefined
+    return tenant === tenant_id || permissions.roles.includes('platform_admin') ? permissions : undefined
   }
 }

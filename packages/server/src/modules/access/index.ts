@@ -47,8 +47,8 @@ export function createAccess(deps: AccessDeps) {
     rates: createRates(deps.settings),
     searchHits: createKeyHits(deps),
     /** Creates a key on behalf of the deployment itself. Returns its secret. */
-    createKeyFor: async (tenant: TenantId, wanted: NewApiKey): Promise<string> =>
-      (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,
+    createKeyFor: async (tenant: TenantId, newKey: NewApiKey): Promise<string> =>
+      (await keys.mint(jobSource(tenant, 'bootstrap'), newKey)).secret,
     keysOfUser,
     endKeysOf: keys.endOfUsers,
     endingKeys: keys.ending,

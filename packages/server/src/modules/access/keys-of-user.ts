@@ -126,7 +126,7 @@ export function createKeysOfUser({ db, audit, changes, now, tokensOfMakers }: Ke
       const judge = async (tx: Tx) => {
         const roles = (await findRolesOf(tx, tenant, userId)) ?? missing('user')
         const beyond = roles.find((role) => isRole(role) && !mayHandle(actor, role))
-        if (beyond) fail('forbidden', `this user has the role ${beyond}, which allows more than you may do yourself`)
+        if (beyond) fail('forbidden', `this user has the role ${beyond}, which has permissions that you do not have`)
       }
       if (dryRun)
         return db.inTenant(tenant, async (tx) => {

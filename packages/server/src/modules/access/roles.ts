@@ -23,8 +23,8 @@ export function boundedBy(
   role: Role,
   held: readonly Role[],
 ): { roles: readonly Role[]; permissions: ReadonlySet<Permission> } {
-  const theirs = permissionsOfRoles(held)
-  const permissions = new Set(roles[role].filter((permission) => theirs.has(permission)))
+  const targetPermissions = permissionsOfRoles(held)
+  const permissions = new Set(roles[role].filter((permission) => targetPermissions.has(permission)))
   // This role also reaches all tenants, which the permissions do not express.
   const reaches = role !== 'platform_admin' || held.includes('platform_admin')
   return { roles: reaches ? [role] : [], permissions }

@@ -104,11 +104,11 @@ export function createKeyVerifier(deps: {
   })
   const activity = createWriteBehind({
     write: async (batch) => {
-      const used = [...batch].map(([key, at]) => {
+      const usedKeys = [...batch].map(([key, at]) => {
         const [tenant_id = '', key_id = ''] = key.split('/')
         return { tenant_id, key_id, at }
       })
-      await db.acrossTenants((tx) => writeActivity(tx, used))
+      await db.acrossTenants((tx) => writeActivity(tx, usedKeys))
     },
     onError: deps.onError,
   })

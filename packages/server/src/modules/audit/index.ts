@@ -27,9 +27,9 @@ type AuditDeps = Omit<ExportDeps & ProofDeps, 'catchUp' | 'audit' | 'keys'> & {
 }
 /** The audit log of each tenant: events in the order of their commits. */
 export function createAudit(deps: AuditDeps) {
-  const words = createWordIndexer(deps)
-  const placed: typeof words.placed = (tenant, ...given) => {
-    words.placed(tenant, ...given)
+  const wordIndexer = createWordIndexer(deps)
+  const placed: typeof wordIndexer.placed = (tenant, ...given) => {
+    wordIndexer.placed(tenant, ...given)
     deps.placed(tenant)
   }
   const { wake, place, stop, ...sequencer } = createSequencer({ ...deps, placed })
@@ -54,7 +54,7 @@ export function createAudit(deps: AuditDeps) {
     jobs: proof.jobs,
     prunes: [pruneRecord, pruneReported, pruneCounts, pruneWords, ...proof.prunes],
     letGo: exporting.letGo,
-    stop: (): Promise<void> => exporting.ended().then(stop).then(words.stop),
+    stop: (): Promise<void> => exporting.ended().then(stop).then(wordIndexer.stop),
   }
 }
 export type Audit = ReturnType<typeof createAudit>

@@ -39,7 +39,7 @@ export function complianceHandlers({ db, pager, retention, holds }: Deps) {
 
     placeLegalHold: async ({ actor, body: { reason, classes = [], user_id, device_id } }) => {
       if (user_id !== undefined && device_id !== undefined)
-        failField('device_id', 'goes not together with user_id: place two holds')
+        failField('device_id', 'cannot be combined with user_id: place two holds')
       const subject = {
         user: user_id === undefined ? null : idOf('user', user_id),
         device: device_id === undefined ? null : idOf('device', device_id),

@@ -54,7 +54,10 @@ export function createHolds({ db, audit, now }: { db: Database; audit: Audit; no
         if (!(await queries.isThere(tx, tenant))) missing('tenant')
         const subject_name = await nameOf(tx, tenant, subject)
         if ((await queries.countStanding(tx, tenant)) >= mostStanding)
-          fail('validation_error', `${mostStanding} legal holds stand: release one, or place one that covers more`)
+          fail(
+            'validation_error',
+            `the tenant has ${mostStanding} legal holds, which is the maximum: release one, or place one that covers more`,
+          )
         const hold = await queries.insertHold(tx, {
           tenant_id: tenant,
           legal_hold_id: newUuid(),

@@ -65,9 +65,9 @@ export const measure = async (tx: Tx, tenant: TenantId, set: SetDays): Promise<P
  * Time until which nothing is purged, because the clock jumped or differs from `witness`. Undefined while the clock is
  * trusted.
  */
-export const checkClock = async (tx: Tx, witness: Date): Promise<Date | undefined> => {
+export const checkClock = async (tx: Tx, replicaTime: Date): Promise<Date | undefined> => {
   const { rows } = await sql<{ until: Date | null }>`
-    select nullif(greatest(check_clock(${witness}), now()), now()) as until`.execute(tx)
+    select nullif(greatest(check_clock(${replicaTime}), now()), now()) as until`.execute(tx)
   return rows[0]?.until ?? undefined
 }
 export const findDistrust = async (tx: Tx): Promise<Date | undefined> =>

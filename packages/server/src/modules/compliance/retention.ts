@@ -39,7 +39,7 @@ export function createRetentionRules({ db, audit, now, prunes }: Deps) {
     for (const { class: name, most } of periods) {
       const days = after[name]
       if (most !== null && days !== null && days > most && days !== before[name])
-        failField(`days.${name}`, `must not be more than ${most}, for which this deployment keeps it`)
+        failField(`days.${name}`, `must not be more than ${most}, the maximum of this deployment`)
     }
   }
 

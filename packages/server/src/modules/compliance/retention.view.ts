@@ -54,7 +54,7 @@ function nextPurge(p: Period, own: number | null, { at, over, settlesAt, distrus
   const goesByMonths = byMonths.includes(p.class) && own === null
   const isAwaited = goesByMonths && !over.get(p.class)
   const moments = [at, settlesAt, p.settles_at, distrustedUntil ?? at, isAwaited ? wholeMonthOver(p, at) : at]
-  const from = Math.max(...moments.map((moment) => moment.getTime()))
+  const from = Math.max(...moments.map((date) => date.getTime()))
   const offset = goesByMonths ? monthsAt : rowsAt
   return new Date(Math.ceil((from - offset) / hour) * hour + offset)
 }

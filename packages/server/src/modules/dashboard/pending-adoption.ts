@@ -18,9 +18,9 @@ const mostCompared = 20_000
 
 /** Counts the gateways that enforce this version or a later one. A gateway that has never reported is left out. */
 export const adoptionBy = (gateways: readonly Enforced[], seq: number) => {
-  const heard = gateways.filter((g) => g.last_seen_at !== null)
-  const pending = heard.filter((g) => g.seq === null || g.seq < seq)
-  return { applied: heard.length - pending.length, pending }
+  const reporting = gateways.filter((g) => g.last_seen_at !== null)
+  const pending = reporting.filter((g) => g.seq === null || g.seq < seq)
+  return { applied: reporting.length - pending.length, pending }
 }
 
 /** Lists the gateways and devices that lag behind a delivered version: gateways first, each kind by ID. */

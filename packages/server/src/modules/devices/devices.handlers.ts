@@ -59,9 +59,14 @@ export function deviceHandlers({
     })
     return { row, view: viewDevice(row, await shownPolicyOf(tenant, deviceId), names, at) }
   }
-  const judge = async (tenant: TenantId, given: GivenFilter): Promise<DeviceFilterQuery> => {
+  const judge = async (tenant: TenantId, filterInput: GivenFilter): Promise<DeviceFilterQuery> => {
     const at = now()
-    return { filter: readDeviceFilter(given, at), at, canary: await canaryOf(tenant), onlineSince: onlineSince(at) }
+    return {
+      filter: readDeviceFilter(filterInput, at),
+      at,
+      canary: await canaryOf(tenant),
+      onlineSince: onlineSince(at),
+    }
   }
   /** Devices are found by the stored verdict, which follows a publish within seconds; the verdict of now decides. */
   const matching = async (tenant: TenantId, given: GivenFilter): Promise<MatchingDevices> => {
@@ -85,13 +90,13 @@ export function deviceHandlers({
     listDeviceFacets: ({ actor, query }) => counts.facets(actor.tenantId, query),
     listDevices: async ({ actor, query }) => {
       const { tenantId } = actor
-      const { limit: _, cursor: __, sort, count, ...given } = query
-      const judged = await judge(tenantId, given)
+      const { limit: _, cursor: __, sort, count, ...filterInput } = query
+      const deviceFilter = await judge(tenantId, filterInput)
       const by = (sort?.replace('-', '') ?? 'enrolled_at') as Sort
       const found = await db.inTenant(tenantId, async (tx) => {
-        const dense = await denseDeviceFilters(tx, tenantId, judged, by)
+        const dense = await denseDeviceFilters(tx, tenantId, deviceFilter, by)
         const page = await pager.list(
-          queries.selectDevices(tx, tenantId, judged, dense, by),
+          queries.selectDevices(tx, tenantId, deviceFilter, dense, by),
           {
             operation: 'listDevices',
             tenant: tenantId,
@@ -101,20 +106,22 @@ export function deviceHandlers({
             tie: by === 'last_seen_at' ? 'activity.device_id' : 'devices.device_id',
             walked: walkedWith(dense),
           },
-          queries.walkDevices(tx, tenantId, judged, dense, by),
+          queries.walkDevices(tx, tenantId, deviceFilter, dense, by),
         )
         return { ...page, names: await findNames(tx, tenantId, namesInDevices(page.items)) }
       })
       const views = await Promise.all(
         found.items.map((row) =>
           mapMaybePromise(shownPolicyOf(tenantId, row.device_id), (policy) =>
-            viewDevice(row, policy, found.names, judged.at),
+            viewDevice(row, policy, found.names, deviceFilter.at),
           ),
         ),
       )
       // A verdict that has just turned is stored soon (`policy/stored-verdicts.ts`).
-      const items = views.filter((view) => given.posture === undefined || view.posture.verdict === given.posture)
-      const total = count && (await counts.total(tenantId, given))
+      const items = views.filter(
+        (view) => filterInput.posture === undefined || view.posture.verdict === filterInput.posture,
+      )
+      const total = count && (await counts.total(tenantId, filterInput))
       return { items, next_cursor: found.next_cursor, ...(total && { total }) }
     },
     getDevice: async ({ actor, params }) => {
@@ -124,7 +131,7 @@ export function deviceHandlers({
     changeDevice: async ({ actor, body, expected }) => {
       const { reason } = body
       const deviceId = idOf('device', body.device_id)
-      if (body.operation !== 'update' && body.device) failField('device', 'goes with the operation update')
+      if (body.operation !== 'update' && body.device) failField('device', 'is allowed only with the operation update')
       const changed =
         body.operation === 'update'
           ? await lifecycle.update(actor, deviceId, readPatch(body.device), { reason, expected })
@@ -134,7 +141,7 @@ export function deviceHandlers({
     changeDevices: async ({ actor, body }) => {
       const { operation, device_ids, filter, reason } = body
       if ((device_ids === undefined) === (filter === undefined))
-        failField('device_ids', 'name the devices by device_ids or by filter, one of the two')
+        failField('device_ids', 'give either device_ids or filter')
       const which = device_ids ? { ids: device_ids } : await matching(actor.tenantId, filter ?? {})
       const results = await lifecycle.changeMany(actor, which, operation, { reason, dryRun: body.dry_run ?? false })
       const count = (outcome: string) => results.filter((r) => r.outcome === outcome).length

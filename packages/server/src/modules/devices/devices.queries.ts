@@ -53,7 +53,7 @@ export const moveDevices = async (
   at: Date,
 ) => {
   const from = [...deviceTransitions[move].from]
-  const moved = await tx
+  const movedRows = await tx
     .with('locked', (db) =>
       db
         .selectFrom('devices')
@@ -72,8 +72,8 @@ export const moveDevices = async (
     .where('devices.status', 'in', from)
     .returning(['devices.device_id', 'devices.name', 'devices.user_id', 'devices.address_number'])
     .execute()
-  if (move === 'revoke') await freeAddresses(tx, tenant, moved)
-  return moved
+  if (move === 'revoke') await freeAddresses(tx, tenant, movedRows)
+  return movedRows
 }
 
 /** Sorted, as in every writer of several rows, to avoid deadlocks. */

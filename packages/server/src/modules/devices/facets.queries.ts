@@ -21,15 +21,15 @@ const every = (conditions: readonly RawBuilder<unknown>[]) => sql.join([sql`true
 /** Examined devices that match the conditions on their own row, with these columns besides their ID. */
 function selectExamined(
   tenant: TenantId,
-  judged: DeviceFilterQuery,
+  deviceFilter: DeviceFilterQuery,
   examined: Examined,
   columns: readonly RawBuilder<unknown>[],
 ) {
-  const { effective_status: wanted } = judged.filter
-  const conditions: RawBuilder<unknown>[] = ownConditions(tenant, judged, allDeviceFilters(judged))
+  const { effective_status: wanted } = deviceFilter.filter
+  const conditions: RawBuilder<unknown>[] = ownConditions(tenant, deviceFilter, allDeviceFilters(deviceFilter))
   const status = wanted && statusBehind[wanted]
   if (status) conditions.push(sql`devices.status = ${status}`)
-  if (wanted) conditions.push(hasEffectiveStatus(tenant, wanted, judged.at))
+  if (wanted) conditions.push(hasEffectiveStatus(tenant, wanted, deviceFilter.at))
   return sql`
     select ${sql.join([sql`devices.device_id`, ...columns])} from devices
     where devices.tenant_id = ${tenant} and ${examined} and ${every(conditions)}`
@@ -52,9 +52,9 @@ const activityAndSession = (tenant: TenantId) => sql`
     on session.device_id = devices.device_id`
 
 /** Examined devices that match the filter. Reads only the tables that the filter concerns. */
-export function selectMatchingDevices(tenant: TenantId, judged: DeviceFilterQuery, examined: Examined) {
-  const conditions = joinedConditions(judged)
-  const own = selectExamined(tenant, judged, examined, [])
+export function selectMatchingDevices(tenant: TenantId, deviceFilter: DeviceFilterQuery, examined: Examined) {
+  const conditions = joinedConditions(deviceFilter)
+  const own = selectExamined(tenant, deviceFilter, examined, [])
   if (conditions.length === 0) return own
   return sql`
     with examined as materialized (${own})
@@ -62,8 +62,8 @@ export function selectMatchingDevices(tenant: TenantId, judged: DeviceFilterQuer
 }
 
 /** The same, with the value of each facet. */
-function selectFacetValues(tenant: TenantId, judged: DeviceFilterQuery, examined: Examined) {
-  const { filter, at, canary, onlineSince } = judged
+function selectFacetValues(tenant: TenantId, deviceFilter: DeviceFilterQuery, examined: Examined) {
+  const { filter, at, canary, onlineSince } = deviceFilter
   const columns = [
     ...['user_id', 'status', 'platform', 'client_version', 'os_version', 'tags', 'group_ids'].map((name) =>
       sql.ref(`devices.${name}`),
@@ -73,7 +73,7 @@ function selectFacetValues(tenant: TenantId, judged: DeviceFilterQuery, examined
     sql`${filter.channel ? sql`${filter.channel}::text` : channelOf(tenant, canary)} as effective_channel`,
   ]
   return sql`
-    with examined as materialized (${selectExamined(tenant, judged, examined, columns)})
+    with examined as materialized (${selectExamined(tenant, deviceFilter, examined, columns)})
     select devices.*, ${presenceOf(onlineSince)} as presence,
       case when devices.status = 'revoked' then 'unknown' else coalesce(posture.verdict, 'unknown') end as verdict
     from examined as devices ${activityAndSession(tenant)}
@@ -81,14 +81,14 @@ function selectFacetValues(tenant: TenantId, judged: DeviceFilterQuery, examined
       select p.device_id, p.verdict from device_postures p
       where p.tenant_id = ${tenant} and p.device_id = any(array(select device_id from examined))) as posture
     on posture.device_id = devices.device_id
-    where ${every(joinedConditions(judged))}`
+    where ${every(joinedConditions(deviceFilter))}`
 }
 
 /** Counts the examined devices that match the filter, by value. */
 export function countDeviceFacets(
   tx: Tx,
   tenant: TenantId,
-  judged: DeviceFilterQuery,
+  deviceFilter: DeviceFilterQuery,
   examined: Examined,
   mostValues: number,
 ): Promise<FacetRow[]> {
@@ -108,7 +108,7 @@ export function countDeviceFacets(
         select user_id, group_id from group_members
         where tenant_id = ${tenant} and user_id = any(array(select distinct user_id from matched))) as gm
       on gm.user_id = m.user_id) as g group by g.group_id`
-  return countByFacet(tx, selectFacetValues(tenant, judged, examined), counted, mostValues)
+  return countByFacet(tx, selectFacetValues(tenant, deviceFilter, examined), counted, mostValues)
 }
 
 export const withIdsOf = (ids: RawBuilder<unknown>): Examined => sql`devices.device_id = any(array(${ids}))`

@@ -8,15 +8,15 @@ import { candidateDevices, type DeviceFilterQuery } from './filter.queries.ts'
 import type { GivenFilter } from './read-filter.ts'
 
 /** Number of addresses sampled if a filter may match more devices than are counted exactly. */
-const drawn = 2500
+const sampleSize = 2500
 /** Most devices that are examined for the sampled addresses. Revoked devices of one address can be many. */
-const mostOfAddresses = 4 * drawn
+const mostOfAddresses = 4 * sampleSize
 
 /**
  * Picks one address number from each of `most` equal parts of the numbers up to `highest`. The choice is always the
  * same, so that an estimate changes only with the fleet. Address numbers are unrelated to the properties of devices.
  */
-export function drawAddresses(highest: number, most = drawn): number[] {
+export function drawAddresses(highest: number, most = sampleSize): number[] {
   const parts = Math.min(most, highest)
   return Array.from({ length: parts }, (_, i) => {
     // Multiplicative hash of the part, in [0, 1). A fixed step could coincide with a batch of similar devices.
@@ -33,7 +33,7 @@ export function createDeviceFacets({
 }: {
   db: Database
   now: () => Date
-  judge: (tenant: TenantId, given: GivenFilter) => Promise<DeviceFilterQuery>
+  judge: (tenant: TenantId, filterInput: GivenFilter) => Promise<DeviceFilterQuery>
 }) {
   /**
    * Chooses the devices to examine, and the number of devices that each of them represents. Facets examine fewer, since
@@ -42,10 +42,10 @@ export function createDeviceFacets({
   async function choose(
     tx: Tx,
     tenant: TenantId,
-    judged: DeviceFilterQuery,
+    deviceFilter: DeviceFilterQuery,
     isForFacets: boolean,
   ): Promise<{ examined: Examined; each: number }> {
-    const chosen = await chooseCandidates(tx, candidateDevices(tenant, judged), isForFacets)
+    const chosen = await chooseCandidates(tx, candidateDevices(tenant, deviceFilter), isForFacets)
     if (chosen) return { examined: queries.withIdsOf(chosen.ids), each: chosen.each }
     const highest = await queries.highestAddress(tx, tenant)
     const addresses = drawAddresses(highest)
@@ -56,19 +56,19 @@ export function createDeviceFacets({
   }
 
   return {
-    total: createCounts(async (tenant, given: GivenFilter) => {
-      const judged = await judge(tenant, given)
+    total: createCounts(async (tenant, filterInput: GivenFilter) => {
+      const deviceFilter = await judge(tenant, filterInput)
       return db.inTenant(tenant, async (tx) => {
-        const { examined, each } = await choose(tx, tenant, judged, false)
-        return totalOf(await countRows(tx, queries.selectMatchingDevices(tenant, judged, examined)), each)
+        const { examined, each } = await choose(tx, tenant, deviceFilter, false)
+        return totalOf(await countRows(tx, queries.selectMatchingDevices(tenant, deviceFilter, examined)), each)
       })
     }, now),
-    facets: createCounts(async (tenant, given: GivenFilter) => {
-      const judged = await judge(tenant, given)
+    facets: createCounts(async (tenant, filterInput: GivenFilter) => {
+      const deviceFilter = await judge(tenant, filterInput)
       return db.inTenant(tenant, async (tx) => {
-        const { examined, each } = await choose(tx, tenant, judged, true)
-        const rows = await queries.countDeviceFacets(tx, tenant, judged, examined, mostFacetValues)
-        return viewFacets(tx, tenant, deviceFacets, { rows, each, at: judged.at })
+        const { examined, each } = await choose(tx, tenant, deviceFilter, true)
+        const rows = await queries.countDeviceFacets(tx, tenant, deviceFilter, examined, mostFacetValues)
+        return viewFacets(tx, tenant, deviceFacets, { rows, each, at: deviceFilter.at })
       })
     }, now),
   }

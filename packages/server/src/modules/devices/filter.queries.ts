@@ -39,11 +39,11 @@ export type CanaryReach = {
 /** A filter with the values needed to evaluate it. */
 export type DeviceFilterQuery = { filter: DeviceFilter; at: Date; canary: CanaryReach | undefined; onlineSince: Date }
 
-const sought = [
+const searched = [
   ...(['q', 'tag', 'group_id', 'posture', 'effective_status', 'presence', 'seen_within', 'unseen_for'] as const),
   ...(['client_version', 'client_version_before', 'os_version', 'gateway_id'] as const),
 ] as const
-type Sought = (typeof sought)[number]
+type Sought = (typeof searched)[number]
 /** Columns of `devices` with an index in the order of `enrolled_at` only. */
 const plain = ['status', 'user_id', 'platform', 'token_id', 'provider_id'] as const
 type Plain = (typeof plain)[number]
@@ -83,36 +83,40 @@ const ofPlain = (tenant: TenantId, { filter }: DeviceFilterQuery, name: Plain, m
 export async function denseDeviceFilters(
   tx: Tx,
   tenant: TenantId,
-  judged: DeviceFilterQuery,
+  deviceFilter: DeviceFilterQuery,
   sort: Sort,
 ): Promise<DenseDeviceFilters> {
   const dense = new Set<Filter>()
   if (sort !== 'enrolled_at')
     for (const name of plain)
-      if (judged.filter[name] !== undefined && !(await isRare(tx, ofPlain(tenant, judged, name, few)))) dense.add(name)
-  for (const name of unindexed) if (judged.filter[name] !== undefined) dense.add(name)
-  for (const name of sought) {
-    if (judged.filter[name] === undefined) continue
-    if (isSurelyDense(judged.filter, name) || !(await isRare(tx, fittingOf(tenant, judged, name)))) dense.add(name)
+      if (deviceFilter.filter[name] !== undefined && !(await isRare(tx, ofPlain(tenant, deviceFilter, name, few))))
+        dense.add(name)
+  for (const name of unindexed) if (deviceFilter.filter[name] !== undefined) dense.add(name)
+  for (const name of searched) {
+    if (deviceFilter.filter[name] === undefined) continue
+    if (isSurelyDense(deviceFilter.filter, name) || !(await isRare(tx, fittingOf(tenant, deviceFilter, name))))
+      dense.add(name)
   }
   return dense
 }
 
 const fittingToCount = fittingUpTo(countedExactly)
 /** Sets of device IDs, each of which includes all matches of the filter, at most one more than are counted exactly. */
-export function candidateDevices(tenant: TenantId, judged: DeviceFilterQuery) {
-  const { filter } = judged
+export function candidateDevices(tenant: TenantId, deviceFilter: DeviceFilterQuery) {
+  const { filter } = deviceFilter
   return [
-    ...plain.filter((name) => filter[name] !== undefined).map((name) => ofPlain(tenant, judged, name, countedExactly)),
-    ...sought
+    ...plain
+      .filter((name) => filter[name] !== undefined)
+      .map((name) => ofPlain(tenant, deviceFilter, name, countedExactly)),
+    ...searched
       .filter((name) => filter[name] !== undefined && !isSurelyDense(filter, name))
-      .map((name) => fittingOf(tenant, judged, name, fittingToCount)),
+      .map((name) => fittingOf(tenant, deviceFilter, name, fittingToCount)),
     fits('device_id', sql`devices where tenant_id = ${tenant}`, ['tenant_id', 'enrolled_at'], countedExactly),
   ]
 }
 /** Every condition is evaluated device by device. */
 export const allDeviceFilters = ({ filter }: DeviceFilterQuery): DenseDeviceFilters =>
-  new Set([...sought, ...plain, ...unindexed].filter((name) => filter[name] !== undefined))
+  new Set([...searched, ...plain, ...unindexed].filter((name) => filter[name] !== undefined))
 
 /** Conditions on columns that have an index in the order of `enrolled_at`. */
 export const plainConditions = (filter: DeviceFilter) =>
@@ -140,24 +144,29 @@ export function channelOf(tenant: TenantId, canary: CanaryReach | undefined) {
 
 /** No policy applies to a revoked device, so its verdict is unknown whatever it last reported. */
 const hasVerdict = (verdict: PostureVerdict) => {
-  const said = (condition: ReturnType<typeof sql>) => sql<boolean>`exists (select from device_postures p
+  const reportCondition = (condition: ReturnType<typeof sql>) => sql<boolean>`exists (select from device_postures p
     where p.tenant_id = devices.tenant_id and p.device_id = devices.device_id and ${condition} offset 0)`
   return verdict === 'unknown'
-    ? sql<boolean>`(devices.status = 'revoked' or not ${said(sql`p.verdict <> 'unknown'`)})`
-    : sql<boolean>`(devices.status <> 'revoked' and ${said(sql`p.verdict = ${verdict}`)})`
+    ? sql<boolean>`(devices.status = 'revoked' or not ${reportCondition(sql`p.verdict <> 'unknown'`)})`
+    : sql<boolean>`(devices.status <> 'revoked' and ${reportCondition(sql`p.verdict = ${verdict}`)})`
 }
 
 /** All other conditions of a filter. `offset 0` makes the planner evaluate a condition device by device. */
-export function deviceConditions(tenant: TenantId, judged: DeviceFilterQuery, dense: DenseDeviceFilters, sort: Sort) {
-  const { filter: f } = judged
-  const all = [...ownConditions(tenant, judged, dense), ...joinedConditions(judged)]
+export function deviceConditions(
+  tenant: TenantId,
+  deviceFilter: DeviceFilterQuery,
+  dense: DenseDeviceFilters,
+  sort: Sort,
+) {
+  const { filter: f } = deviceFilter
+  const all = [...ownConditions(tenant, deviceFilter, dense), ...joinedConditions(deviceFilter)]
   const id = sql.ref(sort === 'last_seen_at' ? 'activity.device_id' : 'devices.device_id')
   const isAmong = (ids: ReturnType<typeof sql>) => sql<boolean>`${id} = any(array(${ids}))`
-  for (const name of sought)
-    if (f[name] !== undefined && !dense.has(name)) all.push(isAmong(fittingOf(tenant, judged, name)))
+  for (const name of searched)
+    if (f[name] !== undefined && !dense.has(name)) all.push(isAmong(fittingOf(tenant, deviceFilter, name)))
   if (sort !== 'enrolled_at')
     for (const name of plain)
-      if (f[name] !== undefined && !dense.has(name)) all.push(isAmong(ofPlain(tenant, judged, name, few)))
+      if (f[name] !== undefined && !dense.has(name)) all.push(isAmong(ofPlain(tenant, deviceFilter, name, few)))
   return all
 }
 

@@ -14,13 +14,13 @@ import {
 import { presenceOf } from './presence.queries.ts'
 
 /** Columns that the API shows. The public key, for example, is not among them. */
-const shown = [
+const listColumns = [
   ...(['tenant_id', 'device_id', 'user_id', 'name', 'platform', 'os_version', 'client_version', 'serial'] as const),
   ...(['tags', 'group_ids', 'status', 'channel', 'jkt', 'wireguard_public_key', 'address_number'] as const),
   ...(['credential_expires_at', 'credential_renew_after', 'enrolled_method', 'token_id', 'provider_id'] as const),
   ...(['enrolled_at', 'updated_at', 'arch'] as const),
 ] as const
-const shownColumns = shown.map((column) => `devices.${column}` as const)
+const shownColumns = listColumns.map((column) => `devices.${column}` as const)
 
 type Base = ReturnType<typeof fromDevices>
 const fromDevices = (tx: Tx, tenant: TenantId) =>
@@ -56,13 +56,13 @@ const fromActivity = (tx: Tx, tenant: TenantId) =>
 export function selectDevices(
   tx: Tx,
   tenant: TenantId,
-  judged: DeviceFilterQuery,
+  deviceFilter: DeviceFilterQuery,
   dense: DenseDeviceFilters,
   sort: Sort = 'enrolled_at',
 ) {
   const bySeen = sort === 'last_seen_at'
   const { lockedBy, user } = deviceBindings(tenant)
-  const { filter, at } = judged
+  const { filter, at } = deviceFilter
   let q = (bySeen ? fromActivity : fromDevices)(tx, tenant)
     .leftJoinLateral(
       (eb) =>
@@ -95,7 +95,7 @@ export function selectDevices(
     .select(['activity.last_seen_at', 'activity.applied_digest', 'activity.applied_at'])
     .select(['posture.verdict', 'posture.reported_at'])
     .select(['session.session_id', 'session.gateway_id', 'session.pool_id', 'session.started_at as session_started_at'])
-    .select(presenceOf(judged.onlineSince).as('presence'))
+    .select(presenceOf(deviceFilter.onlineSince).as('presence'))
     .select([sql<LockedBy | null>`${lockedBy}`.as('locked_by'), sql<UserState | null>`${user}`.as('user_state')])
     .where(bySeen ? 'activity.tenant_id' : 'devices.tenant_id', '=', tenant)
   if (filter.effective_status) {
@@ -103,7 +103,7 @@ export function selectDevices(
     if (status) q = q.where('devices.status', '=', status)
     q = q.where(hasEffectiveStatus(tenant, filter.effective_status, at))
   }
-  for (const condition of [...deviceRange(judged, sort), ...deviceConditions(tenant, judged, dense, sort)])
+  for (const condition of [...deviceRange(deviceFilter, sort), ...deviceConditions(tenant, deviceFilter, dense, sort)])
     q = q.where(condition)
   return q
 }
@@ -112,13 +112,13 @@ export function selectDevices(
 export const walkDevices = (
   tx: Tx,
   tenant: TenantId,
-  judged: DeviceFilterQuery,
+  deviceFilter: DeviceFilterQuery,
   dense: DenseDeviceFilters,
   sort: Sort,
 ) => {
   if (dense.size === 0) return undefined
-  const { filter } = judged
-  const conditions = deviceRange(judged, sort)
+  const { filter } = deviceFilter
+  const conditions = deviceRange(deviceFilter, sort)
   if (sort === 'enrolled_at') conditions.push(...plainConditions(filter))
   const status = filter.effective_status && statusBehind[filter.effective_status]
   if (status && sort === 'enrolled_at') conditions.push(sql<boolean>`devices.status = ${status}`)

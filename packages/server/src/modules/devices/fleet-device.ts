@@ -46,7 +46,7 @@ export type Selected = {
   /** Identifies the policy without keeping it in memory. */
   readonly by: object
   /** Null once the variant was evicted. */
-  readonly slot: { readonly variant: Variant | null; used: boolean }
+  readonly slot: { readonly variant: Variant | null; isUsed: boolean }
   readonly from: number
   readonly until: number
 }

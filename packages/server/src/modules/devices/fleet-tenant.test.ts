@@ -48,7 +48,7 @@ test('the state of a device follows changes of its user', () => {
   t.putDevice(device())
   const held = t.devices.get('d')!
   assert.deepEqual([held.usable, held.groupIds, held.seq], [true, ['g'], 1])
-  held.selected = { by: {}, slot: { variant: null, used: false }, from: 0, until: 1 }
+  held.selected = { by: {}, slot: { variant: null, isUsed: false }, from: 0, until: 1 }
   t.putUser(user('anna', true, 7))
   assert.deepEqual([held.usable, held.isSuspended, held.groupIds, held.seq], [false, true, [], 7])
   assert.equal(held.selected, null, 'the selection for the former user')
@@ -93,7 +93,7 @@ test('a user that is not found again is deleted: its devices are out, and keep n
   t.putUser(user('anna', false, 1, ['g']))
   t.putDevice(device())
   const held = t.devices.get('d')!
-  held.selected = { by: {}, slot: { variant: null, used: false }, from: 0, until: 1 }
+  held.selected = { by: {}, slot: { variant: null, isUsed: false }, from: 0, until: 1 }
   t.touch([{ kind: 'user', subject: 'anna' }])
   t.settle(t.stale, [], [])
   assert.deepEqual([t.isTrue, held.usable, held.groupIds, held.selected], [true, false, [], null])

@@ -212,13 +212,13 @@ function someOf(stale: ReadonlyMap<string, number>): Map<string, number> {
 const mostShared = 20_000
 
 function createShared<V>() {
-  let held = new Map<string, V>()
+  let shared = new Map<string, V>()
   return (key: string, make: () => V): V => {
-    const known = held.get(key)
+    const known = shared.get(key)
     if (known !== undefined) return known
-    if (held.size >= mostShared) held = new Map()
+    if (shared.size >= mostShared) shared = new Map()
     const made = make()
-    held.set(key, made)
+    shared.set(key, made)
     return made
   }
 }

@@ -97,22 +97,23 @@ export function createFleet({
   async function refreshReports(tenant: FleetTenant): Promise<void> {
     const { reports } = tenant
     const { touches } = reports
-    const wanted = await checks(tenant.tenantId)
-    if (reports.isGoodFor(wanted) || (await readReports(tenant, wanted, touches))) reports.settle(wanted, touches)
+    const requiredChecks = await checks(tenant.tenantId)
+    if (reports.isGoodFor(requiredChecks) || (await readReports(tenant, requiredChecks, touches)))
+      reports.settle(requiredChecks, touches)
   }
   /** Reads the reports that an unpublished policy would need. */
-  async function tryReports(tenant: FleetTenant, wanted: ReportedChecks): Promise<void> {
+  async function tryReports(tenant: FleetTenant, requiredChecks: ReportedChecks): Promise<void> {
     const { reports } = tenant
-    if (reports.isTriedFor(wanted, performance.now())) return
-    if (await readReports(tenant, wanted, reports.touches)) reports.try(wanted, performance.now())
+    if (reports.isTriedFor(requiredChecks, performance.now())) return
+    if (await readReports(tenant, requiredChecks, reports.touches)) reports.try(requiredChecks, performance.now())
   }
   /**
    * Reads stale devices between the pages, for callers that wait for single ones. False if the policy changed again,
    * which ends the read.
    */
-  async function readReports(tenant: FleetTenant, wanted: ReportedChecks, touches: number): Promise<boolean> {
+  async function readReports(tenant: FleetTenant, requiredChecks: ReportedChecks, touches: number): Promise<boolean> {
     const { tenantId, reports } = tenant
-    const which = reports.begin(wanted, touches)
+    const which = reports.begin(requiredChecks, touches)
     const facts = [...reports.facts]
     await inPages(
       'device_id',
@@ -131,12 +132,12 @@ export function createFleet({
   }
 
   /** Starts a refresh unless one is running. */
-  function startRefresh(tenant: FleetTenant, wanted?: ReportedChecks): Promise<void> {
+  function startRefresh(tenant: FleetTenant, requiredChecks?: ReportedChecks): Promise<void> {
     if (tenant.refreshing) return tenant.refreshing
     const read = async () => {
       try {
         await refresh(tenant)
-        if (wanted) await tryReports(tenant, wanted)
+        if (requiredChecks) await tryReports(tenant, requiredChecks)
         await refresh(tenant)
         tenant.refreshing = undefined
         tenant.stepped()
@@ -152,10 +153,14 @@ export function createFleet({
     return tenant.refreshing
   }
   /** Returns the tenant once nothing in it is stale. */
-  async function settled(found: FleetTenant | Promise<FleetTenant>, wanted?: ReportedChecks): Promise<FleetTenant> {
+  async function settled(
+    found: FleetTenant | Promise<FleetTenant>,
+    requiredChecks?: ReportedChecks,
+  ): Promise<FleetTenant> {
     const tenant = await found
-    const isIn = () => tenant.isTrue && (!wanted || tenant.reports.isTriedFor(wanted, performance.now()))
-    while (!isIn()) await startRefresh(tenant, wanted)
+    const isIn = () =>
+      tenant.isTrue && (!requiredChecks || tenant.reports.isTriedFor(requiredChecks, performance.now()))
+    while (!isIn()) await startRefresh(tenant, requiredChecks)
     return tenant
   }
   /** Returns a device once it is not stale. */
@@ -189,8 +194,8 @@ export function createFleet({
       return settledDevice(tenant, deviceId)
     },
     /** All devices. `wanted`: checks of an unpublished policy, for which the reports must be good enough too. */
-    all: async (tenantId: TenantId, wanted?: ReportedChecks): Promise<ReadonlyMap<string, FleetDevice>> =>
-      (await settled(tenants.get(tenantId), wanted)).devices,
+    all: async (tenantId: TenantId, requiredChecks?: ReportedChecks): Promise<ReadonlyMap<string, FleetDevice>> =>
+      (await settled(tenants.get(tenantId), requiredChecks)).devices,
     devicesOfUser: async (tenantId: TenantId, userId: string) =>
       (await settled(tenants.get(tenantId))).devicesOfUser(userId),
     devicesOfGroup: async (tenantId: TenantId, groupId: string) => {

@@ -64,18 +64,18 @@ export function createHeldReads({
       hold.decline()
       return read(caller)
     }
-    hold.whenGone(ticket.gone)
+    hold.whenGone(ticket.onClientGone)
     const deadline = performance.now() + hold.seconds * second
     try {
       for (let isWoken = false; ; isWoken = true) {
         // Reads after registering, and again after every wake-up, so that no change in between is missed.
-        let given = read(caller)
+        let answer = read(caller)
         // A value for many devices is computed once. Each of them then waits for a turn and reads again.
-        if (given instanceof Promise) given = await (isWoken ? given.then(pace).then(() => read(caller)) : given)
+        if (answer instanceof Promise) answer = await (isWoken ? answer.then(pace).then(() => read(caller)) : answer)
         const left = deadline - performance.now()
-        if (left <= 0 || !hold.knows(given)) return given
+        if (left <= 0 || !hold.knows(answer)) return answer
         const outcome = await ticket.next(Math.min(left, longestLookMs))
-        if (outcome === 'gone' || outcome === 'stopped') return given
+        if (outcome === 'gone' || outcome === 'stopped') return answer
       }
     } finally {
       ticket.leave()
@@ -85,7 +85,7 @@ export function createHeldReads({
   return {
     /** Answers at once if the caller lacks the current value or does not wait. Warm calls are synchronous. */
     readOrWait: <C extends CallingDevice, T>(caller: C, read: Read<C, T>, hold: Hold | undefined) =>
-      mapMaybePromise(read(caller), (given) => (hold?.knows(given) ? next(caller, read, hold) : given)),
+      mapMaybePromise(read(caller), (answer) => (hold?.knows(answer) ? next(caller, read, hold) : answer)),
     /** Wakes all devices of a tenant, for events other than a change. */
     wakeAll: waiters.wakeAll,
     waiting: waiters.count,

@@ -34,7 +34,11 @@ export function deviceJobs({ db, now, lifecycle, listening, waiting }: Deps) {
           background,
         )
         if (silent.length > 0)
-          await lifecycle.revokeAll(jobSource(tenant, 'revoke_silent_devices'), silent, 'ephemeral device fell silent')
+          await lifecycle.revokeAll(
+            jobSource(tenant, 'revoke_silent_devices'),
+            silent,
+            'ephemeral device stopped reporting',
+          )
         found = silent.length
       }
     })

@@ -51,15 +51,15 @@ export async function takeAddresses(tx: Tx, tenant: TenantId, count: number): Pr
       where tenant_id = ${tenant} and released_at < now() - interval '24 hours'
       order by released_at, address_number limit ${count} for update skip locked))
     returning address_number`.execute(tx)
-  const used = rows.map((r) => r.address_number)
-  const fresh = count - used.length
+  const usedNumbers = rows.map((r) => r.address_number)
+  const fresh = count - usedNumbers.length
   const { addresses } = await tx
     .updateTable('tenant_epochs')
     .set({ addresses: sql<number>`addresses + ${fresh}::bigint` })
     .where('tenant_id', '=', tenant)
     .returning('addresses')
     .executeTakeFirstOrThrow()
-  return [...used, ...Array.from({ length: fresh }, (_, i) => addresses - fresh + 1 + i)]
+  return [...usedNumbers, ...Array.from({ length: fresh }, (_, i) => addresses - fresh + 1 + i)]
 }
 
 /** Releases numbers that were taken but not used. */

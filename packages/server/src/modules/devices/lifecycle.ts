@@ -51,25 +51,25 @@ export function createDeviceLifecycle({
     reason: string | undefined,
   ) {
     const tenant = source.tenantId
-    const moved = await queries.moveDevices(tx, tenant, ids, operation, now())
-    if (moved.length === 0) return moved
-    const movedIds = moved.map((d) => d.device_id)
+    const movedDevices = await queries.moveDevices(tx, tenant, ids, operation, now())
+    if (movedDevices.length === 0) return movedDevices
+    const movedIds = movedDevices.map((d) => d.device_id)
     if (operation === 'suspend' || operation === 'revoke')
       await offboarding.cutDevices(tx, source, movedIds, operation === 'revoke' ? 'revoked' : 'suspended')
-    await recordMoved(tx, source, moved, operation, reason)
-    return moved
+    await recordMoved(tx, source, movedDevices, operation, reason)
+    return movedDevices
   }
   const recordMoved = (
     tx: Tx,
     source: Source,
-    moved: readonly { device_id: string; name: string }[],
+    movedDevices: readonly { device_id: string; name: string }[],
     operation: DeviceTransition,
     reason: string | undefined,
   ) => {
-    if (moved.length > 0) db.afterCommit(tx, () => waiting.moved(source.tenantId))
+    if (movedDevices.length > 0) db.afterCommit(tx, () => waiting.moved(source.tenantId))
     return audit.recordAll(
       tx,
-      moved.map((d) => ({
+      movedDevices.map((d) => ({
         source,
         kind: 'device.changed',
         fields: { operation, device_id: encodeId('device', d.device_id) },
@@ -102,9 +102,9 @@ export function createDeviceLifecycle({
         const places = await placesFor(tx, actor.tenantId, operation)
         const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? missing('device')
         expected.require(deviceVersion(before))
-        const moved = await move(tx, actor, [deviceId], operation, reason)
-        places?.take(moved.length)
-        if (moved.length > 0) {
+        const movedDevices = await move(tx, actor, [deviceId], operation, reason)
+        places?.take(movedDevices.length)
+        if (movedDevices.length > 0) {
           await changes.record(tx, actor.tenantId, [{ kind: 'device', subject: deviceId }])
           return true
         }
@@ -150,28 +150,28 @@ export function createDeviceLifecycle({
       db.inTenant(actor.tenantId, async (tx) => {
         const tenant = actor.tenantId
         const places = dryRun ? undefined : await placesFor(tx, tenant, operation)
-        const named = 'ids' in which ? which.ids : await matching(tx, tenant, which)
-        const uuids = named.flatMap((id) => decodeId('device', id) ?? [])
+        const deviceIds = 'ids' in which ? which.ids : await matching(tx, tenant, which)
+        const uuids = deviceIds.flatMap((id) => decodeId('device', id) ?? [])
         const before = new Map((await queries.statusesOf(tx, tenant, uuids)).map((d) => [d.device_id, d.status]))
-        const moved = dryRun
+        const movedDevices = dryRun
           ? new Set(
               uuids.filter((id) =>
                 (queries.deviceTransitions[operation].from as readonly string[]).includes(before.get(id) ?? ''),
               ),
             )
           : new Set((await move(tx, actor, uuids, operation, reason)).map((d) => d.device_id))
-        places?.take(moved.size)
-        const results = named.map((id): Outcome => {
+        places?.take(movedDevices.size)
+        const results = deviceIds.map((id): Outcome => {
           const uuid = decodeId('device', id)
           const status = uuid && before.get(uuid)
           if (!uuid || !status) return { device_id: id, outcome: 'failed', error: 'no such device' }
-          if (moved.has(uuid)) return { device_id: id, outcome: 'changed' }
+          if (movedDevices.has(uuid)) return { device_id: id, outcome: 'changed' }
           return status === queries.deviceTransitions[operation].to
             ? { device_id: id, outcome: 'unchanged' }
             : { device_id: id, outcome: 'failed', error: refusal(operation, status) }
         })
-        if (!dryRun && moved.size > 0) {
-          const fields = { operation, matched: named.length, changed: moved.size }
+        if (!dryRun && movedDevices.size > 0) {
+          const fields = { operation, matched: deviceIds.length, changed: movedDevices.size }
           await audit.record(
             tx,
             actor,
@@ -182,7 +182,7 @@ export function createDeviceLifecycle({
           await changes.record(
             tx,
             tenant,
-            [...moved].map((subject) => ({ kind: 'device', subject })),
+            [...movedDevices].map((subject) => ({ kind: 'device', subject })),
           )
         }
         return results
@@ -200,12 +200,12 @@ export function createDeviceLifecycle({
     /** For jobs: revokes devices without an acting person. */
     revokeAll: (source: Source, ids: string[], reason: string) =>
       db.inTenant(source.tenantId, async (tx) => {
-        const moved = await move(tx, source, ids, 'revoke', reason)
-        if (moved.length > 0)
+        const movedDevices = await move(tx, source, ids, 'revoke', reason)
+        if (movedDevices.length > 0)
           await changes.record(
             tx,
             source.tenantId,
-            moved.map((d) => ({ kind: 'device', subject: d.device_id })),
+            movedDevices.map((d) => ({ kind: 'device', subject: d.device_id })),
           )
       }),
   }
@@ -237,11 +237,11 @@ export const deviceVersion = ({ device_id, name, tags, channel, user_id, status,
 type Settable = NonNullable<Awaited<ReturnType<typeof queries.lockDevice>>>
 
 /** IDs as in the API: audit events contain no others. */
-const shown = (field: keyof DevicePatch, device: DevicePatch) =>
+const fieldValue = (field: keyof DevicePatch, device: DevicePatch) =>
   field === 'user_id' && device.user_id ? encodeId('user', device.user_id) : device[field]
 const differences = (before: DevicePatch, patch: DevicePatch): FieldChanges =>
   Object.fromEntries(
     (Object.keys(patch) as (keyof DevicePatch)[])
       .filter((k) => JSON.stringify(before[k]) !== JSON.stringify(patch[k]))
-      .map((k) => [k, [shown(k, before), shown(k, patch)]]),
+      .map((k) => [k, [fieldValue(k, before), fieldValue(k, patch)]]),
   )

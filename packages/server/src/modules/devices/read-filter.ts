@@ -20,10 +20,10 @@ const nouns = {
  * Converts TypeIDs to UUIDs, and ages to times. Throws 422 with the field for a malformed ID. IDs in a query string
  * were checked before.
  */
-export function readDeviceFilter({ seen_within, unseen_for, ...given }: GivenFilter, at: Date): DeviceFilter {
-  const filter: DeviceFilter = { ...given }
+export function readDeviceFilter({ seen_within, unseen_for, ...filterInput }: GivenFilter, at: Date): DeviceFilter {
+  const filter: DeviceFilter = { ...filterInput }
   for (const [field, noun] of Object.entries(nouns) as [keyof typeof nouns, Noun][]) {
-    const id = given[field]
+    const id = filterInput[field]
     if (id === undefined) continue
     filter[field] = decodeId(noun, id) ?? failField(`filter.${field}`, `is not the id of ${aOrAn(noun)}`)
   }

@@ -12,7 +12,7 @@ const isOver = (before: ReturnType<typeof overBefore>) => sql<boolean>`revoked_a
 export const pruneRevoked: Prune = {
   ...purging('revoked_devices', 'devices', isOver),
   take: async (tx, tenant, limit) => {
-    const gone = await tx
+    const deletedRows = await tx
       .selectFrom('devices')
       .select('device_id')
       .where('tenant_id', '=', tenant)
@@ -21,7 +21,7 @@ export const pruneRevoked: Prune = {
       .limit(limit)
       .forUpdate()
       .execute()
-    const ids = gone.map((d) => d.device_id)
+    const ids = deletedRows.map((d) => d.device_id)
     if (ids.length === 0) return 0
     for (const table of ['device_activity', 'device_postures', 'devices'] as const)
       await tx

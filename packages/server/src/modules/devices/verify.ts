@@ -59,9 +59,9 @@ export function createDeviceVerifier({
   const isCurrent = ({ tenantId, keys }: VerifiedProof) => keysOf.get(tenantId) === keys
   const proven = createProvenCredentials({ isCurrent })
   // Credentials of revoked devices, with the device's name, by digest. Revocation is final.
-  const gone = new BoundedMap<string, { of: VerifiedProof; name: string }>(10_000)
+  const revokedCredentials = new BoundedMap<string, { of: VerifiedProof; name: string }>(10_000)
   // A tenant unknown to this replica is hardly ever a new one.
-  const strangers = createRateLimiter(1)
+  const unknownTenantLimiter = createRateLimiter(1)
   const reads = createReplayGuard(rememberedProofSeconds * second)
   const remember = createGroupCommit<{ tenant: TenantId; proof: Buffer }, boolean>(
     (batch) => {
@@ -76,7 +76,7 @@ export function createDeviceVerifier({
       if (list.some((c) => c.kind === 'trust')) keysOf.delete(tenant)
     },
     forgotten: (tenant) => {
-      gone.clear()
+      revokedCredentials.clear()
       if (tenant === undefined) keysOf.clear()
       else keysOf.delete(tenant)
     },
@@ -113,7 +113,7 @@ export function createDeviceVerifier({
 
   /** Limits the database comparisons that invented tenants cause. */
   async function isTenant(tenant: TenantId): Promise<boolean> {
-    if (!feed.knows(tenant) && strangers.take('', 120, performance.now()) === 0) await feed.catchUp()
+    if (!feed.knows(tenant) && unknownTenantLimiter.take('', 120, performance.now()) === 0) await feed.catchUp()
     return feed.knows(tenant)
   }
 
@@ -129,7 +129,7 @@ export function createDeviceVerifier({
   }
 
   /** Reason why the device's credential is no longer valid, apart from the state of the device. */
-  function whyNot(v: VerifiedProof, device: FleetDevice, nowMs: number): Reason | undefined {
+  function refusalReason(v: VerifiedProof, device: FleetDevice, nowMs: number): Reason | undefined {
     if (v.expiresAt <= nowMs) return 'expired'
     if (v.generation === device.generation) return (v.jkt ?? null) === device.jkt ? undefined : 'superseded'
     const isPrevious = v.generation === device.generation - 1 && (device.previousGenerationUntil ?? 0) > nowMs
@@ -226,7 +226,7 @@ export function createDeviceVerifier({
     const row = await db.inTenant(v.tenantId, (tx) => findDevice(tx, v.tenantId, v.deviceId, now()))
     if (row?.status !== 'revoked') return undefined
     v.isOver = true
-    gone.set(v.digest, { of: v, name: row.name })
+    revokedCredentials.set(v.digest, { of: v, name: row.name })
     return refused({ ...v, name: row.name }, 'revoked', () => isItself(v, token, incoming))
   }
 
@@ -243,10 +243,10 @@ export function createDeviceVerifier({
         .catchUp()
         .then(async () => check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming, false))
     if (!device) return refuseRevoked(v, token, incoming)
-    const reason = whyNot(v, device, at.getTime())
+    const reason = refusalReason(v, device, at.getTime())
     if (device.isSuspended) return refused(device, 'suspended', () => !reason && isItself(v, token, incoming))
     if (reason) return refused(device, reason)
-    const settle = (isProven: boolean): CredentialVerdict | Promise<CredentialVerdict> => {
+    const verdictAfterProof = (isProven: boolean): CredentialVerdict | Promise<CredentialVerdict> => {
       if (!isProven) return refused(device, 'no_proof')
       onSeen(device, at)
       const isConfirmed = v.generation !== device.generation || device.previousGenerationUntil === null
@@ -257,7 +257,7 @@ export function createDeviceVerifier({
       throw e
     }
     try {
-      const verdict = mapMaybePromise(prove(v, device, token, incoming, at), settle)
+      const verdict = mapMaybePromise(prove(v, device, token, incoming, at), verdictAfterProof)
       return verdict instanceof Promise ? verdict.catch(isUnproven) : verdict
     } catch (e) {
       return isUnproven(e)
@@ -265,7 +265,7 @@ export function createDeviceVerifier({
   }
 
   function isGone(digest: string, token: string, incoming: IncomingRequest): RefusedCredential | undefined {
-    const { of, name } = gone.get(digest) ?? {}
+    const { of, name } = revokedCredentials.get(digest) ?? {}
     if (!of || name === undefined || !isCurrent(of)) return undefined
     return refused({ tenantId: of.tenantId, deviceId: of.deviceId, name }, 'revoked', () =>
       isItself(of, token, incoming),

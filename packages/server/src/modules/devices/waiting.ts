@@ -42,11 +42,11 @@ export function createApprovalAlerts({
         await holdWaiting(tx, tenant)
         const { count, newestAt } = await countWaiting(tx, tenant, mostCounted + 1)
         if (newestAt === null) await notifications.close(tx, jobSource(tenant, job), kind)
-        else await tell(tx, tenant, noticeOf(tenant, count), newestAt)
+        else await notifyWaiting(tx, tenant, noticeOf(tenant, count), newestAt)
       },
       background,
     )
-  async function tell(tx: Tx, tenant: TenantId, notice: Notice & { dedupe_key: string }, newestAt: Date) {
+  async function notifyWaiting(tx: Tx, tenant: TenantId, notice: Notice & { dedupe_key: string }, newestAt: Date) {
     if (await notifications.restate(tx, tenant, notice)) return
     // A person who closed the notification knows the devices that waited then.
     const closedAt = await notifications.closedByPersonAt(tx, tenant, kind)
@@ -90,7 +90,7 @@ function noticeOf(tenant: TenantId, count: number): Notice & { dedupe_key: strin
     severity: 'info',
     title: count === 1 ? '1 device waits for approval' : `${number} devices wait for approval`,
     detail:
-      'A device that waits is let in nowhere. Approve the devices that you know, and revoke the others: holdfast device list --status pending',
+      'A device that waits has no access. Approve the devices that you know, and revoke the others: holdfast device list --status pending',
     subject: { type: 'tenant', id: encodeId('tenant', tenant), name: null },
     dedupe_key: kind,
   }

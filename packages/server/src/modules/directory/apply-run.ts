@@ -51,18 +51,18 @@ export function createApplyRun({ db, audit, changes, now, owned, notify }: RunDe
   /** Applies the changes, stores the data for an undo, and records the run. Must come last in the transaction. */
   async function apply(
     tx: Tx,
-    behalf: ActingPrincipal,
+    principal: ActingPrincipal,
     directory: DirectoryOfRun,
     { runId, plan, counts, places, reason, write }: ApplyWith,
   ): Promise<void> {
-    const { source } = behalf
+    const { source } = principal
     const tenant = source.tenantId
     const run_id = encodeId('directory_run', runId)
     const { provider, directory_id } = directory
     const status = isNothing(counts) ? 'unchanged' : 'applied'
     const earlier = status === 'applied' ? await queries.newestRun(tx, tenant, directory_id, 'applied') : undefined
     const details = { run_id, provider }
-    const { touched } = await owned.apply(tx, { ...behalf, directory: directory_id, details, places }, plan.changes)
+    const { touched } = await owned.apply(tx, { ...principal, directory: directory_id, details, places }, plan.changes)
     await write(status)
     if (status === 'applied') {
       if (earlier) await queries.deleteContent(tx, tenant, earlier.run_id)
@@ -98,23 +98,20 @@ export function createApplyRun({ db, audit, changes, now, owned, notify }: RunDe
   ): Promise<DirectoryRunRow | undefined> {
     const earlier = await queries.runOfSnapshot(tx, tenant, directory.directory_id, origin.snapshot_id)
     if (earlier && earlier.generated_at.getTime() !== origin.generatedAt.getTime())
-      failField('snapshot_id', `was that of the snapshot of ${earlier.generated_at.toISOString()}`)
+      failField('snapshot_id', `was used by the snapshot of ${earlier.generated_at.toISOString()}: send a new one`)
     if (earlier) return earlier
     const known = directory.generated_at
     if (known && origin.generatedAt <= known)
-      failField(
-        'generated_at',
-        `must be later than ${known.toISOString()}, that of the newest snapshot which was taken`,
-      )
+      failField('generated_at', `must be later than ${known.toISOString()}, the time of the newest accepted snapshot`)
     return undefined
   }
 
   /** Computes the changes without applying them. */
   function dryRun(
-    behalf: ActingPrincipal,
+    principal: ActingPrincipal,
     { runId, origin, said, startedAt, write }: Reading,
   ): Promise<DirectoryRunRow> {
-    const tenant = behalf.source.tenantId
+    const tenant = principal.source.tenantId
     return db.inTenant(
       tenant,
       async (tx) => {
@@ -123,7 +120,7 @@ export function createApplyRun({ db, audit, changes, now, owned, notify }: RunDe
           requireSource(directory, 'snapshot')
           await requireNewer(tx, tenant, directory, origin)
         }
-        const judged = await judge(tx, behalf, directory?.directory_id, said)
+        const judged = await judge(tx, principal, directory?.directory_id, said)
         await write(tx, {
           ...newRun(tenant, runId, origin, startedAt),
           directory_id: null,
@@ -132,16 +129,16 @@ export function createApplyRun({ db, audit, changes, now, owned, notify }: RunDe
           held_because: judged.held,
           finished_at: now(),
         })
-        await record(tx, behalf.source, eventOf(runId, origin, 'dry_run'), judged.counts)
+        await record(tx, principal.source, eventOf(runId, origin, 'dry_run'), judged.counts)
         return (await queries.findDirectoryRun(tx, tenant, runId)) ?? missing('directory_run')
       },
       background,
     )
   }
 
-  function take(behalf: ActingPrincipal, reading: Reading): Promise<DirectoryRunRow> {
+  function take(principal: ActingPrincipal, reading: Reading): Promise<DirectoryRunRow> {
     const { runId, origin, said, content, startedAt, confirmed } = reading
-    const tenant = behalf.source.tenantId
+    const tenant = principal.source.tenantId
     return db.inTenant(
       tenant,
       async (tx) => {
@@ -158,7 +155,7 @@ export function createApplyRun({ db, audit, changes, now, owned, notify }: RunDe
         requireSource(directory, 'snapshot')
         const earlier = await requireNewer(tx, tenant, directory, origin)
         if (earlier) return earlier
-        const judged = await judge(tx, behalf, directory.directory_id, said)
+        const judged = await judge(tx, principal, directory.directory_id, said)
         const write = async (status: DirectoryRunRow['status']) => {
           await reading.write(tx, {
             ...newRun(tenant, runId, origin, startedAt),
@@ -175,9 +172,9 @@ export function createApplyRun({ db, audit, changes, now, owned, notify }: RunDe
         if (judged.held.length > 0 && !confirmed) {
           await write('held')
           await queries.insertContent(tx, tenant, runId, JSON.stringify(content))
-          await record(tx, behalf.source, eventOf(runId, origin, 'held'), judged.counts)
+          await record(tx, principal.source, eventOf(runId, origin, 'held'), judged.counts)
           await notify(tx, tenant, heldNotice(runId, directory, judged))
-        } else await apply(tx, behalf, directory, { runId, ...judged, places, write })
+        } else await apply(tx, principal, directory, { runId, ...judged, places, write })
         return (await queries.findDirectoryRun(tx, tenant, runId)) ?? missing('directory_run')
       },
       background,
@@ -188,7 +185,7 @@ export function createApplyRun({ db, audit, changes, now, owned, notify }: RunDe
     judge,
     apply,
     dryRun,
-    take: (behalf: ActingPrincipal, reading: Reading) => unlessTaken(() => take(behalf, reading)),
+    take: (principal: ActingPrincipal, reading: Reading) => unlessTaken(() => take(principal, reading)),
   }
 }
 export type ApplyRun = ReturnType<typeof createApplyRun>

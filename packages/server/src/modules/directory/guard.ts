@@ -14,14 +14,14 @@ export const mostUsers = (active: number): number => Math.max(fewUsers, Math.flo
 export const mostMembers = (had: number): number => (had > smallGroup ? Math.floor(had / 2) : Number.POSITIVE_INFINITY)
 
 /** Reasons why a plan looks like a mistake of the directory. Empty if it does not. */
-export function heldReasons(said: Pick<Said, 'users'>, before: Before, { changes, moved }: Plan): HeldReason[] {
+export function heldReasons(snapshot: Pick<Said, 'users'>, before: Before, { changes, moved }: Plan): HeldReason[] {
   const active = before.users.filter((u) => u.status === 'active').length
   const suspended = changes.changedUsers.filter((u) => u.before.status === 'active' && u.after.status === 'suspended')
   const deleted = (changes.deletedUsers ?? []).filter((u) => u.status === 'active')
   const removed = suspended.length + deleted.length
   const most = mostUsers(active)
   const reasons: HeldReason[] = []
-  if (said.users.length === 0 && active > 0)
+  if (snapshot.users.length === 0 && active > 0)
     reasons.push({ rule: 'empty_snapshot', removed, of: active, most: 0, group: null })
   if (removed > most) reasons.push({ rule: 'users_removed', removed, of: active, most, group: null })
   for (const { name, had, removed: left } of moved)

@@ -38,8 +38,8 @@ type DirectoryDeps = {
 export function createDirectory(deps: DirectoryDeps) {
   const { identity, notifications, tenancy } = deps
   const parts = { ...deps, owned: identity.owned, notify: notifications.notify }
-  const taking = createApplyRun(parts)
-  const pulls = createPulls({ ...parts, taking, openCredential: (source) => sources.openCredential(source) })
+  const applyRun = createApplyRun(parts)
+  const pulls = createPulls({ ...parts, applyRun, openCredential: (source) => sources.openCredential(source) })
   const sources = createSources({ ...parts, begin: pulls })
   const scim = createScim(parts)
   const deleteAbsent = async () => identity.owned.deleteAbsent(await tenancy.listTenantIds())
@@ -47,7 +47,7 @@ export function createDirectory(deps: DirectoryDeps) {
     handlers: {
       ...directoryHandlers({
         ...parts,
-        runs: createDirectoryRuns({ ...parts, taking }),
+        runs: createDirectoryRuns({ ...parts, applyRun }),
         undo: createUndo(parts),
         scim,
       }),

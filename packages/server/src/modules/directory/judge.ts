@@ -18,8 +18,8 @@ const askedAtOnce = 5000
  * lock.
  */
 export const createSnapshotJudge =
-  (owned: Owned) => async (tx: Tx, behalf: ActingPrincipal, directory: string | undefined, said: Said) => {
-    const tenant = behalf.source.tenantId
+  (owned: Owned) => async (tx: Tx, principal: ActingPrincipal, directory: string | undefined, snapshot: Said) => {
+    const tenant = principal.source.tenantId
     const before =
       directory === undefined
         ? { users: [], groups: [], members: [] }
@@ -30,24 +30,24 @@ export const createSnapshotJudge =
           }
     const slices = createSlices()
     const people = await inSlices(
-      peopleOf(said, before, (user) => !isStrongerThanPrincipal(behalf, user)),
+      peopleOf(snapshot, before, (user) => !isStrongerThanPrincipal(principal, user)),
       slices,
     )
     const frozen = new Map<string, 'last_administrator' | 'stronger_user'>()
     for (const user of before.users)
-      if (isStrongerThanPrincipal(behalf, user)) frozen.set(user.user_id, 'stronger_user')
+      if (isStrongerThanPrincipal(principal, user)) frozen.set(user.user_id, 'stronger_user')
     const going = people.flatMap((p) => (p.before && isToGo(p) && !frozen.has(p.id) ? [p.before] : []))
     for (const id of await owned.lastAdministrators(tx, tenant, going)) frozen.set(id, 'last_administrator')
     const taken = { username: new Set<string>(), group: new Set<string>() }
-    const { usernames, groups } = namesToAsk(people, said, before)
+    const { usernames, groups } = namesToAsk(people, snapshot, before)
     for (let at = 0; at < Math.max(usernames.length, groups.length); at += askedAtOnce) {
       const part = <T>(names: T[]) => names.slice(at, at + askedAtOnce)
       const names = { usernames: part(usernames), groups: part(groups) }
       for (const { kind, name } of await owned.takenByOthers(tx, tenant, directory ?? null, names))
         taken[kind].add(name)
     }
-    const plan = await planOf(said, before, people, { taken, frozen })
-    return { plan, held: heldReasons(said, before, plan), ...summaryOf(plan, before) }
+    const plan = await planOf(snapshot, before, people, { taken, frozen })
+    return { plan, held: heldReasons(snapshot, before, plan), ...summaryOf(plan, before) }
   }
 type Judged = Awaited<ReturnType<ReturnType<typeof createSnapshotJudge>>>
 

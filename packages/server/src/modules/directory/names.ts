@@ -22,21 +22,21 @@ export function assignNames(
   const isTaken = new Set(Array.from(taken, keyOf))
   const wanters = new Map<string, number>()
   const refused = new Set<number>()
-  const keepers: number[] = []
+  const keptIndexes: number[] = []
   for (const [i, { has, wants, instead }] of claims.entries()) {
     if (wants === undefined) {
-      if (has !== undefined && instead === undefined) keepers.push(i)
+      if (has !== undefined && instead === undefined) keptIndexes.push(i)
     } else if (isTaken.has(keyOf(wants)) || wanters.has(keyOf(wants))) {
       refused.add(i)
-      keepers.push(i)
+      keptIndexes.push(i)
     } else wanters.set(keyOf(wants), i)
   }
-  for (const i of keepers) {
+  for (const i of keptIndexes) {
     const { has } = claims[i]!
     const other = has === undefined ? undefined : wanters.get(keyOf(has))
     if (other === undefined || other === i || refused.has(other)) continue
     refused.add(other)
-    keepers.push(other)
+    keptIndexes.push(other)
   }
   const isGiven = (name: string) => {
     const other = wanters.get(keyOf(name))

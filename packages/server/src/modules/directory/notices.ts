@@ -16,14 +16,14 @@ export function heldNotice(
     rule === 'group_shrunk'
       ? `the group ${group} would lose ${removed} of ${of} members`
       : rule === 'empty_snapshot'
-        ? `it names nobody, and ${of} are active`
+        ? `the snapshot is empty, and ${of} users are active`
         : `${removed} of ${of} active users would be suspended`,
   )
   return {
     kind: 'directory.held',
     severity: 'warning',
     title: `A run of the directory ${provider} is held`,
-    detail: `Nothing of it was applied: ${because.join('; ')}. In all it would suspend ${counts.users.suspended} users and take ${counts.memberships.removed} memberships. Look at it and confirm it (holdfast directory show ${run}, holdfast directory confirm ${run}), or mend the directory and run it again; holdfast directory cancel ${run} lets it go.`,
+    detail: `Nothing of it was applied: ${because.join('; ')}. In all it would suspend ${counts.users.suspended} users and remove ${counts.memberships.removed} memberships. Check it (holdfast directory show ${run}). If it is right, confirm it (holdfast directory confirm ${run}). If not, cancel it (holdfast directory cancel ${run}), correct the directory and run it again.`,
     subject: { type: 'directory_run', id: run, name: provider },
     dedupe_key: `directory.held:${directory_id}`,
   }
@@ -36,7 +36,7 @@ export const failingNotice = (runId: string, { directory_id, provider, kind }: F
   kind: 'directory.failing',
   severity: 'warning',
   title: `The directory ${provider} can not be read`,
-  detail: `${failure} Nothing was changed; users and groups stay as they were. It is tried again by itself, after longer and longer times. To look at it: holdfast directory source test ${provider}.`,
+  detail: `${failure} Nothing was changed. The pull is retried automatically, at growing intervals. To find the cause: holdfast directory source test ${provider}.`,
   subject: { type: 'directory_run', id: encodeId('directory_run', runId), name: provider },
   dedupe_key: `directory.failing:${directory_id}:${kind}`,
 })

@@ -94,14 +94,14 @@ export const namesToAsk = (
 
 /** Computes the changes that bring the stored state to the directory's content. */
 export async function planOf(
-  said: Said,
+  snapshot: Said,
   before: Before,
   people: readonly Person[],
   { taken, frozen }: { taken: Taken; frozen: Frozen },
 ): Promise<Plan> {
-  const problems: Problem[] = [...said.problems]
+  const problems: Problem[] = [...snapshot.problems]
   const users = await inSlices(planUsers(people, taken, frozen, problems), createSlices())
-  const groups = planGroups(said, before, taken, problems)
+  const groups = planGroups(snapshot, before, taken, problems)
   const members = await planMembers(people, groups.all, before, users.known)
   return {
     changes: { ...users.changes, createdGroups: groups.created, renamedGroups: groups.renamed, ...members.pairs },
@@ -183,13 +183,22 @@ function* planUsers(
   return { changes: { createdUsers: created, changedUsers: changed, deletedUsers }, known }
 }
 const frozenBecause = {
-  last_administrator: 'nobody else could administer this tenant',
-  stronger_user: 'it may do more than whoever brought the snapshot',
+  last_administrator: 'the user is the last administrator of this tenant',
+  stronger_user: 'the user has permissions that the sender of the snapshot does not have',
 } as const
 
-function afterOf(before: OwnedUser, said: SaidUser | undefined, username: string, email: string | null): UserAfter {
-  const common = { user_id: before.user_id, username, email, absent: said === undefined }
-  return { ...common, display_name: said?.displayName ?? before.display_name, ...letIn(before, said?.active === true) }
+function afterOf(
+  before: OwnedUser,
+  snapshotUser: SaidUser | undefined,
+  username: string,
+  email: string | null,
+): UserAfter {
+  const common = { user_id: before.user_id, username, email, absent: snapshotUser === undefined }
+  return {
+    ...common,
+    display_name: snapshotUser?.displayName ?? before.display_name,
+    ...letIn(before, snapshotUser?.active === true),
+  }
 }
 /**
  * A suspension by the directory ends when the directory admits the user again. A suspension by an administrator stays.
@@ -211,9 +220,9 @@ const isOther = (before: OwnedUser, after: UserAfter): boolean =>
   before.suspended_by_directory !== after.suspended_by_directory ||
   before.absent !== after.absent
 
-function planGroups(said: Said, before: Before, taken: Taken, problems: Problem[]) {
+function planGroups(snapshot: Said, before: Before, taken: Taken, problems: Problem[]) {
   const known = new Map(before.groups.map((g) => [g.external_id, g]))
-  const named = said.groups.map((group): Group => {
+  const named = snapshot.groups.map((group): Group => {
     const had = known.get(group.externalId)
     known.delete(group.externalId)
     return { said: group, before: had, id: had?.group_id ?? newUuid() }

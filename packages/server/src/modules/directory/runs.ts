@@ -23,8 +23,8 @@ export function createDirectoryRuns({
   db,
   now,
   owned,
-  taking,
-}: Pick<RunDeps, 'db' | 'now' | 'owned'> & { taking: ApplyRun }) {
+  applyRun,
+}: Pick<RunDeps, 'db' | 'now' | 'owned'> & { applyRun: ApplyRun }) {
   /** Stores a failed run after an internal error, if the database is available. */
   async function noteFailure(actor: Actor, origin: Origin, started: Date): Promise<void> {
     const tenant = actor.tenantId
@@ -59,9 +59,9 @@ export function createDirectoryRuns({
         confirmed: body.confirm_mass_change ?? false,
         write: queries.insertDirectoryRun,
       }
-      if (body.dry_run) return await taking.dryRun(behalfOf(actor), reading)
+      if (body.dry_run) return await applyRun.dryRun(behalfOf(actor), reading)
       try {
-        return await taking.take(behalfOf(actor), reading)
+        return await applyRun.take(behalfOf(actor), reading)
       } catch (e) {
         if (!(e instanceof AppError) || e.code === 'internal_error')
           await noteFailure(actor, origin, startedAt).catch(() => {})
@@ -83,7 +83,7 @@ export function createDirectoryRuns({
       const run = read.run ?? missing('directory_run')
       if (run.confirmed_at) return run
       if (run.status !== 'held' || read.content === undefined) return notHeld(run)
-      const said = await readSnapshot(JSON.parse(read.content) as SnapshotContent)
+      const snapshot = await readSnapshot(JSON.parse(read.content) as SnapshotContent)
       return unlessTaken(() =>
         db.inTenant(
           tenant,
@@ -94,14 +94,14 @@ export function createDirectoryRuns({
             const current = (await queries.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run')
             if (current.confirmed_at) return current
             if (current.status !== 'held') return notHeld(current)
-            const judged = await taking.judge(tx, behalfOf(actor), directory.directory_id, said)
+            const judged = await applyRun.judge(tx, behalfOf(actor), directory.directory_id, snapshot)
             const write = async (status: 'applied' | 'unchanged') => {
               const settled = { status, ...judgementColumns(judged), finished_at: now() }
               if (!(await queries.settleHeld(tx, tenant, id, settled)))
                 throw new RunAgain('the run was confirmed meanwhile')
               await queries.deleteContent(tx, tenant, id)
             }
-            await taking.apply(tx, behalfOf(actor), directory, { runId: id, ...judged, places, write, reason })
+            await applyRun.apply(tx, behalfOf(actor), directory, { runId: id, ...judged, places, write, reason })
             return (await queries.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run')
           },
           background,

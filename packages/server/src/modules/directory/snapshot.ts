@@ -26,7 +26,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
   const problems: Problem[] = []
   const places = new Map<string, number>()
   const nameAt = new Map<string, number>()
-  const said: SaidUser[] = []
+  const snapshotUsers: SaidUser[] = []
   for (const [i, user] of users.entries()) {
     if (slices.isOver()) await slices.next()
     const { externalId, active = true } = user
@@ -42,9 +42,9 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
       problems.push({
         problem: 'email_refused',
         external_id,
-        detail: 'the first of emails is no mail address',
+        detail: 'the first of emails is not a mail address',
       })
-    said.push({ externalId, username: isRefused ? undefined : name, displayName, email, active })
+    snapshotUsers.push({ externalId, username: isRefused ? undefined : name, displayName, email, active })
   }
 
   const groupAt = new Map<string, number>()
@@ -66,7 +66,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
       problems.push({
         problem: 'unknown_member',
         external_id: oneLine(group.externalId),
-        detail: `${unknown} of the members of "${oneLine(group.displayName)}" are no users of the snapshot`,
+        detail: `${unknown} of the members of "${oneLine(group.displayName)}" are not users of the snapshot`,
       })
   }
   for (const [i, user] of users.entries()) {
@@ -83,7 +83,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
     }
   }
   return {
-    users: said,
+    users: snapshotUsers,
     groups: groups.map((g, i) => ({
       externalId: g.externalId,
       name: names[i],

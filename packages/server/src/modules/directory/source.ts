@@ -12,11 +12,8 @@ const keptBy: Record<DirectoryOfRun['source'], string> = {
  */
 export function requireSource(
   { provider, source }: Pick<DirectoryOfRun, 'provider' | 'source'>,
-  wanted: DirectoryOfRun['source'],
+  requiredSource: DirectoryOfRun['source'],
 ): void {
-  if (source !== wanted)
-    fail(
-      'validation_error',
-      `the directory ${provider} is kept ${keptBy[source]}; what else keeps one has another name`,
-    )
+  if (source !== requiredSource)
+    fail('validation_error', `the directory ${provider} is already kept ${keptBy[source]}: use another name`)
 }

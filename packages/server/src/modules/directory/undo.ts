@@ -74,7 +74,8 @@ export const createUndo =
         const directory = (await queries.lockDirectory(tx, tenant, found.directory_id)) ?? missing('directory_run')
         const places = await owned.holdPlaces(tx, tenant)
         const run = (await queries.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run')
-        if (run.source === 'scim') fail('validation_error', 'what was provisioned is undone at the identity provider')
+        if (run.source === 'scim')
+          fail('validation_error', 'changes by SCIM cannot be undone here: undo them at the identity provider')
         if (run.undone_at) return { run, changed: false, ...nothing }
         if (run.status !== 'applied') return notApplied(run)
         const newest = await queries.newestRun(tx, tenant, directory.directory_id, 'applied')
@@ -85,7 +86,7 @@ export const createUndo =
         if (suspended.length + Object.keys(added).length + Object.keys(removed).length === 0)
           return fail(
             'validation_error',
-            'the run suspended nobody and changed no membership, and nothing else is undone: there is nothing to undo',
+            'the run suspended nobody and changed no membership, so there is nothing to undo',
           )
 
         const users = await owned.usersOf(tx, tenant, directory.directory_id)
@@ -128,8 +129,8 @@ export const createUndo =
         }
         const fields = { run_id: details.run_id, provider: run.provider }
         const target = { type: 'directory_run', id: details.run_id, name: run.provider }
-        const said = { undone, left, ...(reason !== undefined && { reason }) }
-        await audit.record(tx, actor, 'directory.sync_undone', fields, { target, details: said })
+        const undoDetails = { undone, left, ...(reason !== undefined && { reason }) }
+        await audit.record(tx, actor, 'directory.sync_undone', fields, { target, details: undoDetails })
         if (made.touched.length > 0) await changes.record(tx, tenant, made.touched)
         return {
           run: (await queries.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run'),

@@ -9,7 +9,7 @@ import { type IssueCredential, type IssuedCredential, termOf } from './credentia
 import type { ProvenKey } from './proven-key.ts'
 
 export const wireguardKeyTaken =
-  'is the key of another device or of a gateway, or was given up within the hour: make a new one'
+  'is the key of another device or of a gateway, or was replaced less than an hour ago: generate a new key'
 
 /** Properties reported by the device. */
 export type DeviceInput = {
@@ -113,10 +113,13 @@ const joinedByToken = (
 /** Explains refusals that an authorized caller may know. Returns for all others, which the caller must handle. */
 export function refuseOpenly(refusal: Undone['refused'], { max_devices_per_user: most }: Terms): void {
   if (refusal === 'too_many_devices')
-    fail('entitlement_exceeded', `the user has ${most} devices, which is the most that this way allows`)
+    fail(
+      'entitlement_exceeded',
+      `the user has ${most} devices, which is the maximum of this token or identity provider: revoke one first`,
+    )
   if (refusal === 'no_place_left')
-    fail('entitlement_exceeded', 'the tenant has as many users or devices as its plan allows')
-  if (refusal === 'no_address_left') fail('entitlement_exceeded', 'the tenant has used all its overlay addresses')
-  if (refusal === 'key_taken') failField('public_key', 'is the key of another device: make a new one')
+    fail('entitlement_exceeded', 'the tenant has reached the limit of users or devices of its plan')
+  if (refusal === 'no_address_left') fail('entitlement_exceeded', 'the tenant has no free overlay address')
+  if (refusal === 'key_taken') failField('public_key', 'is the key of another device: generate a new key')
   if (refusal === 'wireguard_key_taken') failField('device.wireguard_public_key', wireguardKeyTaken)
 }

@@ -13,7 +13,7 @@ const byProvider = (userId = 'ada', providerId = 'p'): By => ({
 const asks = (more: Partial<Asks> = {}): Asks => ({ by: byToken(), jkt: null, maxDevicesPerUser: null, ...more })
 const situation = (more: Partial<Situation<Asks>> = {}): Situation<Asks> => ({
   replayed: new Set(),
-  spent: new Set(),
+  usedTickets: new Set(),
   openProviders: new Set(['p']),
   usesLeft: new Map([['t', Number.POSITIVE_INFINITY]]),
   devicesOf: new Map(),
@@ -77,7 +77,11 @@ test('an enrollment by a provider needs an enrolling provider, a fresh ticket an
     asks({ by: byProvider('ada'), maxDevicesPerUser: 1 }),
     asks({ by: byToken('t', 'ada'), maxDevicesPerUser: 2 }),
   ]
-  const found = situation({ spent: new Set([used]), devicesOf: new Map([['ada', 0]]), usesLeft: new Map([['t', 1]]) })
+  const found = situation({
+    usedTickets: new Set([used]),
+    devicesOf: new Map([['ada', 0]]),
+    usesLeft: new Map([['t', 1]]),
+  })
   assert.deepEqual(allocate(batch, found), [
     'granted',
     'provider_closed',
@@ -124,7 +128,7 @@ test('a batch gets the same decisions as one request after the other', () => {
         const openProviders = new Set<string>(open)
         const together = allocate(
           batch,
-          situation({ spent, openProviders, usesLeft, devicesOf, takenKeys: new Set(keys) }),
+          situation({ usedTickets: spent, openProviders, usesLeft, devicesOf, takenKeys: new Set(keys) }),
         )
         const uses = new Map<string, number>(usesLeft)
         const devices = new Map<string, number>(devicesOf)
@@ -132,7 +136,7 @@ test('a batch gets the same decisions as one request after the other', () => {
         const alone = batch.map((a) => {
           const [verdict] = allocate(
             [a],
-            situation({ spent, openProviders, usesLeft: uses, devicesOf: devices, takenKeys }),
+            situation({ usedTickets: spent, openProviders, usesLeft: uses, devicesOf: devices, takenKeys }),
           )
           if (verdict !== 'granted') return verdict
           if (a.by.method === 'token') uses.set(a.by.tokenId, (uses.get(a.by.tokenId) ?? 0) - 1)

@@ -18,7 +18,7 @@ export type Situation<A extends Asks> = {
   /** Applicants whose proof was used before. */
   replayed: ReadonlySet<A>
   /** Applicants whose ticket was used before. */
-  spent: ReadonlySet<A>
+  usedTickets: ReadonlySet<A>
   /** Identity providers that currently enroll devices. */
   openProviders: ReadonlySet<string>
   /** Remaining uses of each token. A token that is missing here must not be used. */
@@ -53,7 +53,7 @@ export function allocate<A extends Asks>(batch: readonly A[], s: Situation<A>): 
   const mayNot = (a: A): AllocationVerdict | undefined => {
     if (a.by.method === 'token') return (usesLeft.get(a.by.tokenId) ?? 0) < 1 ? 'token_spent' : undefined
     if (!s.openProviders.has(a.by.providerId)) return 'provider_closed'
-    return s.spent.has(a) ? 'challenge_spent' : undefined
+    return s.usedTickets.has(a) ? 'challenge_spent' : undefined
   }
   return batch.map((a) => {
     const { by } = a

@@ -30,7 +30,7 @@ export type VerifiedApplicant = {
   method: ProviderMethod
   providerId: string
   ticket: Buffer
-  recognise: ProvisioningCandidate['recognise']
+  resolveAccount: ProvisioningCandidate['resolveAccount']
 }
 /** Returns those of these identity providers that enroll devices, and keeps this stable until commit. */
 type HoldProviders = (tx: Tx, tenant: TenantId, providerIds: readonly string[]) => Promise<ReadonlySet<string>>
@@ -72,7 +72,7 @@ export function createBatches({
         const at = now()
         const once = batch.map(({ proof, by }) => ({ proof, ticket: ticketOf(by) }))
         const begun = await begin(tx, tenant, { once, devices: batch.map((a) => a.device) }, at)
-        return settle(tx, tenant, { batch, ...begun, moved: [] }, at)
+        return allocateBatch(tx, tenant, { batch, ...begun, moved: [] }, at)
       },
       patience,
     )
@@ -109,7 +109,7 @@ export function createBatches({
   }
 
   /** `moved`: changes to announce together with the devices. */
-  async function settle(
+  async function allocateBatch(
     tx: Tx,
     tenant: TenantId,
     {
@@ -127,7 +127,7 @@ export function createBatches({
     const takenKeys = await joining.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
     const verdicts = allocate(batch, {
       replayed: those(again.replayed),
-      spent: those(again.spent),
+      usedTickets: those(again.spent),
       openProviders,
       usesLeft,
       devicesOf,
@@ -151,9 +151,9 @@ export function createBatches({
   ): Promise<AllocationOutcome[]> {
     const numbers = await joining.takeAddresses(tx, tenant, granted.length)
     const rows = granted.map((a, i) => ({ ...a.device, ...ofRow(a.by), address_number: numbers[i] as number }))
-    const brought = distinct(rows.map((r) => r.wireguard_public_key))
-    const givenUp = await joining.givenUpKeys(tx, tenant, brought, at)
-    for (const key of await keysOfGateways(tx, tenant, brought)) givenUp.add(key)
+    const newTunnelKeys = distinct(rows.map((r) => r.wireguard_public_key))
+    const givenUp = await joining.givenUpKeys(tx, tenant, newTunnelKeys, at)
+    for (const key of await keysOfGateways(tx, tenant, newTunnelKeys)) givenUp.add(key)
     const inserted = await joining.insertDevices(
       tx,
       places.take(granted.length),
@@ -162,12 +162,12 @@ export function createBatches({
     )
     const left = granted.filter((a) => !inserted.has(a.device.device_id))
     const tunnelKeys = distinct(left.map((a) => a.device.wireguard_public_key))
-    const taken = await joining.takenWireguardKeys(tx, tenant, tunnelKeys)
+    const takenTunnelKeys = await joining.takenWireguardKeys(tx, tenant, tunnelKeys)
     const outcomes = rows.map(({ device_id, wireguard_public_key, address_number }): AllocationOutcome => {
       if (inserted.has(device_id)) return address_number
       if (address_number > addressCapacity) return 'no_address_left'
       const key = wireguard_public_key ?? ''
-      return taken.has(key) || givenUp.has(key) ? 'wireguard_key_taken' : 'key_taken'
+      return takenTunnelKeys.has(key) || givenUp.has(key) ? 'wireguard_key_taken' : 'key_taken'
     })
     const enrolled = granted.filter((a) => inserted.has(a.device.device_id))
     const unused = rows.filter((r) => !inserted.has(r.device_id)).map((r) => r.address_number)
@@ -207,9 +207,13 @@ export function createBatches({
         const outcome = await queue(applicant)
         if (outcome !== 'busy') return outcome
         if (performance.now() > until)
-          throw new AppError('internal_error', 'the user of this device is being changed: try again', {
-            retryAfterSeconds: 2,
-          })
+          throw new AppError(
+            'internal_error',
+            'the user of this device is being changed by another request: try again',
+            {
+              retryAfterSeconds: 2,
+            },
+          )
       }
     },
 
@@ -219,7 +223,7 @@ export function createBatches({
      */
     joinVouched: (
       tenant: TenantId,
-      { by: { recognise, ...by }, ...applicant }: Omit<Applicant, 'by'> & { by: VerifiedApplicant },
+      { by: { resolveAccount, ...by }, ...applicant }: Omit<Applicant, 'by'> & { by: VerifiedApplicant },
     ): Promise<{ userId: string; addressNumber: number } | Undone> =>
       db
         .inTenant(tenant, async (tx) => {
@@ -228,11 +232,11 @@ export function createBatches({
           const begun = await begin(tx, tenant, { once, devices: [applicant.device] }, at)
           const before = refusalOf(begun.again)
           if (before) throw new NotJoined({ refused: before, userId: undefined })
-          const who = await recognise(tx)
+          const who = await resolveAccount(tx)
           if (typeof who === 'string') throw new NotJoined({ refused: who, userId: undefined })
           const { userId, isNew, moved } = who
           const batch = [{ ...applicant, by: { ...by, userId } }]
-          const [outcome] = await settle(tx, tenant, { batch, ...begun, moved }, at)
+          const [outcome] = await allocateBatch(tx, tenant, { batch, ...begun, moved }, at)
           if (typeof outcome === 'number') return { userId, addressNumber: outcome }
           throw new NotJoined({ refused: outcome ?? 'user_gone', userId: isNew ? undefined : userId })
         })

@@ -18,9 +18,9 @@ export type IssuedCredential = Term & {
 
 /** JWT times are whole seconds, and the row has the same times. */
 export function termOf(jkt: string | null, at: Date): Term {
-  const life = lifetime[jkt ? 'dpop' : 'none']
+  const lifetimeMs = lifetime[jkt ? 'dpop' : 'none']
   const start = Math.floor(at.getTime() / 1000) * 1000
-  return { start, expiresAt: new Date(start + life), renewAfter: new Date(start + (life * 2) / 3) }
+  return { start, expiresAt: new Date(start + lifetimeMs), renewAfter: new Date(start + (lifetimeMs * 2) / 3) }
 }
 
 type Holder = {

@@ -24,29 +24,29 @@ const asksPerMinute = 300
 export function createDeviceCode({
   federation: { deviceGrants },
   readKey,
-  vouching,
+  providerEnrollment,
 }: {
   federation: Pick<Federation, 'deviceGrants'>
   readKey: ReadKey
-  vouching: ProviderEnrollment
+  providerEnrollment: ProviderEnrollment
 }) {
-  const asked = createRateLimiter()
+  const pollLimiter = createRateLimiter()
   const method = 'device_code'
   type Machine = Actor<'enrollment_challenge'>
 
   const keyOf = (actor: Machine, { path }: Pick<Endpoint, 'path'>, public_key?: object): Promise<ProvenKey> => {
     const { presented } = actor.principal
-    const given = { key: public_key, field: 'public_key' }
-    return vouching.provenKey(
+    const expectedKey = { key: public_key, field: 'public_key' }
+    return providerEnrollment.provenKey(
       (reason) => refuse(actor, reason),
       // A HEAD is handled as a GET, but its proof names HEAD.
-      () => readKey(presented, { method: presented.method, path }, given) ?? failField('DPoP', noProof),
+      () => readKey(presented, { method: presented.method, path }, expectedKey) ?? failField('DPoP', noProof),
     )
   }
   /** Refuses before a provider is known. Such refusals count against the address's limit of failed enrollments. */
   async function refuse(actor: Machine, reason: string): Promise<never> {
-    await vouching.requireFew(actor)
-    return vouching.refusing(actor, { method, providerId: undefined })(reason)
+    await providerEnrollment.requireFew(actor)
+    return providerEnrollment.refusing(actor, { method, providerId: undefined })(reason)
   }
   const grantOf = ({ principal }: Machine, { jkt }: ProvenKey) => ({ ticket: principal.digest, jkt })
 
@@ -55,19 +55,19 @@ export function createDeviceCode({
       actor: Machine,
       { providerId, public_key }: { providerId: string | undefined; public_key?: object },
     ) => {
-      await vouching.requireFew(actor)
+      await providerEnrollment.requireFew(actor)
       // An unauthenticated caller does not learn whether an ID exists.
       if (providerId === undefined) return refuse(actor, 'unknown_provider')
       const key = await keyOf(actor, contract.beginDeviceCode, public_key)
       const until = new Date(actor.principal.expiresAt.getTime() - earlier)
       const begun = await deviceGrants.begin(actor, grantOf(actor, key), { providerId, until })
-      return 'refused' in begun ? vouching.refusing(actor, { method, providerId })(begun.refused) : begun
+      return 'refused' in begun ? providerEnrollment.refusing(actor, { method, providerId })(begun.refused) : begun
     },
 
     status: async (actor: Machine, hold: Hold | undefined) => {
       const key = await keyOf(actor, contract.deviceCodeStatus)
-      const wait = asked.take(`${actor.tenantId} ${actor.id}`, asksPerMinute, performance.now())
-      if (wait > 0) throw new AppError('rate_limited', 'this machine asks too often', { retryAfterSeconds: wait })
+      const wait = pollLimiter.take(`${actor.tenantId} ${actor.id}`, asksPerMinute, performance.now())
+      if (wait > 0) throw new AppError('rate_limited', 'this machine polls too often', { retryAfterSeconds: wait })
       return (await deviceGrants.statusOf(actor, grantOf(actor, key), hold)) ?? refuse(actor, 'unknown_request')
     },
 
@@ -75,15 +75,15 @@ export function createDeviceCode({
       actor: Machine,
       { device, public_key }: { device: DeviceInput; public_key?: object },
     ): Promise<Enrolled> => {
-      await vouching.requireFew(actor)
+      await providerEnrollment.requireFew(actor)
       const key = await keyOf(actor, contract.enrollByDeviceCode, public_key)
-      const newcomer =
+      const candidate =
         (await deviceGrants.approver(actor, grantOf(actor, key))) ?? (await refuse(actor, 'unknown_request'))
-      if ('status' in newcomer) return failField('challenge', `nobody has approved this machine: ${newcomer.status}`)
-      const by = { method, providerId: newcomer.providerId } as const
-      const refuseBy = vouching.refusing(actor, by)
-      if ('refused' in newcomer) return refuseBy(newcomer.refused)
-      return vouching.enroll(actor, by, { key, newcomer, device }, refuseBy)
+      if ('status' in candidate) return failField('challenge', `nobody has approved this machine: ${candidate.status}`)
+      const by = { method, providerId: candidate.providerId } as const
+      const refuseBy = providerEnrollment.refusing(actor, by)
+      if ('refused' in candidate) return refuseBy(candidate.refused)
+      return providerEnrollment.enroll(actor, by, { key, candidate, device }, refuseBy)
     },
   }
 }

@@ -28,29 +28,29 @@ export const createEnrollByOidc =
   ({
     federation,
     readKey,
-    vouching,
+    providerEnrollment,
   }: {
     federation: Pick<Federation, 'identify'>
     readKey: ReadKey
-    vouching: ProviderEnrollment
+    providerEnrollment: ProviderEnrollment
   }) =>
   async (actor: Actor<'enrollment_challenge'>, input: OidcInput): Promise<Enrolled> => {
     const { presented } = actor.principal
     const { providerId, device, public_key } = input
-    const refuse = vouching.refusing(actor, { method: 'oidc', providerId })
-    await vouching.requireFew(actor)
+    const refuse = providerEnrollment.refusing(actor, { method: 'oidc', providerId })
+    await providerEnrollment.requireFew(actor)
     // An unauthenticated caller does not learn whether an ID exists.
     if (providerId === undefined) return refuse('unknown_provider')
     const by = { method: 'oidc', providerId } as const
-    const given = { key: public_key, field: 'public_key' }
-    const key = await vouching.provenKey(
+    const expectedKey = { key: public_key, field: 'public_key' }
+    const key = await providerEnrollment.provenKey(
       refuse,
-      () => readKey(presented, contract.enrollByOidc, given) ?? failField('DPoP', noProof),
+      () => readKey(presented, contract.enrollByOidc, expectedKey) ?? failField('DPoP', noProof),
     )
     const nonce = enrollmentNonce(presented.token, key.jkt)
-    const newcomer = await federation.identify(actor, providerId, { ...grantOf(input), nonce })
-    if ('refused' in newcomer) return refuse(newcomer.refused)
-    return vouching.enroll(actor, by, { key, newcomer, device }, refuse)
+    const candidate = await federation.identify(actor, providerId, { ...grantOf(input), nonce })
+    if ('refused' in candidate) return refuse(candidate.refused)
+    return providerEnrollment.enroll(actor, by, { key, candidate, device }, refuse)
   }
 export type EnrollByOidc = ReturnType<typeof createEnrollByOidc>
 
@@ -59,15 +59,15 @@ export const noProof = 'prove the device key with a DPoP header (RFC 9449) whose
 /** Reads an ID token, or a code issued to one of our applications to get one. */
 function grantOf({ id_token, code, code_verifier, redirect_uri, client_id, iss }: OidcInput): EnrollmentGrant {
   const ofCode = { code, code_verifier, redirect_uri, client_id }
-  const given = Object.entries({ ...ofCode, iss }).find(([, value]) => value !== undefined)
+  const extraField = Object.entries({ ...ofCode, iss }).find(([, value]) => value !== undefined)
   if (id_token !== undefined) {
-    if (given) failField(given[0], 'comes with a code; an ID token is enough')
+    if (extraField) failField(extraField[0], 'is allowed only with a code: remove it, since id_token is given')
     return { idToken: id_token }
   }
   const absent = (field: string): never =>
-    failField(field, 'is needed: give id_token, or a code with all that it needs')
+    failField(field, 'is required: give id_token, or a code with its other fields')
   return {
-    code: code ?? absent(given ? 'code' : 'id_token'),
+    code: code ?? absent(extraField ? 'code' : 'id_token'),
     verifier: code_verifier ?? absent('code_verifier'),
     redirectUri: redirect_uri ?? absent('redirect_uri'),
     clientId: client_id ?? absent('client_id'),

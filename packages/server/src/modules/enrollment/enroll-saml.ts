@@ -16,18 +16,18 @@ type Machine = Actor<'enrollment_challenge'>
 export function createEnrollBySaml({
   federation: { samlEnrolling },
   readKey,
-  vouching,
+  providerEnrollment,
 }: {
   federation: Pick<Federation, 'samlEnrolling'>
   readKey: ReadKey
-  vouching: ProviderEnrollment
+  providerEnrollment: ProviderEnrollment
 }) {
   const method = 'saml'
   const keyOf = (actor: Machine, e: Pick<Endpoint, 'method' | 'path'>, public_key?: object): Promise<ProvenKey> => {
-    const given = { key: public_key, field: 'public_key' }
-    return vouching.provenKey(
-      vouching.refusing(actor, { method, providerId: undefined }),
-      () => readKey(actor.principal.presented, e, given) ?? failField('DPoP', noProof),
+    const expectedKey = { key: public_key, field: 'public_key' }
+    return providerEnrollment.provenKey(
+      providerEnrollment.refusing(actor, { method, providerId: undefined }),
+      () => readKey(actor.principal.presented, e, expectedKey) ?? failField('DPoP', noProof),
     )
   }
   const machineOf = ({ principal }: Machine, { jkt }: ProvenKey) => ({ ticket: principal.digest, jkt })
@@ -41,15 +41,16 @@ export function createEnrollBySaml({
         redirectUri,
       }: { providerId: string | undefined; redirectUri: string; public_key?: object },
     ) => {
-      await vouching.requireFew(actor)
+      await providerEnrollment.requireFew(actor)
       // An unauthenticated caller does not learn whether an ID exists.
-      if (providerId === undefined) return vouching.refusing(actor, { method, providerId })('unknown_provider')
-      const asked = { providerId, redirectUri }
+      if (providerId === undefined)
+        return providerEnrollment.refusing(actor, { method, providerId })('unknown_provider')
+      const samlRequest = { providerId, redirectUri }
       const key = await keyOf(actor, contract.beginEnrollmentBySaml, public_key)
       const until = actor.principal.expiresAt
-      const begun = await samlEnrolling.begin(actor, machineOf(actor, key), { ...asked, until })
+      const begun = await samlEnrolling.begin(actor, machineOf(actor, key), { ...samlRequest, until })
       return 'refused' in begun
-        ? vouching.refusing(actor, { method, providerId: asked.providerId })(begun.refused)
+        ? providerEnrollment.refusing(actor, { method, providerId: samlRequest.providerId })(begun.refused)
         : begun
     },
 
@@ -66,13 +67,18 @@ export function createEnrollBySaml({
         public_key?: object
       },
     ): Promise<Enrolled> => {
-      await vouching.requireFew(actor)
+      await providerEnrollment.requireFew(actor)
       const key = await keyOf(actor, contract.enrollBySaml, public_key)
-      const newcomer = await samlEnrolling.identify(actor, machineOf(actor, key), answer)
-      const { providerId } = newcomer
-      const refuse = vouching.refusing(actor, { method, providerId })
-      if ('refused' in newcomer) return refuse(newcomer.refused)
-      return vouching.enroll(actor, { method, providerId: newcomer.providerId }, { key, newcomer, device }, refuse)
+      const candidate = await samlEnrolling.identify(actor, machineOf(actor, key), answer)
+      const { providerId } = candidate
+      const refuse = providerEnrollment.refusing(actor, { method, providerId })
+      if ('refused' in candidate) return refuse(candidate.refused)
+      return providerEnrollment.enroll(
+        actor,
+        { method, providerId: candidate.providerId },
+        { key, candidate, device },
+        refuse,
+      )
     },
   }
 }

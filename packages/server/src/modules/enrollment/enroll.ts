@@ -40,7 +40,7 @@ export const createEnroll =
       )
     if (!key && public_key)
       withAttemptReason('key_proof_missing', () =>
-        failField('public_key', 'is not proven: send a DPoP header made with it'),
+        failField('public_key', 'is not proven: send a DPoP proof made with this key'),
       )
     if (terms.kind === 'bootstrap')
       withAttemptReason('bootstrap_token', () => fail('forbidden', 'a bootstrap token can not enroll a device'))

@@ -28,7 +28,7 @@ export function createEnrollment(deps: EnrollmentDeps) {
   const common = { ...deps, issue: createIssuer(deps), readKey: createKeyReader(deps) }
   const batches = createBatches({ ...deps, holdProviders: deps.federation.holdEnrollers })
   const admit = createAdmission({ ...common, batches })
-  const vouching = createProviderEnrollment({ ...deps, admit })
+  const providerEnrollment = createProviderEnrollment({ ...deps, admit })
   const attempts = createTokenAttempts({
     ...deps,
     write: (batch) => deps.db.acrossTenants((tx) => addAttempts(tx, batch)),
@@ -36,8 +36,8 @@ export function createEnrollment(deps: EnrollmentDeps) {
   const enrolling = {
     challenges,
     enroll: createEnroll({ ...common, admit, attempts }),
-    enrollByOidc: createEnrollByOidc({ ...common, vouching }),
-    enrollBySaml: createEnrollBySaml({ ...common, vouching }),
+    enrollByOidc: createEnrollByOidc({ ...common, providerEnrollment }),
+    enrollBySaml: createEnrollBySaml({ ...common, providerEnrollment }),
     listEnrollers: createListEnrollers(deps),
     renew: createRenew(common),
   }
@@ -45,7 +45,7 @@ export function createEnrollment(deps: EnrollmentDeps) {
     handlers: {
       ...tokenHandlers({ ...deps, tokens }),
       ...enrollmentHandlers(enrolling),
-      ...deviceCodeHandlers({ deviceCode: createDeviceCode({ ...common, vouching }) }),
+      ...deviceCodeHandlers({ deviceCode: createDeviceCode({ ...common, providerEnrollment }) }),
     },
     verifiers: { enrollment_token: tokens.verify, enrollment_challenge: challenges.verify },
     endTokensOf: createEndTokens(deps),
@@ -53,7 +53,7 @@ export function createEnrollment(deps: EnrollmentDeps) {
     prunes: [pruneTokens],
     searchHits: createTokenHits(deps),
     /** Writes the counts that are still in memory. Called at shutdown. */
-    stop: () => Promise.all([vouching.flush(), attempts.flush()]),
+    stop: () => Promise.all([providerEnrollment.flush(), attempts.flush()]),
     refusedAttempts: createRefusedAttempts(attempts),
     provenKeyOf: provenKeyBy(common.readKey),
   }

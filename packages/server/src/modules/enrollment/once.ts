@@ -10,10 +10,10 @@ export type Again = { replayed: ReadonlySet<number>; spent: ReadonlySet<number> 
 
 /** Stores single-use values, proofs of a key and tickets, until they expire. Returns those used before. */
 export async function spendProofs(tx: Tx, batch: readonly Once[], at: Date): Promise<Again> {
-  const given = (what: keyof Once) =>
+  const valuesOf = (what: keyof Once) =>
     batch.flatMap(({ [what]: once }, place) => (once === null ? [] : [{ place, once }]))
-  const proofs = given('proof')
-  const tickets = given('ticket')
+  const proofs = valuesOf('proof')
+  const tickets = valuesOf('ticket')
   const all = [...proofs, ...tickets]
   const until = tickets.length > 0 ? new Date(at.getTime() + challengeLife + minute) : proofExpiry(at)
   const isFirst =

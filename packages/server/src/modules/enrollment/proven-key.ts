@@ -21,7 +21,7 @@ export const createKeyReader =
   (
     { token, proof: header }: Presented,
     { method, path }: { method: string; path: Endpoint['path'] },
-    given?: { key: object | undefined; field: string },
+    expected?: { key: object | undefined; field: string },
   ): ProvenKey | null => {
     if (header === undefined) return null
     if (typeof header !== 'string') return unauthorized()
@@ -34,8 +34,8 @@ export const createKeyReader =
         now: now(),
         toleranceSeconds: proofSeconds,
       })
-      if (given?.key && thumbprint(parsePublicJwk(given.key)) !== proof.jkt)
-        failField(given.field, 'is not the key that the DPoP proof was made with')
+      if (expected?.key && thumbprint(parsePublicJwk(expected.key)) !== proof.jkt)
+        failField(expected.field, 'is not the key that the DPoP proof was made with')
       return { jkt: proof.jkt, jwk: proof.publicJwk, proof: proofKey(proof.jkt, proof.jti) }
     } catch (e) {
       if (e instanceof CryptoError) return unauthorized(e)

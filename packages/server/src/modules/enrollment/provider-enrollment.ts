@@ -79,11 +79,11 @@ export function createProviderEnrollment({
     enroll: async (
       actor: Actor<'enrollment_challenge'>,
       of: By,
-      { key, newcomer, device }: { key: ProvenKey; newcomer: ProvisioningCandidate; device: DeviceInput },
+      { key, candidate, device }: { key: ProvenKey; candidate: ProvisioningCandidate; device: DeviceInput },
       refuse: Refused,
     ): Promise<Enrolled> => {
-      const terms = { ...newcomer.terms, tags: [], group_ids: [], ephemeral_seconds: null }
-      const by = { ...of, ticket: actor.principal.digest, recognise: newcomer.recognise }
+      const terms = { ...candidate.terms, tags: [], group_ids: [], ephemeral_seconds: null }
+      const by = { ...of, ticket: actor.principal.digest, resolveAccount: candidate.resolveAccount }
       const enrolled = await admit(actor, by, key, { terms, device })
       if (!('refused' in enrolled)) return enrolled
       refuseOpenly(enrolled.refused, terms)

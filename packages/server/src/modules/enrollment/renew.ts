@@ -61,13 +61,16 @@ export const createRenew =
       field: 'new_public_key',
     })
     if (input.new_public_key && !newKey)
-      failField('new_public_key', 'prove it with a DPoP proof in the header DPoP-New-Key')
+      failField('new_public_key', 'is not proven: send a DPoP proof made with it in the header DPoP-New-Key')
     const before = await db.inTenant(tenant, (tx) => renewal.findForRenewal(tx, tenant, deviceId))
     if (!before) return unauthorized()
     const repeated = actor.principal.presented.generation < before.generation
     const jkt = newKey?.jkt ?? before.jkt
     if (jkt === null && (await settings(tenant)).devices.require_device_key)
-      failField('new_public_key', 'the tenant asks for a device key by now: prove one in the header DPoP-New-Key')
+      failField(
+        'new_public_key',
+        'the tenant now requires a device key: send a DPoP proof made with one in the header DPoP-New-Key',
+      )
     const generation = repeated ? before.generation : before.generation + 1
     const at = now()
     const { user_id: userId, address_number: addressNumber, enrolled_method: method } = before

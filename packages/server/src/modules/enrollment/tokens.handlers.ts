@@ -50,8 +50,9 @@ export function tokenHandlers({
         const names = await findNames(tx, tenantId, namedBy(items))
         const ids = items.map((row) => row.token_id)
         const attempts = await attemptsOf(tx, tenantId, ids)
-        const shown = (row: TokenRow) => viewToken(row, { names, attempts: attempts.get(row.token_id), at: now() })
-        return { items: items.map(shown), next_cursor }
+        const viewWithNames = (row: TokenRow) =>
+          viewToken(row, { names, attempts: attempts.get(row.token_id), at: now() })
+        return { items: items.map(viewWithNames), next_cursor }
       })
     },
     getToken: async ({ actor, params }) => {
@@ -85,8 +86,8 @@ export function tokenStatusOf(
   t: Pick<TokenRow, 'max_uses' | 'uses' | 'revoked_at' | 'expires_at'>,
   at: Date,
 ): Output<Contract['getToken']>['status'] {
-  const spent = t.max_uses > 0 && t.uses >= t.max_uses
-  return t.revoked_at ? 'revoked' : t.expires_at <= at ? 'expired' : spent ? 'exhausted' : 'active'
+  const isUsedUp = t.max_uses > 0 && t.uses >= t.max_uses
+  return t.revoked_at ? 'revoked' : t.expires_at <= at ? 'expired' : isUsedUp ? 'exhausted' : 'active'
 }
 
 type Beside = { names: Names; attempts: TokenAttempts | undefined; at: Date }

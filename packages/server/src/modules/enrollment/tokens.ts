@@ -159,9 +159,9 @@ export function createTokens({
      * A revoked or expired token is refused. An exhausted one still identifies the caller, so that a device whose
      * answer was lost gets it again under its Idempotency-Key; it enrolls no other device.
      */
-    verify: async (asked: PresentedToken, { dpop: proof }: IncomingRequest): Promise<CredentialVerdict> => {
-      const { tenant: tenantId, token } = asked
-      const row = await known.get(asked)
+    verify: async (presented: PresentedToken, { dpop: proof }: IncomingRequest): Promise<CredentialVerdict> => {
+      const { tenant: tenantId, token } = presented
+      const row = await known.get(presented)
       if (!row) return undefined
       const refused = { kind: 'refused', of: 'enrollment_token', tenantId, id: row.token_id, name: row.name } as const
       if (row.revoked_at) return { ...refused, reason: 'revoked' }

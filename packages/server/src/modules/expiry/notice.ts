@@ -14,19 +14,20 @@ const nouns: Partial<Record<ExpiryType, readonly [one: string, many: string]>> =
 }
 /** Effect of each expiry, and the step that prevents it. */
 const advice: Record<ExpiryType, string> = {
-  api_key: 'What uses it is refused then: make another one and put it there.',
-  gateway_secret: 'The gateway is shut out then: give it its new secret.',
+  api_key: 'Programs that use it are refused after that. Create a new key and configure the programs with it.',
+  gateway_secret: 'The gateway is refused after that. Configure it with its new secret.',
   identity_provider_certificate:
-    'Identity providers usually sign with another one by then, which is not accepted until it is known here.',
-  identity_provider_metadata: 'Nobody signs in by this provider then: make its metadata readable again.',
-  trust_anchor: 'Nothing under it is valid then: rotate the trust anchors.',
-  issuing_ca: 'It should have been followed by another one: look at the log of the server.',
-  cross_certificate: 'It ends with one of its roots.',
-  signing_key: 'Another one signs in its place.',
-  trust_set: 'It should have been issued anew: look at the log of the server.',
-  crl: 'It should have been issued anew, and gateways refuse device certificates without: look at the log of the server.',
-  tls_certificate: 'Clients refuse to connect then: put a new one in its place and restart the server.',
-  license: 'Nothing can be added once its grace is over: load another one.',
+    'The identity provider usually changes to a new certificate before that. Add the new one to the provider here, or sign-ins are refused.',
+  identity_provider_metadata:
+    'Nobody can sign in with this provider after that. Make its metadata readable for this server again.',
+  trust_anchor: 'Everything that it certifies is invalid after that. Rotate the trust anchors.',
+  issuing_ca: 'The server should have replaced it already. Look for the cause in the log of the server.',
+  cross_certificate: 'It ends together with one of its roots. Nothing needs to be done.',
+  signing_key: 'Another key signs in its place. Nothing needs to be done.',
+  trust_set: 'The server should have renewed it already. Look for the cause in the log of the server.',
+  crl: 'The server should have renewed it already. Gateways refuse device certificates without a current CRL. Look for the cause in the log of the server.',
+  tls_certificate: 'Clients refuse to connect after that. Replace the certificate file and restart the server.',
+  license: 'After its grace period nothing can be added. Load a new license.',
 }
 
 /** Builds the notice for items of one type that passed a threshold together, soonest first. */
@@ -44,7 +45,7 @@ export function expiryNotice(
     return {
       ...of,
       title: `The ${one} ${name} ${first.expiresAt > at ? `expires ${by}` : 'has expired'}`,
-      detail: `Its end is ${first.expiresAt.toISOString()}. ${advice[type]}`,
+      detail: `It expires at ${first.expiresAt.toISOString()}. ${advice[type]}`,
       subject: { type, id, name },
     }
   const all = [first, ...more]

@@ -69,15 +69,15 @@ export function createWarnings({
 
   async function warn(tenant: TenantId): Promise<void> {
     const at = now()
-    const standing = new Set<string>()
+    const currentCauses = new Set<string>()
     let isWhole = true
     for await (const found of look(tenant, at)) {
       if (!found) isWhole = false
       const due = dueAmong(found ?? [], at)
-      if (due.length > 0) for (const cause of await raise(tenant, due)) standing.add(cause)
+      if (due.length > 0) for (const cause of await raise(tenant, due)) currentCauses.add(cause)
     }
     // The items of a failed source may still be due, so their notifications stay open.
-    if (isWhole) await notifications.closeOthers(jobSource(tenant, 'warn_of_expiry'), 'expiring', standing)
+    if (isWhole) await notifications.closeOthers(jobSource(tenant, 'warn_of_expiry'), 'expiring', currentCauses)
   }
 
   return { sweep: async (): Promise<void> => eachTenant(await tenants(), warn) }

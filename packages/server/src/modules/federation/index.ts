@@ -38,19 +38,19 @@ export function createFederation(deps: FederationDeps) {
   const settings = createSamlSettings({ ...deps, saml })
   const metadata = createSamlRefresh({ ...deps, settings })
   const providers = createProviders({ ...deps, oidc, saml: { ...settings, ...metadata }, lastWay })
-  const newcomer = createProvisioning(deps)
+  const provisioning = createProvisioning(deps)
   const opening = createOpening(deps)
   const signIn = createSignIn({ ...deps, oidc, providers, opening })
-  const deviceGrants = createDeviceGrants({ ...deps, oidc, providers, newcomer })
+  const deviceGrants = createDeviceGrants({ ...deps, oidc, providers, provisioning })
   const signInPaths = signInPages({ ...deps, signIn, saml: createSamlSignIn({ ...deps, saml, opening }) })
   const signOut = createSignOut({ ...deps, oidc, opening })
   const logout = createLogout({ ...deps, oidc, opening })
   return {
     deviceGrants,
-    ...createEnrolling({ ...deps, oidc, newcomer }),
+    ...createEnrolling({ ...deps, oidc, provisioning }),
     endLinksOf: createEndLinks(deps),
     requireSignIn: lastWay.requireOne,
-    samlEnrolling: createSamlEnrolling({ ...deps, saml, newcomer, opening }),
+    samlEnrolling: createSamlEnrolling({ ...deps, saml, provisioning, opening }),
     prunes: [pruneRequests, pruneSamlRequests, pruneAssertions, pruneGrants, pruneLogoutTokens],
     certificateExpiries: createSamlExpiries(deps),
     jobs: [{ name: 'refresh_saml_metadata', cron: '25 * * * *', run: metadata.sweep }],

@@ -36,19 +36,23 @@ export function createGateways(deps: GatewaysDeps) {
   const secrets = createGatewaySecrets({ ...deps, registry })
   const sessions = createVpnSessions(deps)
   const { endVpnSessions, endSessionsAt, blockedUntil, sessionLimitFor } = sessions
-  const heard = { ...deps, registry, activity }
-  const { handlers: pulls, ...pulling } = createPull(heard)
-  const [truth, health] = [createReconciliation(heard), createFleetHealth(heard)]
-  const judging = [...truth.jobs, ...health.jobs]
+  const reportDeps = { ...deps, registry, activity }
+  const { handlers: pulls, ...pulling } = createPull(reportDeps)
+  const [reconciliation, health] = [createReconciliation(reportDeps), createFleetHealth(reportDeps)]
+  const judging = [...reconciliation.jobs, ...health.jobs]
 
   return {
     handlers: {
       ...pulls,
       ...poolHandlers(createPools(deps)),
-      ...gatewayHandlers(createGatewayRules({ ...heard, secrets }), createIdentities(deps), deps),
-      ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
+      ...gatewayHandlers(createGatewayRules({ ...reportDeps, secrets }), createIdentities(deps), deps),
+      ...reportHandlers({
+        ...reportDeps,
+        metering: createMetering(reportDeps),
+        telemetry: createTelemetry(reportDeps),
+      }),
       ...vpnSessionHandlers(sessions),
-      ...truth.handlers,
+      ...reconciliation.handlers,
       ...health.handlers,
     },
     /** Verifies gateway credentials, for the request pipeline. */
@@ -63,9 +67,9 @@ export function createGateways(deps: GatewaysDeps) {
     statuses: health.statuses,
     secretExpiries: createSecretExpiries(deps),
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...judging],
-    prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes, ...health.prunes],
+    prunes: [pruneSecrets, ...pruneHistory, ...reconciliation.prunes, ...health.prunes],
     ...pulling,
-    ...createGatewayHits(heard),
+    ...createGatewayHits(reportDeps),
   }
 }
 export type Gateways = ReturnType<typeof createGateways>

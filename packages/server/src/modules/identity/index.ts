@@ -50,8 +50,11 @@ export { safeNext } from './signin/next-path.ts'
 export { escapeHtml, pageHeaders, renderPage } from './signin/page-layout.ts'
 export type { SourceFailures } from './signin/source-failures.ts'
 
-export function createIdentity(given: IdentityDeps) {
-  const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200, params: given.passwordCost }) }
+export function createIdentity(identityDeps: IdentityDeps) {
+  const deps = {
+    ...identityDeps,
+    hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200, params: identityDeps.passwordCost }),
+  }
   const { db } = deps
   const rules = createIdentityRules(deps)
   const { sessions, login, stepUp, breakGlass } = rules

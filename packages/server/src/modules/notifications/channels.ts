@@ -33,10 +33,10 @@ export function createChannels(deps: {
     mail: async (id: string, recipient: string, m: Sendable, signal: AbortSignal): Promise<DeliveryOutcome> => {
       if (!mailer) return { ok: false, error: 'This deployment has no mail server.' }
       const text = mailText(m, (await tenantName(m.tenant_id)) ?? '', publicUrl)
-      const letter = { id, recipient, subject: mailSubject(m), text, at: m.created_at }
+      const mailMessage = { id, recipient, subject: mailSubject(m), text, at: m.created_at }
       const limit = AbortSignal.any([signal, AbortSignal.timeout(mailWithinMs)])
       try {
-        await rejectOnAbort(mailer.send(letter), limit)
+        await rejectOnAbort(mailer.send(mailMessage), limit)
         return { ok: true, error: null }
       } catch (e) {
         return limit.aborted ? { ok: false, error: 'The mail server took too long.' } : sentence(e)

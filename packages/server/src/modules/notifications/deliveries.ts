@@ -70,7 +70,7 @@ export function createNotificationDeliveries(deps: {
         kind: 'webhook.disabled',
         severity: 'warning',
         title: `The notification webhook at ${host} was turned off`,
-        detail: `${host} answered 410 Gone, which says that nothing more should be sent there. Set another URL, or turn the webhook on again.`,
+        detail: `${host} answered 410 Gone: it wants no more messages. Set another URL, or turn the webhook on again.`,
         subject: { type: 'settings', id: null, name: 'notifications' },
         dedupe_key: 'webhook.disabled',
       })
@@ -81,7 +81,7 @@ export function createNotificationDeliveries(deps: {
     const stored = await db.inTenant(c.tenant_id, (tx) => settings.read(tx, c.tenant_id))
     const outcome = await attempt(c, stored).catch((e: Error): DeliveryOutcome => {
       onError(e)
-      return { ok: false, error: 'A fault of this deployment kept it from being sent.' }
+      return { ok: false, error: 'It was not sent because of an internal error; see the log of the server.' }
     })
     // The attempt was aborted: the lease runs out and another replica tries again.
     if (worker.signal.aborted) return

@@ -77,6 +77,6 @@ export type Mailer = ReturnType<typeof createMailer>
 /** Leaves out the server's reply text, which may repeat what was sent to it. */
 function sentenceOf(e: unknown): string {
   const { responseCode, code } = e as { responseCode?: unknown; code?: unknown }
-  if (typeof responseCode === 'number') return `The mail server refused the letter (${responseCode}).`
-  return `The mail server can not be used${typeof code === 'string' ? ` (${code})` : ''}.`
+  if (typeof responseCode === 'number') return `The mail server refused the message (${responseCode}).`
+  return `The mail server cannot be used${typeof code === 'string' ? ` (${code})` : ''}.`
 }

@@ -103,8 +103,8 @@ export function createNotificationRules(deps: {
       const { tenantId } = source
       for (const open of await db.inTenant(tenantId, (tx) => queries.openOfKind(tx, tenantId, kind)))
         await db.inTenant(tenantId, async (tx) => {
-          const standing = typeof causes === 'function' ? await causes(tx) : causes
-          if (open.dedupe_key === null || !standing.has(open.dedupe_key))
+          const currentCauses = typeof causes === 'function' ? await causes(tx) : causes
+          if (open.dedupe_key === null || !currentCauses.has(open.dedupe_key))
             await acknowledgeAs(tx, source, bySystem, open)
         })
     },

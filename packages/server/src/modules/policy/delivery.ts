@@ -12,8 +12,8 @@ import type { PolicyStore } from './store.ts'
 const most = 20
 
 /**
- * The policy that a device gets. The sequence number is read together with what it numbers: device, user and policy as
- * of the tenant's newest change applied here, evaluated at the time of that change. So on every replica one number
+ * The policy that a device gets. The sequence number is read together with the numbered state: device, user and policy
+ * as of the tenant's newest change applied here, evaluated at the time of that change. So on every replica one number
  * always gives a device the same digest. A change by time alone gets a number first (`turns.ts`).
  */
 export function createDelivery({
@@ -44,23 +44,23 @@ export function createDelivery({
     // Both must be read in one turn of the event loop; otherwise both are read again.
     if (device instanceof Promise || policy instanceof Promise) return Promise.all([device, policy]).then(again)
     if (!device || device.isSuspended) return undefined
-    const moment = feed.momentOf(tenant)
+    const position = feed.momentOf(tenant)
     // The rows come from a snapshot that is newer than the last change received.
-    if (device.seq > moment.seq || policy.seq > moment.seq) return feed.catchUp().then(again)
-    const { slot, from, until } = policy.selectedOf(device, moment.atMs)
+    if (device.seq > position.seq || policy.seq > position.seq) return feed.catchUp().then(again)
+    const { slot, from, until } = policy.selectedOf(device, position.atMs)
     const askedMs = now().getTime()
     if (askedMs >= until) return turns.take(tenant, deviceId).then(again)
-    return { device, variant: slot.variant!, from, moment, askedMs }
+    return { device, variant: slot.variant!, from, moment: position, askedMs }
   }
 
   const answer = <T>(
     tenant: TenantId,
     deviceId: string,
-    of: (standing: DevicePolicyState, made: SignedVariant) => Representation<T> | Promise<Representation<T>>,
+    of: (state: DevicePolicyState, made: SignedVariant) => Representation<T> | Promise<Representation<T>>,
   ): Representation<T> | undefined | Promise<Representation<T> | undefined> =>
     mapMaybePromise(
       standingOf(tenant, deviceId),
-      (standing) => standing && mapMaybePromise(signing.pointerFor(standing), (made) => of(standing, made)),
+      (state) => state && mapMaybePromise(signing.pointerFor(state), (made) => of(state, made)),
     )
 
   /** Calls are synchronous if everything is cached. */

@@ -25,15 +25,15 @@ import { createReaching } from './who-reaches.ts'
 export { firstPublishAt } from './start.queries.ts'
 export type { TenantPolicy } from './tenant-policy.ts'
 
-export function createPolicy(given: PolicyDeps) {
-  const store = createPolicyStore(given)
+export function createPolicy(policyDeps: PolicyDeps) {
+  const store = createPolicyStore(policyDeps)
   const deps = {
-    ...given,
+    ...policyDeps,
     store,
-    moveVerdicts: createStoredVerdicts({ ...given, store }),
-    versions: createVersions(given),
-    readCandidate: createCandidates(given),
-    impactOf: createImpactOf(given),
+    moveVerdicts: createStoredVerdicts({ ...policyDeps, store }),
+    versions: createVersions(policyDeps),
+    readCandidate: createCandidates(policyDeps),
+    impactOf: createImpactOf(policyDeps),
   }
   const publishing = createPublishing(deps)
   const questions = createQuestions(deps)
@@ -66,7 +66,7 @@ export function createPolicy(given: PolicyDeps) {
       { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: publishing.finishImpacts },
     ],
     prunes: [pruneVariants, pruneBundles],
-    searchHits: createPolicyHits(given),
+    searchHits: createPolicyHits(policyDeps),
   }
 }
 export type Policy = ReturnType<typeof createPolicy>

@@ -18,9 +18,9 @@ export function createOfDevices({
   const waits = createHeldReads({ changes, fleet, concernAll: ['policy'], longestLookMs: Infinity })
   // A device that was deleted in the meantime has no valid credential.
   const digest = ({ tenantId, id }: CallingDevice) =>
-    mapMaybePromise(delivery.digest(tenantId, id), (given) => given ?? unauthorized())
+    mapMaybePromise(delivery.digest(tenantId, id), (content) => content ?? unauthorized())
   const bundle = ({ tenantId, id }: CallingDevice) =>
-    mapMaybePromise(delivery.bundle(tenantId, id), (given) => given ?? unauthorized())
+    mapMaybePromise(delivery.bundle(tenantId, id), (content) => content ?? unauthorized())
   return {
     /** Endpoints that devices poll. The transport answers them before it reaches the router. */
     reads: {
@@ -52,7 +52,7 @@ export function createOfDevices({
       const policy = await store.at(tenant)
       return (device: FleetDevice, atMs: number) => policy.verdictOf(device, atMs)
     },
-    /** Undefined if no canary is under way. */
+    /** Undefined if no canary is active. */
     canaryOf: async (tenant: TenantId) => (await store.at(tenant)).canaryReach,
     waiting: waits.waiting,
     isAwaited: waits.isAwaited,

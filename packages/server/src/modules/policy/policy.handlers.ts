@@ -50,8 +50,8 @@ export const policyHandlers = ({
     getPolicyBundle: async ({ actor, params }) => {
       const { bundle, reach } = await bundles.get(actor.tenantId, idOf('policy_bundle', params.bundle_id))
       const names = await namesOf(actor.tenantId, [bundle])
-      const shown = { ...viewBundle(bundle, reach, names), policy: bundle.document as Record<string, unknown> }
-      return versioned(bundle.bundle_id, shown)
+      const bundleView = { ...viewBundle(bundle, reach, names), policy: bundle.document as Record<string, unknown> }
+      return versioned(bundle.bundle_id, bundleView)
     },
     validatePolicy: async ({ actor, body }) => {
       const found = await trials.validate(actor.tenantId, body.policy)

@@ -64,23 +64,23 @@ export function createPublishing({
 }) {
   /** Returns the document of another channel, version or digest. A canary that has ended has none. */
   async function documentOf(tenant: TenantId, from: NonNullable<PublishInput['from']>): Promise<unknown> {
-    if (Object.keys(from).length !== 1) failField('from', 'name one of channel, version and digest')
+    if (Object.keys(from).length !== 1) failField('from', 'give exactly one of channel, version and digest')
     const row = await db.inTenant(tenant, async (tx) => {
       if (from.digest !== undefined) return queries.bundleByDigest(tx, tenant, from.digest)
       if (from.version !== undefined) return queries.bundleByVersion(tx, tenant, from.version)
       const inForce = await queries.inForce(tx, tenant)
-      const held = from.channel === 'canary' ? queries.canaryUnderWay(inForce) : inForce.get('stable')
-      return held && queries.bundleByVersion(tx, tenant, held.version)
+      const sourceBundle = from.channel === 'canary' ? queries.canaryUnderWay(inForce) : inForce.get('stable')
+      return sourceBundle && queries.bundleByVersion(tx, tenant, sourceBundle.version)
     })
     if (row) return row.document
-    return failField('from', from.channel === 'canary' ? 'no canary is under way' : 'nothing was published there')
+    return failField('from', from.channel === 'canary' ? 'no canary is active' : 'the channel has no published version')
   }
 
   async function rolloutOf(tenant: TenantId, input: PublishInput): Promise<CanaryRollout> {
     const { rollout = {} } = input
-    if (input.channel === 'stable' && input.gate) failField('gate', 'goes with the channel canary')
+    if (input.channel === 'stable' && input.gate) failField('gate', 'is allowed only with the channel canary')
     if (input.channel === 'stable' && input.rollout)
-      failField('rollout', 'goes with the channel canary; stable reaches every device')
+      failField('rollout', 'is allowed only with the channel canary; stable reaches every device')
     const groupIds = (rollout.group_ids ?? []).map(
       (id, i) => decodeId('group', id) ?? failField(`rollout.group_ids[${i}]`, 'no such group'),
     )
@@ -123,7 +123,7 @@ export function createPublishing({
     if (!canary || canary.digest === digest) return
     failField(
       'supersede',
-      `canary version ${canary.version} is under way and would end with this: publish with supersede: true, or promote the canary with from: {"channel": "canary"}`,
+      `canary version ${canary.version} is active and would end with this: publish with supersede: true, or promote the canary with from: {"channel": "canary"}`,
     )
   }
 
@@ -136,14 +136,17 @@ export function createPublishing({
     if (!from || channel !== 'stable' || stable?.digest !== digest || queries.canaryUnderWay(inForce)) return
     failField(
       'from',
-      `stable delivers this already, as version ${stable.version}, and no canary is under way: there is nothing to go back to. Name a version with another document as from: {"version": <number>}`,
+      `stable delivers this already, as version ${stable.version}, and no canary is active: there is nothing to go back to. Name a version with another document as from: {"version": <number>}`,
     )
   }
 
   /** Refuses if the channel has changed since the publisher read it. The caller holds the lock of the versions. */
   function refuseStale({ channel, previous_digest: seen }: PublishInput, previous: string | null): void {
     if (seen === undefined || seen === previous) return
-    failField('previous_digest', `${channel} holds ${previous ?? 'nothing'} by now`)
+    failField(
+      'previous_digest',
+      `${channel} now holds ${previous ?? 'no version'}: read it, and repeat the request if the change is still right`,
+    )
   }
 
   /**
@@ -161,8 +164,8 @@ export function createPublishing({
     ] as const) {
       if (named.length === 0) continue
       const there = await hold(tx, tenant, [...new Set(named.map(([, id]) => id))])
-      const gone = named.find(([, id]) => !there.has(id))
-      if (gone) failField('policy', `"${gone[0]}" was deleted meanwhile`)
+      const deletedParty = named.find(([, id]) => !there.has(id))
+      if (deletedParty) failField('policy', `"${deletedParty[0]}" was deleted meanwhile`)
     }
   }
 
@@ -184,7 +187,7 @@ export function createPublishing({
       refuseSame(inForce, input, candidate)
       if (input.channel === 'stable' && !input.supersede) refuseSuperseding(inForce, candidate)
       if (input.gate && !inForce.has('stable'))
-        failField('gate', 'needs a version on stable, to compare with and to go back to')
+        failField('gate', 'needs a published version on stable, for comparison and rollback')
       const overridden = input.channel === 'stable' && (await isGateOverridden(tx, tenant, candidate, input))
       const { digest, document, resolved: resolution, tests } = candidate
       const bundle = await versions.put(tx, actor, version, {
@@ -229,7 +232,7 @@ export function createPublishing({
     publish: async (actor: Actor, input: PublishInput): Promise<{ bundle: BundleRow; reach: Reach }> => {
       const tenant = actor.tenantId
       if ((input.policy === undefined) === (input.from === undefined))
-        failField('policy', 'give the document in policy, or name one in from')
+        failField('policy', 'give the document in policy, or the source in from')
       const value = input.policy ?? (await documentOf(tenant, input.from!))
       const candidate = await readCandidate(tenant, value)
       if ('errors' in candidate) refuseDocument(candidate.errors)

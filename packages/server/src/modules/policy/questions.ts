@@ -68,12 +68,12 @@ export function createQuestions({
   /** `checks`: those of an unpublished policy. */
   async function askerOf(tenant: TenantId, q: PolicyQuestion, checks?: ReportedChecks): Promise<Asker> {
     if ((q.device_id === undefined) === (q.user_id === undefined))
-      failField('device_id', 'name a device_id or a user_id, one of the two')
+      failField('device_id', 'give either device_id or user_id')
     if (q.device_id !== undefined) {
       const id = idOf('device', q.device_id)
       const device = (await fleet.all(tenant, checks)).get(id)
       if (!device) return revoked(tenant, id)
-      return { facts: deviceFactsOf(device), device, blocked: device.blockersAt(now().getTime()).map(told) }
+      return { facts: deviceFactsOf(device), device, blocked: device.blockersAt(now().getTime()).map(blockerOf) }
     }
     const userId = idOf('user', q.user_id!)
     const { group_ids, state, isLocked } = await db.inTenant(tenant, async (tx) => {
@@ -83,7 +83,7 @@ export function createQuestions({
       return { group_ids: groups?.group_ids ?? [], state: found.state, isLocked: found.tenant_locked }
     })
     const known = { device_id: '', user_id: userId, group_ids, tags: [], platform: 'other', posture: null }
-    const blocked = blockersOfUser(state, isLocked).map(told)
+    const blocked = blockersOfUser(state, isLocked).map(blockerOf)
     return { facts: known, device: undefined, blocked: blocked.map(ofUser) }
   }
 
@@ -126,16 +126,20 @@ export function createQuestions({
     if (through.some((pool) => pool.isUp)) return []
     const names = through.map((pool) => pool.name)
     const [only] = names
-    const shown = names.slice(0, 10).join(', ')
-    if (only === undefined) return [{ kind: 'gateway', detail: 'no gateway pool is enabled that leads there' }]
-    const detail = names.length === 1 ? `no gateway of pool ${only} is up` : `no gateway of the pools ${shown} is up`
+    const poolNames = names.slice(0, 10).join(', ')
+    if (only === undefined) return [{ kind: 'gateway', detail: 'no enabled gateway pool leads to the target' }]
+    const detail =
+      names.length === 1 ? `no gateway of pool ${only} is up` : `no gateway of the pools ${poolNames} is up`
     return [{ kind: 'gateway', detail }]
   }
   async function keptOutBySession(tenant: TenantId, device: FleetDevice | undefined): Promise<Blocker[]> {
     const until = device && (await gateways().blockedUntil(tenant, device.deviceId))
     if (!until) return []
     return [
-      { kind: 'session', detail: `its session was terminated, and gateways keep it out until ${until.toISOString()}` },
+      {
+        kind: 'session',
+        detail: `its session was terminated, and gateways refuse the device until ${until.toISOString()}`,
+      },
     ]
   }
 
@@ -145,7 +149,7 @@ export function createQuestions({
     const of = device ? { device_id: device.deviceId } : { user_id: facts.user_id ?? '' }
     const limit = await gateways().sessionLimitFor(tenant, of, pools)
     if (limit === null) return []
-    return [{ kind: 'session' as const, detail: `the plan has no room for another VPN session (limit ${limit})` }]
+    return [{ kind: 'session' as const, detail: `the plan allows no further VPN session (limit ${limit})` }]
   }
 
   return {
@@ -206,7 +210,7 @@ const decidedByNone: Omit<Decision, 'reason'> = {
   rules: [],
   would_allow: [],
 }
-const told = ({ kind, reason }: { kind: Blocker['kind']; reason: string }): Blocker => ({ kind, detail: reason })
+const blockerOf = ({ kind, reason }: { kind: Blocker['kind']; reason: string }): Blocker => ({ kind, detail: reason })
 /** Rewords the text about a device's user for a question about the user. */
 const ofUser = ({ kind, detail }: Blocker): Blocker => ({ kind, detail: detail.replace('its user', 'the user') })
 export type Questions = ReturnType<typeof createQuestions>

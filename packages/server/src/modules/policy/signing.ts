@@ -131,8 +131,8 @@ export function createSigning({
    * Devices of a variant share a pointer. It must be at least as new as the variant of each of them: as the change of
    * the device, that of its policy, and the time of the evaluation.
    */
-  function pointerFor(standing: DevicePolicyState): SignedVariant | Promise<SignedVariant> {
-    const { device, variant, from, askedMs } = standing
+  function pointerFor(state: DevicePolicyState): SignedVariant | Promise<SignedVariant> {
+    const { device, variant, from, askedMs } = state
     const known = made.get(variant)
     if (
       known &&
@@ -144,8 +144,8 @@ export function createSigning({
     )
       return known
     const running = making.get(variant)
-    if (running) return running.then(() => pointerFor(standing))
-    const work = sign(standing).finally(() => making.delete(variant))
+    if (running) return running.then(() => pointerFor(state))
+    const work = sign(state).finally(() => making.delete(variant))
     making.set(variant, work)
     return work
   }

@@ -141,7 +141,7 @@ export class TenantPolicy {
   selectedOf(device: FleetDevice, atMs: number): Selected {
     const known = device.selected
     if (known?.by === this.#mark && known.slot.variant && known.from <= atMs && atMs < known.until) {
-      known.slot.used = true
+      known.slot.isUsed = true
       return known
     }
     const channel = this.channelOf(device)
@@ -189,7 +189,7 @@ export class TenantPolicy {
     const key = `${channel}|${selection.key}`
     const known = this.#slots.get(key)
     if (known?.variant) {
-      known.used = true
+      known.isUsed = true
       return known
     }
     const content = variantContent(version.compiled, selection)

@@ -45,8 +45,8 @@ export function createTrials({
         gains.examine(device, gained > 0)
         loses.examine(device, lost > 0)
       })
-      const named = await nameParties(db, tenant, [await gains.result(), await loses.result()])
-      const [gain, lose] = named.map(viewAffected)
+      const parties = await nameParties(db, tenant, [await gains.result(), await loses.result()])
+      const [gain, lose] = parties.map(viewAffected)
       return { answers, impact: { ...diff, ...impact, gains: gain!, loses: lose! }, tests: candidate.tests }
     },
   }

@@ -24,7 +24,7 @@ test('variants that were not used lately are evicted, within the budget', () => 
   const slots: VariantSlot[] = []
   for (let i = 0; i < 200; i++) {
     slots.push(budget.take(variant(String(i)), 1000, () => left.push(String(i))))
-    slots[0]!.used = true
+    slots[0]!.isUsed = true
   }
   assert.ok(budget.heldBytes() <= 100_000)
   assert.ok(slots[0]!.variant, 'it was asked for all the time')

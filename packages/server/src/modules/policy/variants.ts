@@ -1,7 +1,12 @@
 import type { Variant } from '@holdfast/policy'
 
 /** A cache slot of a variant. It is empty once the variant was evicted. */
-export type VariantSlot = { variant: Variant | null; used: boolean; readonly bytes: number; readonly leave: () => void }
+export type VariantSlot = {
+  variant: Variant | null
+  isUsed: boolean
+  readonly bytes: number
+  readonly leave: () => void
+}
 
 /** Memory of a variant besides its content, in bytes: its pointer, its answers and the objects around them. */
 const overheadBytes = 3000
@@ -25,18 +30,18 @@ export function createVariantBudget(maxBytes: number) {
   function makeRoomFor(newest: VariantSlot): void {
     for (const slot of slots) {
       if (held <= maxBytes || slots.size === 1) return
-      if (!slot.used && slot !== newest) {
+      if (!slot.isUsed && slot !== newest) {
         release(slot)
         continue
       }
       slots.delete(slot)
       slots.add(slot)
-      if (slot !== newest) slot.used = false
+      if (slot !== newest) slot.isUsed = false
     }
   }
   return {
     take: (variant: Variant, contentBytes: number, leave: () => void): VariantSlot => {
-      const slot: VariantSlot = { variant, used: false, bytes: overheadBytes + copies * contentBytes, leave }
+      const slot: VariantSlot = { variant, isUsed: false, bytes: overheadBytes + copies * contentBytes, leave }
       slots.add(slot)
       held += slot.bytes
       makeRoomFor(slot)

@@ -29,9 +29,9 @@ type Published = {
 /** Puts versions in force, in the caller's transaction, which took the number (`takeVersion`). */
 export function createVersions({ audit, changes, now }: { audit: Audit; changes: Changes; now: () => Date }) {
   return {
-    put: async (tx: Tx, source: Source, version: number, given: Published): Promise<BundleRow> => {
+    put: async (tx: Tx, source: Source, version: number, published: Published): Promise<BundleRow> => {
       const { tenantId: tenant } = source
-      const { channel, previous, digest, rollout, note, document, resolution } = given
+      const { channel, previous, digest, rollout, note, document, resolution } = published
       const seq = await changes.record(tx, tenant, [{ kind: 'policy', subject: everything }])
       const bundle = {
         bundle_id: newUuid(),
@@ -46,10 +46,10 @@ export function createVersions({ audit, changes, now }: { audit: Audit; changes:
         rollout_percent: rollout.percent,
         rollout_group_ids: [...rollout.groupIds],
         rollout_device_ids: [...rollout.deviceIds],
-        tests: given.tests,
-        impact: given.impact,
-        gate_terms: given.gate,
-        gate_state: given.gate && ('watching' as const),
+        tests: published.tests,
+        impact: published.impact,
+        gate_terms: published.gate,
+        gate_state: published.gate && ('watching' as const),
         gate_looks: 0,
         gate_health: null,
         gate_reason: null,
@@ -57,7 +57,7 @@ export function createVersions({ audit, changes, now }: { audit: Audit; changes:
       }
       await queries.insertBundle(tx, tenant, { ...bundle, document, resolution })
       const id = encodeId('policy_bundle', bundle.bundle_id)
-      const details = { ...(note && { note }), ...(given.overridden && { gate_overridden: true }) }
+      const details = { ...(note && { note }), ...(published.overridden && { gate_overridden: true }) }
       await audit.record(
         tx,
         source,

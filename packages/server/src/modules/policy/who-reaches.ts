@@ -50,7 +50,7 @@ export function createReaching({
       const test = testOf(document)
       return { by: 'document', version: null, of: () => test }
     }
-    if (channel === 'canary' && !policy.runningCanary) failField('channel', 'no canary is under way: ask for stable')
+    if (channel === 'canary' && !policy.runningCanary) failField('channel', 'no canary is active: ask for stable')
     const stable = policy.versionOn('stable')
     if (channel !== undefined) {
       const { compiled, version } = policy.versionOn(channel)
@@ -68,13 +68,13 @@ export function createReaching({
     return { by: 'delivered', version: null, of: (device) => tests[policy.channelOf(device)] }
   }
 
-  return async (tenant: TenantId, asked: Asked): Promise<Found> => {
-    const document = await documentOf(tenant, asked)
+  return async (tenant: TenantId, question: Asked): Promise<Found> => {
+    const document = await documentOf(tenant, question)
     const policy = await store.at(tenant)
-    const judges = judgesOf(policy, document, asked)
+    const judges = judgesOf(policy, document, question)
     const nowMs = now().getTime()
-    const at = asked.at === undefined ? nowMs : Date.parse(asked.at)
-    if (Number.isNaN(at)) failField('at', 'is not a moment in time')
+    const at = question.at === undefined ? nowMs : Date.parse(question.at)
+    if (Number.isNaN(at)) failField('at', 'must be an RFC 3339 time that exists, such as 2026-01-31T09:30:00Z')
     const parties = createPartyCount()
     const rules = new Map<string, number>()
     const first: { device: FleetDevice; rule: string }[] = []
@@ -94,7 +94,7 @@ export function createReaching({
     )
     const [named] = await nameParties(db, tenant, [await parties.result()])
     return {
-      target: asked.target,
+      target: question.target,
       judged_by: judges.by,
       version: judges.version,
       at: new Date(at).toISOString(),

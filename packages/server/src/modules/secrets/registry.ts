@@ -73,7 +73,8 @@ async function register(db: Database, given: GivenKeys): Promise<queries.MasterK
     for (const [i, { id }] of masterKeys.entries()) {
       const row = known.find(({ key_id }) => key_id === id)
       const version = row?.version ?? known.length + 1
-      if (version > mostPeppers) throw new MasterKeyError(`There were ${mostPeppers} master keys, which is all.`)
+      if (version > mostPeppers)
+        throw new MasterKeyError(`This database has used ${mostPeppers} master keys, which is the maximum.`)
       if (row) await queries.setPepper(tx, version, sealed[i]!)
       else known.push(await queries.insertMasterKey(tx, { version, key_id: id, pepper_jwe: sealed[i]! }))
       if (i === 0 && newest === undefined) await queries.markWriting(tx, version)
@@ -91,7 +92,7 @@ function under(kek: Kek, kid: string): Kek {
 async function openFormer(kek: Kek, id: string, jwe: string | null): Promise<KeyObject> {
   const bytes = await unseal(kek, contextOf(id), jwe ?? '').catch((cause: unknown) => {
     throw new MasterKeyError(
-      `What is kept of the master key ${id} can not be opened with the keys of HOLDFAST_MASTER_KEY_FILE; ${howTo}.`,
+      `The stored entry of the master key ${id} cannot be decrypted with the keys of HOLDFAST_MASTER_KEY_FILE: check the file; ${howTo}.`,
       { cause },
     )
   })
@@ -123,11 +124,11 @@ export async function beginWriting(db: Database, given: GivenKeys, peppers: Pepp
     await queries.holdMasterKeys(tx)
     const rows = await queries.selectMasterKeys(tx)
     requireNeeded(rows, given)
-    const mine = rows.find((row) => row.version === version)
+    const ownEntry = rows.find((row) => row.version === version)
     const successor = rows.findLast((row) => row.written_at !== null && row.version > version)
-    if (successor && mine?.unused_since)
+    if (successor && ownEntry?.unused_since)
       throw new MasterKeyError(
-        `The master key ${mine.key_id} was replaced by ${successor.key_id}: put that one first; ${howTo}.`,
+        `The master key ${ownEntry.key_id} was replaced by ${successor.key_id}: put the line of ${successor.key_id} first; ${howTo}.`,
       )
     const replicas = await queries.runningReplicas(tx)
     if (replicas.some(({ reads }) => !reads.includes(version))) return false
@@ -137,6 +138,6 @@ export async function beginWriting(db: Database, given: GivenKeys, peppers: Pepp
   for (const until = performance.now() + seenForMs; !(await db.acrossTenants(begin)); await delay(second / 4))
     if (performance.now() > until)
       throw new MasterKeyError(
-        `Another replica runs that can not read the master key ${given.masterKeys[0].id}: put its line last, start every replica with that, and only then put it first; ${howTo}.`,
+        `A running replica does not have the master key ${given.masterKeys[0].id}: put its line last, restart every replica with that file, and only then put it first; ${howTo}.`,
       )
 }

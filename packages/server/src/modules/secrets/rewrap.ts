@@ -66,7 +66,7 @@ export function createRewrap(deps: {
       if (values.length > 0)
         moved += await run(tenant, (tx) => replaceValues(tx, of, { tenant, version: current, values }))
       if (values.length < found.length)
-        onError(new Error(`${found.length - values.length} values of ${of.table}.${of.column} can not be opened`))
+        onError(new Error(`${found.length - values.length} values of ${of.table}.${of.column} cannot be decrypted`))
       if (found.length < limit) return moved
       after = found.at(-1)!.place
     }

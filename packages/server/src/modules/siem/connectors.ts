@@ -24,7 +24,7 @@ import { checkDestination, nowhere, originOf, receiverOf, withUsualBom, withUsua
 import { connectorTarget } from './target.ts'
 
 /** A connector and the progress of its forwarding. */
-export type ShownConnector = { connector: ConnectorRow; standing: StreamState }
+export type ShownConnector = { connector: ConnectorRow; state: StreamState }
 type NewConnector = Pick<ConnectorRow, 'name' | 'format'> & {
   kind: SiemConnectorKind
   enabled?: boolean
@@ -54,7 +54,7 @@ type ConnectorsDeps = {
 export function createConnectors({ db, audit, pager, now, kek, outbound, notices }: ConnectorsDeps) {
   const sealed = (id: string, credential: string) => seal(kek, sealContext(id), Buffer.from(credential))
   const requireCredential = (kind: SiemConnectorKind, isSet: boolean) =>
-    takesCredential(kind) && !isSet ? failField('credential', `is needed for ${kind}`) : undefined
+    takesCredential(kind) && !isSet ? failField('credential', `is required for ${kind}`) : undefined
 
   async function shown(tx: Tx, connectors: readonly ConnectorRow[], tenant: TenantId): Promise<ShownConnector[]> {
     const standings = await queries.streamStates(
@@ -64,8 +64,8 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
     )
     // A connector that was deleted in between is left out.
     return connectors.flatMap((connector) => {
-      const standing = standings.get(connector.connector_id)
-      return standing ? [{ connector, standing }] : []
+      const state = standings.get(connector.connector_id)
+      return state ? [{ connector, state }] : []
     })
   }
   async function show(tx: Tx, tenant: TenantId, id: string): Promise<ShownConnector> {
@@ -158,7 +158,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           // credential.
           if (credential === undefined && receiverOf(destination) !== receiverOf(before.destination))
             if (before.credential_jwe !== null && kind !== 'webhook')
-              failField('credential', 'must be given again with another origin or tls: there it is sent from now on')
+              failField('credential', 'must be given again if the origin or tls changes, since it is sent there')
           const fields = { ...given.fields, destination }
           const changed = changesOf(before, fields)
           // The audit log shows neither: some URLs hold a secret.

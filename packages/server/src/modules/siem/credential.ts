@@ -8,12 +8,12 @@ import type { SinkTarget } from './sinks/sink.ts'
 /** Context for sealing. The previous credential has the same one, because it is moved unchanged. */
 export const sealContext = (connectorId: string) => `siem_connectors/${connectorId}/credential_jwe`
 
-const taking: readonly SiemConnectorKind[] = ['webhook', 'splunk_hec', 'opensearch']
-export const takesCredential = (kind: SiemConnectorKind): boolean => taking.includes(kind)
+const kindsWithCredential: readonly SiemConnectorKind[] = ['webhook', 'splunk_hec', 'opensearch']
+export const takesCredential = (kind: SiemConnectorKind): boolean => kindsWithCredential.includes(kind)
 
 /** Throws 422 if the credential does not fit this kind of connector. */
 export function checkCredential(kind: SiemConnectorKind, credential: string): void {
-  if (!takesCredential(kind)) failField('credential', `is not of ${kind}`)
+  if (!takesCredential(kind)) failField('credential', `is not allowed for ${kind}`)
   if (kind === 'webhook' && !isWebhookSecret(credential)) failField('credential', `must be ${webhookSecretFormat}`)
   if (/[^\x20-\x7e]/.test(credential)) failField('credential', 'must be printable ASCII')
 }

@@ -64,12 +64,12 @@ export const nextReplaying = (tx: Tx, of: Of, limit: number): Promise<DeadLetter
 export async function putBack(
   tx: Tx,
   { tenant_id, connector_id }: Of,
-  letters: readonly (readonly [{ seq: number }, reason: string])[],
+  refusedEvents: readonly (readonly [{ seq: number }, reason: string])[],
   failed_at: Date,
 ): Promise<void> {
-  if (letters.length === 0) return
-  const places = letters.map(([{ seq }]) => seq)
-  const reasons = letters.map(([, reason]) => reason)
+  if (refusedEvents.length === 0) return
+  const places = refusedEvents.map(([{ seq }]) => seq)
+  const reasons = refusedEvents.map(([, reason]) => reason)
   await sql`
     update siem_dead_letters d set reason = e.reason, failed_at = ${failed_at}, replaying = false
     from unnest(${places}::bigint[], ${reasons}::text[]) as e (seq, reason)

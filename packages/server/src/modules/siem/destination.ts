@@ -49,12 +49,13 @@ export function checkDestination(
 ): void {
   const { needs, takes, tls } = destinationFields[kind]
   for (const name of ['url', 'host', 'port', 'index', 'username'] as const) {
-    if (d[name] === null && needs.includes(name)) failField(name, `is needed for ${kind}`)
-    if (d[name] !== null && !needs.includes(name) && !takes.includes(name)) failField(name, `is not of ${kind}`)
+    if (d[name] === null && needs.includes(name)) failField(name, `is required for ${kind}`)
+    if (d[name] !== null && !needs.includes(name) && !takes.includes(name))
+      failField(name, `is not allowed for ${kind}`)
   }
   const { ca_pem, server_name } = d.tls
-  if (!isSyslog(kind) && d.bom != null) failField('bom', `is not of ${kind}`)
-  if (!tls && (ca_pem !== null || server_name !== null)) failField('tls', `is not of ${kind}`)
+  if (!isSyslog(kind) && d.bom != null) failField('bom', `is not allowed for ${kind}`)
+  if (!tls && (ca_pem !== null || server_name !== null)) failField('tls', `is not allowed for ${kind}`)
   if (ca_pem !== null && !isCertificates(ca_pem)) failField('tls.ca_pem', 'must be certificates in PEM')
   if (d.url !== null) {
     const refusal = outbound.refusalOf(d.url)

@@ -36,9 +36,10 @@ export function createEventReplay({ db, audit, notices, show }: ReplayDeps) {
   return async (actor: Actor, id: string, what: What): Promise<{ shown: ShownConnector; events: number }> => {
     const { from_seq, from, dead_letters } = what
     if ([from_seq, from, dead_letters].filter((given) => given !== undefined).length !== 1)
-      fail('validation_error', 'exactly one of from_seq, from and dead_letters says what is sent again')
+      fail('validation_error', 'give exactly one of from_seq, from and dead_letters')
     const since = from === undefined ? undefined : new Date(from)
-    if (since && Number.isNaN(since.getTime())) failField('from', 'is not a moment in time')
+    if (since && Number.isNaN(since.getTime()))
+      failField('from', 'must be an RFC 3339 time that exists, such as 2026-01-31T09:30:00Z')
     const tenant = actor.tenantId
     const result = await db.inTenant(tenant, async (tx) => {
       const connector = (await lockConnector(tx, tenant, id)) ?? noConnector()
@@ -52,7 +53,7 @@ export function createEventReplay({ db, audit, notices, show }: ReplayDeps) {
       } else {
         const next = (stream.after_seq ?? 0) + 1
         if (from_seq !== undefined && from_seq > next)
-          failField('from_seq', `must not be above ${next}: what lies between would not be sent`)
+          failField('from_seq', `must not be above ${next}: the events between would not be sent`)
         const to = from_seq ?? (since && (await placeSince(tx, tenant, since))) ?? next
         events = await moveBack(tx, connector, stream, Math.min(to, next) - 1)
       }

@@ -39,13 +39,18 @@ export function createSetAside({ db, audit, now, notices, show }: SetAsideDeps) 
       if (next?.seq !== seq) {
         if (seq <= from && (await isDeadLetter(tx, of, seq)))
           return { shown: await show(tx, tenant, id), changed: false }
-        return failField('seq', next ? `must be ${next.seq}, which is sent next` : 'is not sent next: nothing is left')
+        return failField(
+          'seq',
+          next
+            ? `must be ${next.seq}, the next event to be sent`
+            : 'must be the next event to be sent, and there is none',
+        )
       }
-      if (!isHeldUp(stream)) failField('seq', 'is sent: nothing holds the connector up')
-      const reason = `An administrator set it aside.${stream.problem ? ` Before: ${stream.problem}` : ''}`
+      if (!isHeldUp(stream)) failField('seq', 'cannot be set aside: the connector is not blocked by this event')
+      const reason = `An administrator set it aside.${stream.problem ? ` Problem before that: ${stream.problem}` : ''}`
       const event_id = decodeId('audit_event', next.event_id) ?? ''
-      const letter = { ...of, seq, event_id, kind: next.kind, reason, failed_at: now(), of_export: false }
-      const added = await insertDeadLetters(tx, [letter])
+      const deadLetter = { ...of, seq, event_id, kind: next.kind, reason, failed_at: now(), of_export: false }
+      const added = await insertDeadLetters(tx, [deadLetter])
       // Sequence numbers before it that have no event any more.
       const lost = Math.max(0, seq - 1 - Math.max(from, stream.furthest_seq))
       await passOver(tx, stream, { from, to: seq, lost, added })

@@ -6,7 +6,7 @@ import type { ShownConnector } from './connectors.ts'
 import type { DeadLetterRow } from './dead-letters.queries.ts'
 import { bomOf, originOf } from './destination.ts'
 
-export const viewConnector = ({ connector: c, standing }: ShownConnector): SiemConnector => ({
+export const viewConnector = ({ connector: c, state }: ShownConnector): SiemConnector => ({
   connector_id: encodeId('siem_connector', c.connector_id),
   tenant_id: encodeId('tenant', c.tenant_id),
   name: c.name,
@@ -22,12 +22,12 @@ export const viewConnector = ({ connector: c, standing }: ShownConnector): SiemC
   origin: originOf(c.destination.url),
   credential_set: c.credential_jwe !== null,
   previous_credential_until: (c.previous_signs && c.previous_until?.toISOString()) || null,
-  delivery: deliveryOf(standing),
+  delivery: deliveryOf(state),
   created_at: c.created_at.toISOString(),
   updated_at: c.updated_at.toISOString(),
 })
 
-function deliveryOf(s: ShownConnector['standing']): SiemConnector['delivery'] {
+function deliveryOf(s: ShownConnector['state']): SiemConnector['delivery'] {
   const state = stateOf(s)
   const age = s.oldest_at === null ? 0 : Math.max(0, s.as_of.getTime() - s.oldest_at.getTime())
   const isOn = state !== 'disabled'
@@ -48,7 +48,7 @@ function deliveryOf(s: ShownConnector['standing']): SiemConnector['delivery'] {
     next_attempt_at: state === 'retrying' ? s.due_at.toISOString() : null,
   }
 }
-const stateOf = ({ state, failures }: ShownConnector['standing']): SiemConnector['delivery']['state'] => {
+const stateOf = ({ state, failures }: ShownConnector['state']): SiemConnector['delivery']['state'] => {
   if (state === 'stopped') return 'disabled'
   if (state === 'parked') return 'parked'
   return failures > 0 ? 'retrying' : 'active'

@@ -18,7 +18,7 @@ const mostOfTenant = 200
 const mostOfAll = 2000
 
 const tooMany = () =>
-  new AppError('rate_limited', 'too many streams of changes are open; ask again shortly, or poll', {
+  new AppError('rate_limited', 'too many event streams are open: try again shortly, or poll', {
     retryAfterSeconds: 30,
   })
 
@@ -138,25 +138,25 @@ export function createHub(deps: StreamDeps) {
      * Returns the bytes of the stream until it ends. `lastEventId`: the last event that the client reports to have
      * read.
      */
-    open: async (stream: OpenStream, lastEventId: string | undefined, gone: AbortSignal) => {
+    open: async (stream: OpenStream, lastEventId: string | undefined, clientGone: AbortSignal) => {
       if (isStopped) stream.end('stopping')
       enter(stream)
       // Needed even if nobody starts to read the bytes.
-      gone.addEventListener('abort', () => leave(stream), { once: true })
+      clientGone.addEventListener('abort', () => leave(stream), { once: true })
       try {
         const watch = await watchOf(stream.tenant)
-        if (gone.aborted) {
+        if (clientGone.aborted) {
           // The client disconnected before the tenant was watched.
           endUnused(stream.tenant)
-          return stream.bytes(gone, { id: watch.id, missed: new ChangeBatch() })
+          return stream.bytes(clientGone, { id: watch.id, missed: new ChangeBatch() })
         }
         watch.streams.add(stream)
         if (!feed.isFresh()) await feed.catchUp()
         const { id } = watch
         const missed = await missedSince(deps, stream.tenant, lastEventId, id)
         await check(stream)
-        if (gone.aborted) leave(stream)
-        return until(stream.bytes(gone, { id, missed }), () => leave(stream))
+        if (clientGone.aborted) leave(stream)
+        return until(stream.bytes(clientGone, { id, missed }), () => leave(stream))
       } catch (e) {
         leave(stream)
         throw e

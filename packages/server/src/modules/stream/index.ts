@@ -34,8 +34,8 @@ const streamHandlers = (hub: Hub) =>
         changedKindNames.filter((kind) => asked.includes(kind) && permissions.has(changedKinds[kind].permission)),
       )
       const scope = { kinds, permissions, isFiltered: query.kinds !== undefined }
-      return new Streamed({ type: 'text/event-stream' }, (gone, stands) =>
-        hub.open(new OpenStream({ tenant: actor.tenantId, actor, stands, scope }), request.lastEventId, gone),
+      return new Streamed({ type: 'text/event-stream' }, (clientGone, stands) =>
+        hub.open(new OpenStream({ tenant: actor.tenantId, actor, stands, scope }), request.lastEventId, clientGone),
       )
     },
   }) satisfies Partial<Handlers>

@@ -73,17 +73,17 @@ export class OpenStream {
    * Yields bytes until the stream ends or `gone` is aborted. `begins`: the tenant's current position, and the missed
    * changes.
    */
-  async *bytes(gone: AbortSignal, begins: { id: string; missed: ChangeBatch }): AsyncGenerator<Uint8Array> {
+  async *bytes(clientGone: AbortSignal, begins: { id: string; missed: ChangeBatch }): AsyncGenerator<Uint8Array> {
     this.#id = begins.id
     this.#nextId = begins.id
     const ready = { event: 'ready' as const, id: this.#id, data: { kinds: [...this.scope.kinds] } }
     yield encodeText(retryText(retryMs) + streamText(ready) + this.#textOfBatch(begins.missed, begins.id))
     const wake = () => this.#wake()
-    gone.addEventListener('abort', wake)
+    clientGone.addEventListener('abort', wake)
     try {
       for (;;) {
         const text = this.#take()
-        if (gone.aborted) return
+        if (clientGone.aborted) return
         if (text !== '') {
           this.#sentAt = performance.now()
           yield encodeText(text)
@@ -96,7 +96,7 @@ export class OpenStream {
         this.#wake = () => {}
       }
     } finally {
-      gone.removeEventListener('abort', wake)
+      clientGone.removeEventListener('abort', wake)
     }
   }
 

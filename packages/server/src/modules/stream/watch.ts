@@ -44,8 +44,8 @@ export class Watch {
   get id(): string {
     return `${this.#deps.feed.seqOf(this.tenant)}-${this.auditSeq}`
   }
-  note(tell: (batch: ChangeBatch) => void): void {
-    tell(this.#batch)
+  note(onBatch: (batch: ChangeBatch) => void): void {
+    onBatch(this.#batch)
     this.#schedule()
   }
   lookAtAudit(): void {

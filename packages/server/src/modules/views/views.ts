@@ -88,7 +88,7 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
       if (owner === null && !mayChangeShared(actor))
         fail('forbidden', `without a person of this tenant a view is shared, which needs ${sharedViewPermission}`)
       if (owner === null && !wanted.shared)
-        failField('shared', 'must be true: an API key or a visitor from another tenant has no views of their own')
+        failField('shared', 'must be true: an API key or an administrator of another tenant has no private views')
       requireParameters(list, wanted.query)
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
@@ -122,7 +122,7 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
           const changes = differences(fieldsOf(before), wanted)
           if (Object.keys(changes).length === 0) return before
           if (!wanted.shared && before.owner_id !== personOf(actor))
-            failField('shared', 'must stay true: only its owner can take a view back')
+            failField('shared', 'must stay true: only the owner can make a shared view private')
           if (wanted.shared && !before.shared)
             await requireRoom(tx, tenant, before.owner_id, { own: false, shared: true })
           await queries.updateView(tx, tenant, id, wanted, now())

@@ -19,7 +19,7 @@ export type WorkflowStep = {
 /** Reads with the rights of the caller who requests the run. */
 export type ReadCurrent = <K extends Operation>(operation: K, input: Input<Contract[K]>) => Promise<Output<Contract[K]>>
 
-/** Checks of what a run must be able to do, made before it begins. */
+/** Checks that a run must pass before it begins. */
 export type RunChecks = {
   /** Throws if the caller may not stop the user (a TypeID). Returns the warnings as text for a summary. */
   stoppable: (userId: string) => Promise<string>

@@ -17,7 +17,7 @@ const Coordinate = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' })
 export const rotateGatewaySecrets = definition({
   kind: 'workflow',
   name: 'rotate_gateway_secrets',
-  summary: `Give every gateway of a pool a new secret, sealed to a key of yours; the old ones work for ${replacedSecretHours} hours at most`,
+  summary: `Give every gateway of a pool a new secret, encrypted to your key; the old secrets work for at most ${replacedSecretHours} hours`,
   params: Closed({
     pool_id: Id('gateway_pool'),
     recipient: Closed(

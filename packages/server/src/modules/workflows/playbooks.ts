@@ -20,11 +20,11 @@ export const playbooks: readonly Definition[] = [
   definition({
     kind: 'playbook',
     name: 'lost_device',
-    summary: 'Revoke a device for good, or lock it until it is found, and see that all gateways keep it out',
+    summary: 'Revoke a device for good, or lock it until it is found, and confirm that all gateways refuse it',
     params: Closed({
       device_id: Id('device'),
       revoke: Type.Optional(
-        Type.Boolean({ description: 'True unless said; false: it is locked, which can be undone' }),
+        Type.Boolean({ description: 'Default: true. False: the device is locked, which can be undone' }),
       ),
     }),
     permissions: ['devices:read', 'devices:write'],
@@ -52,7 +52,7 @@ export const playbooks: readonly Definition[] = [
       revoke_api_keys: Type.Optional(
         Type.Boolean({
           description:
-            'True unless said: keys that belong to the user or that the user made are revoked, for good, and so are enrollment tokens that the user or one of these keys made',
+            'Default: true. Revokes for good the API keys that belong to the user or that the user created, and the enrollment tokens that the user or one of these keys created',
         }),
       ),
     }),
@@ -91,7 +91,7 @@ export const playbooks: readonly Definition[] = [
   definition({
     kind: 'playbook',
     name: 'signing_key_compromise',
-    summary: 'Replace a signing key that somebody else may have, and end what it signed',
+    summary: 'Replace a signing key that may be compromised, and invalidate its signatures',
     params: Closed({ signer_id: Id('signer') }),
     permissions: ['trust:read', 'trust:write'],
     secondApprover: 'always',
@@ -111,7 +111,7 @@ export const playbooks: readonly Definition[] = [
   definition({
     kind: 'playbook',
     name: 'lockdown',
-    summary: 'Lock every device of the tenant; administrators and gateways go on',
+    summary: 'Lock every device of the tenant; administrators and gateways keep working',
     params: Closed({}),
     permissions: ['incidents:run'],
     secondApprover: 'never',
@@ -120,7 +120,7 @@ export const playbooks: readonly Definition[] = [
   definition({
     kind: 'playbook',
     name: 'release_lockdown',
-    summary: 'Release the lock of all devices; whatever else is locked stays so',
+    summary: 'Release the lock of all devices; other locks stay',
     params: Closed({}),
     permissions: ['incidents:read', 'incidents:run'],
     secondApprover: 'never',

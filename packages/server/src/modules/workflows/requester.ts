@@ -7,7 +7,8 @@ import type { WorkflowRunRow } from './runs.queries.ts'
 
 /** Returns the requester as it is stored, so that the run can continue without them. */
 export function requesterOf({ principal, type, id, name, origin, sourceIp, userAgent }: Actor): RunRequester {
-  if (principal.kind !== 'session' && principal.kind !== 'api_key') return fail('forbidden', 'an administrator runs it')
+  if (principal.kind !== 'session' && principal.kind !== 'api_key')
+    return fail('forbidden', 'only an administrator or an API key can run it')
   const user_id = principal.kind === 'session' ? principal.userId : principal.ownerId
   return {
     type,
@@ -33,9 +34,9 @@ export const createActorOf =
   (standingOf: Access['standingOf']) =>
   async (run: WorkflowRunRow): Promise<Actor | undefined> => {
     const { credential, origin, source_ip, user_agent, type, id, name } = run.requested_by
-    const standing = await standingOf(credential, run.tenant_id)
-    if (!standing) return undefined
-    const { standsFor, ...rights } = standing
+    const permissions = await standingOf(credential, run.tenant_id)
+    if (!permissions) return undefined
+    const { standsFor, ...rights } = permissions
     const common = { ...rights, tenantId: credential.tenant_id, id: credential.id, name: name ?? '' }
     const principal: Principal =
       credential.kind === 'api_key'

@@ -116,7 +116,7 @@ export function createWorkflowRuns({
     if (await db.alsoIn(tx, home, (own) => wasSetBy(own, home, { user, by, since })))
       fail(
         'forbidden',
-        'the requester made your account, or set its password, factor or link, in the day before the request or since: somebody else must approve it',
+        'the requester made your account, or set its password, factor or link, in the day before the request or since: another person must approve it',
       )
   }
 
@@ -124,11 +124,11 @@ export function createWorkflowRuns({
     if (run.status !== 'awaiting_approval') return false
     const { principal } = actor
     if (principal.kind !== 'session' || personsOf(run.requested_by).includes(principal.userId))
-      fail('forbidden', 'somebody else than who asked for it must approve it, signed in as a person')
+      fail('forbidden', 'another person than the requester must approve it, in a session')
     await requireSecondPerson(tx, actor, run)
     const by = { type: actor.type, id: actor.id, name: actor.name }
     if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, now())))
-      fail('validation_error', 'nobody has approved it within a day: run it anew')
+      fail('validation_error', 'it was not approved within a day: start it again')
     await notifications.close(tx, actor, causeOf(run.workflow_run_id))
     return true
   }
@@ -145,7 +145,7 @@ export function createWorkflowRuns({
     if (run.status === 'running') return false
     if (run.status !== 'failed') fail('validation_error', `a run that is ${run.status} can not be resumed`)
     if (await queries.undoingOf(tx, run.tenant_id, run.workflow_run_id))
-      fail('validation_error', 'the run was undone: run it anew')
+      fail('validation_error', 'the run was undone: start a new run')
     return queries.resumeRun(tx, run.tenant_id, run.workflow_run_id)
   }
 
@@ -154,7 +154,7 @@ export function createWorkflowRuns({
     steps
       .toReversed()
       .flatMap(({ undo, summary, affects }) =>
-        undo.map((call) => ({ call, summary: `Take back: ${summary}`, affects, onError: 'continue' as const })),
+        undo.map((call) => ({ call, summary: `Undo: ${summary}`, affects, onError: 'continue' as const })),
       )
   async function undo(
     tx: Tx,
@@ -165,7 +165,7 @@ export function createWorkflowRuns({
     if (run.status === 'awaiting_approval' || run.status === 'running')
       fail('validation_error', `a run that is ${run.status} can not be undone: cancel it`)
     const back = takingBack(steps)
-    if (back.length === 0) fail('validation_error', 'nothing that it did can be taken back')
+    if (back.length === 0) fail('validation_error', 'none of its completed steps can be undone')
     await queries.dropUndoAt(tx, run.tenant_id, run.workflow_run_id)
     const what = { kind: run.kind, name: run.workflow, secondApprover: false, undoOf: run.workflow_run_id }
     const asked = { params: run.params, reason, undoAfterSeconds: undefined }
@@ -226,7 +226,7 @@ export function createWorkflowRuns({
         if (run?.status !== 'awaiting_approval') return
         const source = jobSource(tenant, job)
         await cancel(tx, source, { run, steps: await queries.stepsOf(tx, tenant, id) })
-        await recordChange(tx, source, run, 'cancel', 'nobody has approved it within a day')
+        await recordChange(tx, source, run, 'cancel', 'it was not approved within a day')
       }),
 
     /** Undoes a due run with the present rights of its requester. */
@@ -240,7 +240,7 @@ export function createWorkflowRuns({
         if (takingBack(steps).length === 0) await queries.dropUndoAt(tx, tenant, id)
         else if (!actor) await refuseUndo(tx, run)
         else {
-          const undoing = await undo(tx, actor, { run, steps }, 'its time is over')
+          const undoing = await undo(tx, actor, { run, steps }, 'its time limit has passed')
           if (undoing !== undefined) await set(tx, tenant, undoing)
         }
       })
@@ -253,7 +253,7 @@ export function createWorkflowRuns({
     const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)
     const fields = { workflow: run.workflow, workflow_run_id, operation: 'undo' }
     const target = { type: 'workflow_run', id: workflow_run_id, name: run.workflow }
-    const details = { reason: 'whoever asked for it may do nothing any more' }
+    const details = { reason: 'the requester no longer has access' }
     await audit.record(tx, jobSource(run.tenant_id, job), 'workflow.changed', fields, {
       target,
       details,
@@ -288,7 +288,7 @@ const waitingNotice = ({ id, kind, name, requester, reason }: Waiting): Notice =
     kind: 'workflow.awaiting_approval',
     severity: 'warning',
     title: `The ${kind} ${name} waits for a second approver`,
-    detail: `${requester ?? 'Somebody'} asks for it${why}. Nothing of it is carried out until somebody else, signed in as a person who may carry out every step, approves it; after a day it is called off. Look at its steps first.\nGET /v1/admin/workflows/runs/${runId}`,
+    detail: `${requester ?? 'An administrator'} requested it${why}. It starts when another person who has the permissions of every step approves it. Without approval it is cancelled after a day. Check its steps first.\nGET /v1/admin/workflows/runs/${runId}`,
     subject: { type: 'workflow_run', id: runId, name },
     dedupe_key: causeOf(id),
   }

@@ -86,7 +86,7 @@ export function createCarryOut({
     const said = resultInRecord(input, events)
     const undo = undoOf(input, said)
     // Retried, because an event gets its sequence number within a second or two.
-    if (undo.length === 0) throw new Error('the record does not have yet what a step has changed')
+    if (undo.length === 0) throw new Error('the audit log does not yet have the events of a step')
     return { status: 'succeeded', result: { ...resultOf(said), ...note }, undo }
   }
 
@@ -110,10 +110,9 @@ export function createCarryOut({
     try {
       if (input.operation === confirmation.operation) return await confirm(run, signal, note)
       const actor = await actorOf(run)
-      if (!actor) return { status: 'failed', error: 'whoever asked for it may do nothing any more' }
+      if (!actor) return { status: 'failed', error: 'the requester no longer has access' }
       const permission = rights.lacks(actor, input)
-      if (permission)
-        return { status: 'failed', error: `whoever asked for it has no permission ${permission} any more` }
+      if (permission) return { status: 'failed', error: `the requester no longer has the permission ${permission}` }
       if (input.operation === purge.operation) {
         const purged = Object.fromEntries(await purgeNow(run.tenant_id, signal))
         return { status: 'succeeded', result: { purged }, undo: [] }
@@ -123,7 +122,7 @@ export function createCarryOut({
       if (e instanceof AppError && e.code !== 'internal_error') return { status: 'failed', error: e.message }
       const isLater = signal.aborted || e instanceof UnknownOutcome || isAway(e) || step.attempts < mostAttempts
       if (isLater) throw e
-      return { status: 'failed', error: 'a fault of this deployment; its log says more' }
+      return { status: 'failed', error: 'internal error; see the log of the server' }
     }
   }
 }
@@ -131,5 +130,5 @@ export type CarryOut = ReturnType<typeof createCarryOut>
 
 function notYet(gateways: readonly string[]): string {
   const more = gateways.length > 10 ? ' and others' : ''
-  return `${gateways.length} gateways have not said that they enforce it: ${gateways.slice(0, 10).join(', ')}${more}`
+  return `${gateways.length} gateways have not confirmed that they enforce it: ${gateways.slice(0, 10).join(', ')}${more}`
 }

@@ -22,7 +22,7 @@ const most = 10_000
 /** Part of a summary: whether a run does all of it. */
 const rest = (found: readonly unknown[]) =>
   found.length < most ? '' : `; the first ${most}, so run it again for the rest`
-const tooMany = (what: string) => failField('params', `${what}: more than one run takes; do the oldest first`)
+const tooMany = (what: string) => failField('params', `${what}: more than one run can change; start with the oldest`)
 
 const publishing = (body: Parameters<typeof callOf<'publishPolicy'>>[1]['body'], summary: string): WorkflowStep => ({
   call: callOf('publishPolicy', { body }),
@@ -61,9 +61,9 @@ export const workflows = (now: () => Date): readonly Definition[] => [
   definition({
     kind: 'workflow',
     name: 'expire_stale_devices',
-    summary: 'Suspend devices that nobody has seen for long, or revoke them',
+    summary: 'Suspend or revoke devices that were not seen for a long time',
     params: Closed({
-      unseen_days: Type.Optional(Type.Integer({ minimum: 7, maximum: 3650, description: '90 unless said' })),
+      unseen_days: Type.Optional(Type.Integer({ minimum: 7, maximum: 3650, description: 'Default: 90' })),
       revoke: Type.Optional(Type.Boolean({ description: 'For good' })),
     }),
     permissions: ['devices:read', 'devices:write'],
@@ -89,7 +89,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
   definition({
     kind: 'workflow',
     name: 'promote_canary',
-    summary: 'Publish to stable what canary holds',
+    summary: 'Publish the document of the canary to stable',
     params: Closed({}),
     permissions: ['policy:read', 'policy:publish'],
     secondApprover: 'never',
@@ -107,9 +107,9 @@ export const workflows = (now: () => Date): readonly Definition[] => [
   definition({
     kind: 'workflow',
     name: 'rollback_policy',
-    summary: 'Publish an earlier version again, the one before unless said',
+    summary: 'Publish an earlier version again; default: the previous one',
     params: Closed({
-      channel: Type.Optional(OneOf(['canary', 'stable'], { description: 'stable unless said' })),
+      channel: Type.Optional(OneOf(['canary', 'stable'], { description: 'Default: stable' })),
       version: Type.Optional(Type.Integer({ minimum: 1 })),
     }),
     permissions: ['policy:read', 'policy:publish'],
@@ -126,9 +126,9 @@ export const workflows = (now: () => Date): readonly Definition[] => [
   definition({
     kind: 'workflow',
     name: 'reconcile_sessions',
-    summary: 'End VPN sessions that their gateways report no more',
+    summary: 'End VPN sessions that their gateways no longer report',
     params: Closed({
-      silent_minutes: Type.Optional(Type.Integer({ minimum: 2, maximum: 1440, description: '5 unless said' })),
+      silent_minutes: Type.Optional(Type.Integer({ minimum: 2, maximum: 1440, description: 'Default: 5' })),
     }),
     permissions: ['sessions:read', 'sessions:terminate'],
     secondApprover: 'never',
@@ -165,7 +165,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
   definition({
     kind: 'workflow',
     name: 'prune_retention',
-    summary: 'Purge now what is over by the retention of the tenant, under the same rules as every hour',
+    summary: 'Purge expired data of the tenant now, by the same rules as the hourly purge',
     params: Closed({}),
     permissions: ['audit:read', 'audit:write'],
     secondApprover: 'never',
@@ -174,15 +174,15 @@ export const workflows = (now: () => Date): readonly Definition[] => [
       const over = classes.filter((c) => c.over > 0)
       const rows = over.map((c) => `${c.class} ${c.over}`).join(', ')
       const affects = over.map((c) => ({ type: 'retention_class', id: null, name: c.class }))
-      return [{ call: purge, summary: `Purge rows that are over: ${rows || 'none'}`, affects, onError: 'stop' }]
+      return [{ call: purge, summary: `Purge expired rows: ${rows || 'none'}`, affects, onError: 'stop' }]
     },
   }),
   definition({
     kind: 'workflow',
     name: 'rotate_trust_anchors',
-    summary: 'Replace the active trust anchor, planned or at once',
+    summary: 'Replace the active trust anchor, with an overlap (planned) or at once',
     params: Closed({
-      mode: Type.Optional(OneOf(['planned', 'emergency'], { description: 'planned unless said' })),
+      mode: Type.Optional(OneOf(['planned', 'emergency'], { description: 'Default: planned' })),
       overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 365 * (day / second) })),
     }),
     permissions: ['trust:read', 'trust:rotate'],

@@ -46,13 +46,13 @@ export const eventHandlers = ({ db, pager, now, catchUp }: Deps) =>
       return view(row ?? missing('audit_event'))
     },
 
-    auditHistogram: async ({ actor: { tenantId }, query: { buckets = 24, facets: asked, ...query } }) => {
+    auditHistogram: async ({ actor: { tenantId }, query: { buckets = 24, facets: facetNames, ...query } }) => {
       const filter = filterOf(query)
       const to = filter.to ?? now()
       const from = filter.from ?? new Date(to.getTime() - day)
       const starts = startsOf(from, to, buckets)
       await catchUp(tenantId)
-      const names = facetNamesOf(asked)
+      const names = facetNamesOf(facetNames)
       const { counts, estimated, facets } = await db.inTenant(tenantId, (tx) =>
         countEvents(tx, tenantId, { ...filter, from, to }, { starts, facets: names }),
       )
@@ -75,7 +75,7 @@ const orderOf = (sort: NonNullable<Given<Contract['listAuditEvents']>['query']['
 /** A bucket is at least 1 ms long. */
 function startsOf(from: Date, to: Date, buckets: number): Date[] {
   const length = to.getTime() - from.getTime()
-  if (length < buckets) fail('bad_request', 'to: must lie after from, by a millisecond for each bucket')
+  if (length < buckets) fail('bad_request', 'to: must be after from, by at least 1 ms for each bucket')
   return Array.from({ length: buckets }, (_, i) => new Date(from.getTime() + Math.floor((i * length) / buckets)))
 }
 

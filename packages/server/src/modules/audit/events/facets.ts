@@ -10,7 +10,7 @@ type Facet = Output<Contract['auditHistogram']>['facets'][number]
 /** `kind,actor` → both names. The schema has already checked each. */
 export function facetNamesOf(text: string | undefined): FacetName[] {
   const names = (text?.split(',') ?? []) as FacetName[]
-  if (new Set(names).size < names.length) fail('bad_request', 'facets: names one of them twice')
+  if (new Set(names).size < names.length) fail('bad_request', 'facets: a name is given twice')
   return names
 }
 
@@ -33,10 +33,10 @@ export function viewFacet(
   found.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
   const listed = found.slice(0, listedAtMost).map(({ value, of, count }) => {
     const byBucket = new Map(of.map((r) => [r.bucket, Math.round(r.n)]))
-    const named = of.filter((r) => r.name !== null).sort((a, b) => b.bucket - a.bucket)
+    const namedRows = of.filter((r) => r.name !== null).sort((a, b) => b.bucket - a.bucket)
     return {
       value,
-      name: named[0]?.name ?? null,
+      name: namedRows[0]?.name ?? null,
       count,
       buckets: Array.from({ length: buckets }, (_, i) => byBucket.get(i + 1) ?? 0),
     }

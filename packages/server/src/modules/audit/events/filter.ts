@@ -9,8 +9,10 @@ type Query = Given<Contract['listAuditEvents']>['query']
 export function filterOf(query: Query): EventFilter {
   const { limit: _, cursor: __, sort: ___, kind, from, to, text, ...others } = query
   const { operation, reason, username } = others
-  const words = [operation, reason, username].filter((value) => value !== undefined && wordsOf(value).length > 0)
-  const terms = [...(text === undefined ? [] : termsOf(text)), ...(words as string[])]
+  const searchableValues = [operation, reason, username].filter(
+    (value) => value !== undefined && wordsOf(value).length > 0,
+  )
+  const terms = [...(text === undefined ? [] : termsOf(text)), ...(searchableValues as string[])]
   return {
     ...others,
     ...(kind !== undefined && { kinds: kindsOf(kind) }),
@@ -22,21 +24,25 @@ export function filterOf(query: Query): EventFilter {
 
 /** `login.*,account.locked` → the matching kinds. */
 function kindsOf(text: string): AuditKind[] {
-  const named = text.split(',').flatMap((name) => {
+  const kindNames = text.split(',').flatMap((name) => {
     const found = auditKinds.filter((kind) =>
       name.endsWith('.*') ? kind.startsWith(name.slice(0, -1)) : kind === name,
     )
-    return found.length > 0 ? found : fail('bad_request', `kind: there is no kind ${name.slice(0, 64)}`)
+    return found.length > 0 ? found : fail('bad_request', `kind: unknown kind ${name.slice(0, 64)}`)
   })
-  return [...new Set(named)]
+  return [...new Set(kindNames)]
 }
 
 /** The index holds words, so the text must contain one. */
 const termsOf = (text: string): string[] =>
-  wordsOf(text).length > 0 ? text.split(/\s+/).filter(Boolean) : fail('bad_request', 'text: has no word in it')
+  wordsOf(text).length > 0
+    ? text.split(/\s+/).filter(Boolean)
+    : fail('bad_request', 'text: must contain at least one word')
 
 /** RFC 3339 allows times that JavaScript cannot represent, such as a leap second. */
 function instant(name: string, text: string): Date {
   const at = new Date(text)
-  return Number.isNaN(at.getTime()) ? fail('bad_request', `${name}: is not a moment in time`) : at
+  return Number.isNaN(at.getTime())
+    ? fail('bad_request', `${name}: must be an RFC 3339 time that exists, such as 2026-01-31T09:30:00Z`)
+    : at
 }

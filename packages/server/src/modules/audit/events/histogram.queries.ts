@@ -20,10 +20,10 @@ type Asked = { starts: readonly Date[]; facets: readonly FacetName[] }
 
 /** Counts the events in each bucket. Buckets begin at `starts`, in ascending order; the last ends with the window. */
 export async function countEvents(tx: Tx, tenant: TenantId, f: Window, { starts, facets }: Asked): Promise<Counted> {
-  const asked = [...eventConditions(f), within(f), isPlaced(tenant)]
+  const conditions = [...eventConditions(f), within(f), isPlaced(tenant)]
   const counted = async (events: RawBuilder<unknown>): Promise<Counted> => ({
-    ...(await exactly(tx, events, asked, starts)),
-    facets: facets.length > 0 ? await exactFacets(tx, events, { asked, starts, facets }) : [],
+    ...(await exactly(tx, events, conditions, starts)),
+    facets: facets.length > 0 ? await exactFacets(tx, events, { asked: conditions, starts, facets }) : [],
   })
   const rare = await rarestOf(tx, [...pathsOf(tenant, f), windowPath(tenant, f)])
   if (rare) return counted(rare.events)
@@ -35,12 +35,12 @@ export async function countEvents(tx: Tx, tenant: TenantId, f: Window, { starts,
 async function exactly(
   tx: Tx,
   events: RawBuilder<unknown>,
-  asked: readonly Condition[],
+  conditions: readonly Condition[],
   starts: readonly Date[],
 ): Promise<Omit<Counted, 'facets'>> {
   const { rows } = await sql<{ bucket: number; n: number }>`
     select width_bucket(at, ${starts}::timestamptz[]) as bucket, count(*) as n from (${events}) as events
-    where ${allOf(asked)} group by 1`.execute(tx)
+    where ${allOf(conditions)} group by 1`.execute(tx)
   const found = new Map(rows.map((row) => [row.bucket, row.n]))
   return { counts: starts.map((_, i) => found.get(i + 1) ?? 0), estimated: false }
 }
@@ -59,17 +59,17 @@ async function estimate(
   const bounds = await placesAt(tx, tenant, [...starts, f.to])
   const buckets = starts.map((_, i) => between(places ?? everywhere, bounds[i] ?? 0, (bounds[i + 1] ?? 0) - 1))
   const sizes = buckets.map(sizeOf)
-  const asked = eventConditions(f)
-  if (asked.length === 0 && facetNames.length === 0) return { counts: sizes, estimated: true, facets: [] }
+  const conditions = eventConditions(f)
+  if (conditions.length === 0 && facetNames.length === 0) return { counts: sizes, estimated: true, facets: [] }
   const samples = buckets.map((ranges) => spread(ranges, Math.floor(sampled / starts.length)))
   const weights = sizes.map((size, i) => size / (samples[i]?.length || 1))
   const bounding = bounds.slice(0, -1)
-  const fitting = allOf([within(f), ...asked])
+  const fitting = allOf([within(f), ...conditions])
   const facets =
     facetNames.length > 0
       ? await sampledFacets(tx, tenant, { seqs: samples.flat(), bounding, fitting, facets: facetNames, weights })
       : []
-  if (asked.length === 0) return { counts: sizes, estimated: true, facets }
+  if (conditions.length === 0) return { counts: sizes, estimated: true, facets }
   const { rows } = await sql<{ bucket: number; n: number }>`
     select width_bucket(seq, ${bounding}::bigint[]) as bucket, count(*) as n from audit_log as e
     where tenant_id = ${tenant} and seq = any(${samples.flat()}::bigint[]) and ${fitting}

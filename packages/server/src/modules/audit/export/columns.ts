@@ -14,21 +14,21 @@ type Said = Readonly<Record<string, unknown>> & { actor?: Named; target?: Named 
  */
 export function requireAsRecorded(row: AuditExportRow, before: Pick<AuditExportRow, 'seq' | 'hash'> | undefined): void {
   const { seq, record } = row
-  if (before?.seq === seq) throw new BrokenPlace(seq, 'two events stand there')
-  const said = read(row)
-  const column = otherColumn(row, said)
-  if (column !== undefined) throw new BrokenPlace(seq, `its column ${column} is not what its record says`)
-  if (JSON.stringify(said) === record || canonical(said) === record) return
+  if (before?.seq === seq) throw new BrokenPlace(seq, 'two events have this sequence number')
+  const recorded = read(row)
+  const column = otherColumn(row, recorded)
+  if (column !== undefined) throw new BrokenPlace(seq, `its column ${column} differs from its record`)
+  if (JSON.stringify(recorded) === record || canonical(recorded) === record) return
   // Records from before the hash chain may be formatted differently. Their hash was made of that text.
   const known = seq === 1 ? noHash : before?.seq === seq - 1 ? before.hash : undefined
   if (known && !auditHash(known, seq, record).equals(row.hash))
-    throw new BrokenPlace(seq, 'its record is not written as it was hashed')
+    throw new BrokenPlace(seq, 'its record differs from the hashed form')
 }
 
 function read({ seq, record }: AuditExportRow): Said {
-  const said = parsed(record)
-  if (typeof said !== 'object' || said === null) throw new BrokenPlace(seq, 'its record is no event')
-  return said as Said
+  const event = parsed(record)
+  if (typeof event !== 'object' || event === null) throw new BrokenPlace(seq, 'its record is not an event')
+  return event as Said
 }
 function parsed(record: string): unknown {
   try {
@@ -38,20 +38,20 @@ function parsed(record: string): unknown {
   }
 }
 /** Undefined for values that have no canonical form: nested too deep, or with half of a surrogate pair. */
-function canonical(said: Said): string | undefined {
+function canonical(recorded: Said): string | undefined {
   try {
-    return canonicalJson(said)
+    return canonicalJson(recorded)
   } catch {
     return undefined
   }
 }
 
 /** Returns the first column that differs from the record. */
-function otherColumn(row: AuditExportRow, said: Said): keyof AuditExportRow | undefined {
-  const { actor, target } = said
-  if (said.event_id !== encodeId('audit_event', row.event_id)) return 'event_id'
-  if (Date.parse(String(said.timestamp)) !== Number(row.at)) return 'at'
-  for (const name of plain) if ((said[name] ?? null) !== row[name]) return name
+function otherColumn(row: AuditExportRow, recorded: Said): keyof AuditExportRow | undefined {
+  const { actor, target } = recorded
+  if (recorded.event_id !== encodeId('audit_event', row.event_id)) return 'event_id'
+  if (Date.parse(String(recorded.timestamp)) !== Number(row.at)) return 'at'
+  for (const name of plain) if ((recorded[name] ?? null) !== row[name]) return name
   if ((actor?.id ?? null) !== row.actor_id) return 'actor_id'
   if ((target?.id ?? null) !== row.target_id) return 'target_id'
   if (!isKeyOf(row.actor_name_key, actor?.name ?? null)) return 'actor_name_key'

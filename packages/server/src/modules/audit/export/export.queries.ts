@@ -91,7 +91,7 @@ export async function exportedAs(
   tx: Tx,
   tenant: TenantId,
   sha256: string,
-  asked: { format: string; filter: object } | undefined,
+  exportQuery: { format: string; filter: object } | undefined,
 ): Promise<string | undefined> {
   const row = await tx
     .selectFrom('audit_log')
@@ -100,7 +100,7 @@ export async function exportedAs(
     .where('kind', '=', 'audit.exported')
     .where('target_id', '=', sha256)
     .where('outcome', '=', 'success')
-    .where(asked ? manifestSays(asked) : sql<boolean>`true`)
+    .where(exportQuery ? manifestSays(exportQuery) : sql<boolean>`true`)
     .orderBy('at', 'desc')
     .limit(1)
     .executeTakeFirst()

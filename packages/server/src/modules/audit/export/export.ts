@@ -52,7 +52,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
 
   async function* bytesOf(
     actor: Actor,
-    asked: Asked,
+    exportQuery: Asked,
     filter: EventFilter,
     layout: Layout,
     { stands, ...at }: Pick<Signed['manifest'], 'head' | 'checkpoint'> & Pick<Taker, 'stands'>,
@@ -76,7 +76,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
     try {
       if (layout.head !== '') yield counted(layout.head)
       for await (const page of pagesUpTo(db, tenant, filter, at.head.seq)) {
-        if (!(await stands())) throw new BrokenOff('revoked', 'who asked for it may do so no more')
+        if (!(await stands())) throw new BrokenOff('revoked', 'the requester no longer has the permission')
         for (let i = 0; i < page.length; i += together) {
           const some = page.slice(i, i + together)
           const text = some.map((stored, j) => layout.event(stored, events + j === 0)).join('')
@@ -92,7 +92,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
       const signed = await sign(tenant, {
         schema: 'holdfast.audit-export/1',
         tenant_id: encodeId('tenant', tenant),
-        ...asked,
+        ...exportQuery,
         started_at,
         events,
         first_seq: first,
@@ -109,7 +109,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
         .note(
           actor,
           'audit.exported',
-          { format: asked.format, events },
+          { format: exportQuery.format, events },
           { target: { type: 'audit_export', id: manifest.sha256, name: null }, details: { manifest } },
         )
         .catch((e: unknown) => {
@@ -123,26 +123,37 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
       cause = e instanceof BrokenOff ? e.why : 'error'
       if (cause === 'error') onError(e)
       if (!(e instanceof BrokenPlace)) throw e
-      onError(new BrokenRecord(tenant, `is not what was recorded at place ${e.seq}: ${e.message}`))
+      onError(new BrokenRecord(tenant, `was altered at sequence number ${e.seq}: ${e.message}`))
       // An aborted response may lose its last bytes. Formats with a trailer report the error there, in place of the
       // manifest.
       if (!layout.broken) throw e
       yield Buffer.from(layout.broken(e))
     } finally {
-      if (!isOver) await noteFailed(actor, asked, { events, last, cause })
+      if (!isOver) await noteFailed(actor, exportQuery, { events, last, cause })
       over()
     }
   }
 
-  async function begin(actor: Actor, asked: Asked, filter: EventFilter, layout: Layout, { ended, stands }: Taker) {
+  async function begin(
+    actor: Actor,
+    exportQuery: Asked,
+    filter: EventFilter,
+    layout: Layout,
+    { ended, stands }: Taker,
+  ) {
     places.take(actor.tenantId, ended)
     // Refuses early if the manifest could not be signed at the end.
     await keys.signer(actor.tenantId)
     await catchUp(actor.tenantId)
-    const at = await db.inTenant(actor.tenantId, (tx) => standing(tx, actor.tenantId))
-    await audit.note(actor, 'audit.export_started', { format: asked.format }, { details: { filter: asked.filter } })
-    if (!ended.aborted) return bytesOf(actor, asked, filter, layout, { stands, ...at })
-    await noteFailed(actor, asked, { events: 0, last: null, cause: undefined })
+    const at = await db.inTenant(actor.tenantId, (tx) => headAndCheckpoint(tx, actor.tenantId))
+    await audit.note(
+      actor,
+      'audit.export_started',
+      { format: exportQuery.format },
+      { details: { filter: exportQuery.filter } },
+    )
+    if (!ended.aborted) return bytesOf(actor, exportQuery, filter, layout, { stands, ...at })
+    await noteFailed(actor, exportQuery, { events: 0, last: null, cause: undefined })
     return Readable.from([])
   }
 
@@ -157,9 +168,9 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
       }
     },
     /** Throws 404 if no export finished with this digest (and this filter and format, if given). */
-    manifest: async (actor: Actor, sha256: string, asked: Asked | undefined): Promise<Signed> => {
+    manifest: async (actor: Actor, sha256: string, exportQuery: Asked | undefined): Promise<Signed> => {
       await catchUp(actor.tenantId)
-      const record = await db.inTenant(actor.tenantId, (tx) => exportedAs(tx, actor.tenantId, sha256, asked))
+      const record = await db.inTenant(actor.tenantId, (tx) => exportedAs(tx, actor.tenantId, sha256, exportQuery))
       if (record === undefined) return fail('not_found', 'no such export')
       const { details } = JSON.parse(record) as { details: { manifest: Signed['manifest'] } }
       return sign(actor.tenantId, details.manifest)
@@ -171,7 +182,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
 }
 
 /** Head of the audit log, and its newest checkpoint. */
-async function standing(tx: Tx, tenant: TenantId): Promise<Pick<Signed['manifest'], 'head' | 'checkpoint'>> {
+async function headAndCheckpoint(tx: Tx, tenant: TenantId): Promise<Pick<Signed['manifest'], 'head' | 'checkpoint'>> {
   const head = await headPlaceOf(tx, tenant)
   const [newest] = await checkpointsAfter(tx, tenant, { after: head.seq + 1, descending: true, most: 1 })
   return { head, ...(newest && { checkpoint: newest.note }) }
@@ -190,7 +201,7 @@ function createPlaces() {
     take: (tenant: TenantId, ended: AbortSignal): void => {
       const own = taken.get(tenant) ?? 0
       if (own >= mostOfTenant || all >= mostOfAll)
-        throw new AppError('rate_limited', 'as many exports are on their way as may be; try again later', {
+        throw new AppError('rate_limited', 'the maximum number of exports of this tenant is running: try again later', {
           retryAfterSeconds: 10,
         })
       if (ended.aborted) return

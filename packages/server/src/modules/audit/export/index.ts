@@ -21,13 +21,13 @@ type Asked = Omit<Given<Contract['exportAudit']>['query'], 'format'>
 type Deps = { exports: AuditExports; now: () => Date; syslogOrigin: SyslogOrigin }
 
 function auditExportHandlers({ exports, now, syslogOrigin }: Deps) {
-  const streamed = (actor: Actor, format: 'csv' | 'json' | 'ndjson' | 'syslog', layout: Layout, asked: Asked) => {
-    const filter = filterOf(asked)
+  const streamed = (actor: Actor, format: 'csv' | 'json' | 'ndjson' | 'syslog', layout: Layout, exportQuery: Asked) => {
+    const filter = filterOf(exportQuery)
     const filename = `audit-${now()
       .toISOString()
       .replaceAll(/\.\d+|[-:]/g, '')}.${layout.extension}`
     return new Streamed({ type: layout.type, filename }, (ended, stands) =>
-      exports.begin(actor, { format, filter: asked }, filter, layout, { ended, stands }),
+      exports.begin(actor, { format, filter: exportQuery }, filter, layout, { ended, stands }),
     )
   }
   return {

@@ -100,9 +100,9 @@ function byNoun(kind: string): readonly [OcsfClass, verb: string] {
 type Activity = { of: OcsfClass; id: number; caption: string }
 
 /** `said`: the fields declared by the kind. */
-export function ocsfActivityOf(kind: string, said: Record<string, unknown>): Activity {
+export function ocsfActivityOf(kind: string, eventFields: Record<string, unknown>): Activity {
   const [of, how] = (Object.hasOwn(known, kind) && known[kind as AuditKind]) || byNoun(kind)
-  const verb = verbOf(kind, how, said)
+  const verb = verbOf(kind, how, eventFields)
   const [id, caption] = (Object.hasOwn(verbs[of], verb) && verbs[of][verb]) || [99, kind]
   return { of, id, caption }
 }

@@ -25,8 +25,8 @@ const written = (event: object) => printableJson(JSON.stringify(event))
 
 function ocsfOf(stored: StoredEvent) {
   const event = readEvent(stored)
-  const said = ownFields(event)
-  const activity = ocsfActivityOf(event.kind, said)
+  const eventFields = ownFields(event)
+  const activity = ocsfActivityOf(event.kind, eventFields)
   const { uid, caption } = ocsfClasses[activity.of]
   const { actor, details } = event
   return {
@@ -57,8 +57,13 @@ function ocsfOf(stored: StoredEvent) {
     actor: actorOf(actor),
     ...(event.source_ip !== null && { src_endpoint: { ip: event.source_ip } }),
     ...(event.user_agent !== null && { http_request: { user_agent: event.user_agent } }),
-    ...ofClass[activity.of](event, said),
-    unmapped: { hash: event.hash, origin: event.origin, ...said, ...optional({ changes: event.changes, details }) },
+    ...ofClass[activity.of](event, eventFields),
+    unmapped: {
+      hash: event.hash,
+      origin: event.origin,
+      ...eventFields,
+      ...optional({ changes: event.changes, details }),
+    },
   }
 }
 
@@ -88,17 +93,18 @@ const credentialOf = ({ key_id }: Record<string, unknown>) =>
   typeof key_id === 'string' && { programmatic_credentials: [{ uid: key_id, type: 'API Key' }] }
 
 /** Additional fields of each class. */
-const ofClass: Record<OcsfClass, (event: AuditEvent, said: Record<string, unknown>) => object> = {
-  authentication: (event, said) => ({
-    user: userOf(event, said),
+const ofClass: Record<OcsfClass, (event: AuditEvent, eventFields: Record<string, unknown>) => object> = {
+  authentication: (event, eventFields) => ({
+    user: userOf(event, eventFields),
     service,
     is_remote: true,
-    ...(typeof said.session_id === 'string' && { session: { uid: said.session_id } }),
-    ...optional({ status_detail: text(said.failure_reason) ?? text(said.reason) }),
+    ...(typeof eventFields.session_id === 'string' && { session: { uid: eventFields.session_id } }),
+    ...optional({ status_detail: text(eventFields.failure_reason) ?? text(eventFields.reason) }),
   }),
-  user: (event, said) => ({
-    user: { ...userOf(event, said), ...credentialOf(said) },
-    ...(typeof said.role === 'string' && event.kind.startsWith('role.') && { iam_roles: [{ name: said.role }] }),
+  user: (event, eventFields) => ({
+    user: { ...userOf(event, eventFields), ...credentialOf(eventFields) },
+    ...(typeof eventFields.role === 'string' &&
+      event.kind.startsWith('role.') && { iam_roles: [{ name: eventFields.role }] }),
   }),
   group: ({ target }, { group_id }) => ({ group: target ? party(target) : { uid: text(group_id) ?? '' } }),
   entity: ({ kind, target }) => ({

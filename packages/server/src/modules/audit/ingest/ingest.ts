@@ -94,13 +94,12 @@ function eventReader(actor: Actor<'gateway'>, received: Date): (e: GivenEvent) =
   const arrivalOf = arrivalsOf(actor, received)
   return (e) => {
     const kind = reportedKinds.find((known) => known === e.kind)
-    if (!kind) return { error: 'kind is none that a gateway may report (gateway_report.*)' }
+    if (!kind) return { error: 'kind must be one that a gateway may report (gateway_report.*)' }
     if (!isDateTime(e.at)) return { error: 'at is not a time (RFC 3339)' }
     const address = e.remote_ip === undefined ? undefined : canonicalAddress(e.remote_ip)
     if (e.remote_ip !== undefined && address === undefined) return { error: 'remote_ip is not an address' }
-    if (!printable.test(e.event_id))
-      return { error: 'event_id has other characters than printable ASCII without spaces' }
-    if (!textsOf(e).every(isStorable)) return { error: 'a text has the character NUL or half of a surrogate pair' }
+    if (!printable.test(e.event_id)) return { error: 'event_id must be printable ASCII without spaces' }
+    if (!textsOf(e).every(isStorable)) return { error: 'a text contains the character NUL or half of a surrogate pair' }
     const fields = {
       gateway_id: actor.id ?? '',
       gateway_event_id: e.event_id,

@@ -58,7 +58,7 @@ export function createCheckpoints({
       return jwk ? openCheckpoint(note, [jwk]) : peekCheckpoint(note)
     } catch (e) {
       if (!(e instanceof CryptoError)) throw e
-      throw new BrokenRecord(tenant, `has a checkpoint of ${size} places that nobody signed: ${e.message}`)
+      throw new BrokenRecord(tenant, `has a checkpoint of ${size} events with an invalid signature: ${e.message}`)
     }
   }
 
@@ -67,9 +67,10 @@ export function createCheckpoints({
     const { size } = row
     const signed = read(tenant, row, await keys.published(tenant, row.kid))
     if (signed.size !== size || size > to)
-      throw new BrokenRecord(tenant, `ends at place ${to}, and ${signed.size} places were signed`)
+      throw new BrokenRecord(tenant, `ends at sequence number ${to}, but ${signed.size} events were signed`)
     const [root] = await tiles.hashesOf(tenant, [[0, size]])
-    if (!root?.equals(signed.root)) throw new BrokenRecord(tenant, `is not what was signed up to place ${size}`)
+    if (!root?.equals(signed.root))
+      throw new BrokenRecord(tenant, `differs from the signed log up to sequence number ${size}`)
   }
 
   /**
@@ -126,7 +127,7 @@ export function createCheckpoints({
       // The shared run may have begun before this event was sequenced.
       if (row && row.size < seq) row = await makeShared(tenant)
       if (row && row.size >= seq) return row
-      throw new BrokenRecord(tenant, `ends before place ${seq}`)
+      throw new BrokenRecord(tenant, `ends before sequence number ${seq}`)
     },
   }
 }

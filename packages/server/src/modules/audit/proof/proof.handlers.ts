@@ -24,8 +24,8 @@ export const proofHandlers = ({ db, pager, catchUp, checkpoints, tiles }: Deps) 
         { operation: 'listAuditCheckpoints', tenant, query },
         async (place, most) => {
           const after = place && Number(place[0])
-          const asked = { after, descending, most }
-          return { found: await db.inTenant(tenant, (tx) => queries.checkpointsAfter(tx, tenant, asked)) }
+          const listQuery = { after, descending, most }
+          return { found: await db.inTenant(tenant, (tx) => queries.checkpointsAfter(tx, tenant, listQuery)) }
         },
         ({ size }) => [String(size), ''],
       )

@@ -16,7 +16,7 @@ export class BrokenRecord extends Error {
   override readonly name = 'BrokenRecord'
 
   constructor(tenant: TenantId, what: string) {
-    super(`the record of ${encodeId('tenant', tenant)} ${what}`)
+    super(`the audit log of ${encodeId('tenant', tenant)} ${what}`)
   }
 }
 
@@ -48,7 +48,7 @@ export function createTiles({ db }: { db: Database }) {
     const rows = await queries.entriesAfter(tx, tenant, first, most)
     return rows.map(({ seq, hash }, i) => {
       if (seq === first + i + 1) return hash
-      throw new BrokenRecord(tenant, `lacks place ${first + i + 1}`)
+      throw new BrokenRecord(tenant, `lacks sequence number ${first + i + 1}`)
     })
   }
   const roots = async (tx: Tx, tenant: TenantId, level: number, first: number): Promise<Buffer[]> =>
@@ -101,11 +101,11 @@ export function createTiles({ db }: { db: Database }) {
 
   /** Reads these tiles, full or partial, by key. */
   async function read(tenant: TenantId, places: readonly queries.TilePlace[]): Promise<Map<string, Row>> {
-    const wanted = new Map(places.map((place) => [keyOf(place), place]))
+    const tilePlaces = new Map(places.map((place) => [keyOf(place), place]))
     return db.inTenant(tenant, async (tx) => {
-      const full = await queries.findTiles(tx, tenant, [...wanted.values()])
+      const full = await queries.findTiles(tx, tenant, [...tilePlaces.values()])
       const rows = new Map<string, Row>(full.map((tile) => [keyOf(tile), split(tile.hashes)]))
-      for (const [key, place] of wanted) if (!rows.has(key)) rows.set(key, await begunOrFull(tx, tenant, place))
+      for (const [key, place] of tilePlaces) if (!rows.has(key)) rows.set(key, await begunOrFull(tx, tenant, place))
       return rows
     })
   }
@@ -123,7 +123,7 @@ export function createTiles({ db }: { db: Database }) {
       const rows = await read(tenant, parts.flat())
       const hashOf = (place: ReturnType<typeof placeOf>): Buffer => {
         const part = rows.get(keyOf(place))!.slice(place.offset, place.offset + place.count)
-        if (part.length < place.count) throw new BrokenRecord(tenant, 'is shorter than it was')
+        if (part.length < place.count) throw new BrokenRecord(tenant, 'is shorter than before')
         return rootOver(leavesOf(place.level, part))
       }
       return parts.map((places) => joined(places.map(hashOf)))
@@ -134,7 +134,7 @@ export function createTiles({ db }: { db: Database }) {
       if (seq === 0) return Buffer.alloc(hashBytes)
       const place = { level: 0, number: Math.floor((seq - 1) / width) }
       const entry = (await read(tenant, [place])).get(keyOf(place))?.[(seq - 1) % width]
-      return entry ?? Promise.reject(new BrokenRecord(tenant, `lacks place ${seq}`))
+      return entry ?? Promise.reject(new BrokenRecord(tenant, `lacks sequence number ${seq}`))
     },
   }
 }

@@ -51,7 +51,7 @@ export function createOcsp({ now, statusesOf }: Pick<CertificatesDeps, 'now'> & 
   ): Promise<Signed> {
     const kind = statuses.includes('unknown') ? 'unknown' : 'issued'
     if (budget.take(kind, signaturesPerMinute[kind], performance.now()) > 0)
-      throw new AppError('rate_limited', 'more answers are asked for than can be signed')
+      throw new AppError('rate_limited', 'too many OCSP requests; retry shortly')
     const until = new Date(since.getTime() + lifetime)
     const responses = certIds.map((certId, i) => ({
       certId,
@@ -69,9 +69,9 @@ export function createOcsp({ now, statusesOf }: Pick<CertificatesDeps, 'now'> & 
     const before = remembered.get(key)
     if (before && isSame(before.status, status) && since < before.until) return before.signed
     const signed = sign(authority, { certIds: [certId] }, [status], since)
-    const kept = { status, until: new Date(since.getTime() + lifetime / 2), signed }
-    remembered.set(key, kept)
-    signed.catch(() => remembered.get(key) === kept && remembered.delete(key))
+    const cached = { status, until: new Date(since.getTime() + lifetime / 2), signed }
+    remembered.set(key, cached)
+    signed.catch(() => remembered.get(key) === cached && remembered.delete(key))
     return signed
   }
 

@@ -16,7 +16,7 @@ type Route = {
   path: RegExp
   methods: readonly string[]
   otherwise: Answered
-  answer: (named: Named, asked: PlainRequest) => Promise<Answered> | Answered
+  answer: (issuer: Named, plainRequest: PlainRequest) => Promise<Answered> | Answered
 }
 
 const ocspType = 'application/ocsp-response'
@@ -79,8 +79,8 @@ export function createPki({
       maxAge: day,
     })
   }
-  async function status(named: Named, request: Buffer, { method, headers, from }: PlainRequest): Promise<Answered> {
-    const { der, kept } = await ocsp({ ...named, from }, request)
+  async function status(issuer: Named, request: Buffer, { method, headers, from }: PlainRequest): Promise<Answered> {
+    const { der, kept } = await ocsp({ ...issuer, from }, request)
     if (!kept || method === 'POST')
       return { status: 200, headers: { 'content-type': ocspType, 'cache-control': 'no-store' }, body: der }
     const tag = hash('sha256', der, 'hex')
@@ -94,31 +94,31 @@ export function createPki({
       path: /^\/ocsp\/([^/]+)\/([^/]+)\/?$/,
       methods: ['POST'],
       otherwise: tryLater,
-      answer: async (named, asked) => {
-        if (!named.isIssuing) return notFound
-        const body = await asked.body()
-        return body ? status(named, body, asked) : { status: 413 }
+      answer: async (issuer, plainRequest) => {
+        if (!issuer.isIssuing) return notFound
+        const body = await plainRequest.body()
+        return body ? status(issuer, body, plainRequest) : { status: 413 }
       },
     },
     {
       path: /^\/ocsp\/([^/]+)\/([^/]+)\/(.+)$/,
       methods: reads,
       otherwise: tryLater,
-      answer: (named, asked) => {
-        const request = named.isIssuing ? inPath(named.rest) : undefined
-        return request ? status(named, request, asked) : notFound
+      answer: (issuer, plainRequest) => {
+        const request = issuer.isIssuing ? inPath(issuer.rest) : undefined
+        return request ? status(issuer, request, plainRequest) : notFound
       },
     },
   ]
 
-  return async (asked: PlainRequest): Promise<Answered> => {
+  return async (plainRequest: PlainRequest): Promise<Answered> => {
     for (const { path, methods, otherwise, answer } of routes) {
-      const [, tenant, signer, rest = ''] = path.exec(asked.path) ?? []
+      const [, tenant, signer, rest = ''] = path.exec(plainRequest.path) ?? []
       if (tenant === undefined || signer === undefined) continue
-      if (!methods.includes(asked.method)) return { status: 405, headers: { allow: methods.join(', ') } }
+      if (!methods.includes(plainRequest.method)) return { status: 405, headers: { allow: methods.join(', ') } }
       try {
-        const named = await find(tenant, signer)
-        return named ? await answer({ ...named, rest }, asked) : notFound
+        const issuer = await find(tenant, signer)
+        return issuer ? await answer({ ...issuer, rest }, plainRequest) : notFound
       } catch (e) {
         if (e instanceof AppError) return otherwise
         throw e
@@ -144,12 +144,14 @@ type Document = { type: string; tag: string; body: Buffer; since: Date; maxAge: 
 /** A response that any cache may store and revalidate by ETag or time (RFC 9110 §13). */
 function document(headers: PlainRequest['headers'], { type, tag, body, since, maxAge }: Document): Answered {
   const etag = `"${tag}"`
-  const kept = {
+  const cacheHeaders = {
     etag,
     'last-modified': since.toUTCString(),
     'cache-control': `public, max-age=${Math.max(0, Math.floor(maxAge / second))}, no-transform, must-revalidate`,
   }
   const { 'if-none-match': tags, 'if-modified-since': date } = headers
   const isThere = tags === undefined ? date !== undefined && Date.parse(date) >= since.getTime() : isKnown(tags, etag)
-  return isThere ? { status: 304, headers: kept } : { status: 200, headers: { ...kept, 'content-type': type }, body }
+  return isThere
+    ? { status: 304, headers: cacheHeaders }
+    : { status: 200, headers: { ...cacheHeaders, 'content-type': type }, body }
 }

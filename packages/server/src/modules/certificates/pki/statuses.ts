@@ -61,18 +61,18 @@ export function createStatuses({
     const spcIds = serials.map((serial) => (serial.length === 32 ? uuidOfSerial(serial) : undefined))
     const open = spcIds.filter((id) => id !== undefined && isOpen(keyOf(tenant, id))) as string[]
     if (open.length > 0) await gate(from, () => lookUp(tenant, open))
-    const standing = await standingOf(tenant)
+    const tenantStatuses = await standingOf(tenant)
     const at = now()
     return spcIds.map((id) => {
       const found = id === undefined ? undefined : issued.get(keyOf(tenant, id))
-      return id === undefined || found?.issuerId !== issuerId ? 'unknown' : judged(found, standing.get(id), at)
+      return id === undefined || found?.issuerId !== issuerId ? 'unknown' : statusAt(found, tenantStatuses.get(id), at)
     })
   }
 }
 export type StatusesOf = ReturnType<typeof createStatuses>
 
 /** An expired certificate is never `good`, since its revocation is no longer kept in memory. */
-function judged({ notAfter }: Issued, notGood: NotGood | undefined, at: Date): OcspStatus {
+function statusAt({ notAfter }: Issued, notGood: NotGood | undefined, at: Date): OcspStatus {
   if (notGood?.revoked_at) {
     const reason = (notGood.reason ?? 'unspecified') as RevocationReason
     return { revokedAt: notGood.revoked_at, reason }

@@ -58,37 +58,37 @@ export function createCertificateStatuses({
   )
 
   /** Changes that arrive meanwhile mark entries stale again. */
-  async function refresh(tenant: TenantId, standing: Standing): Promise<void> {
-    const { known, stale } = standing
-    standing.stale = noneStale()
+  async function refresh(tenant: TenantId, certificateStatus: Standing): Promise<void> {
+    const { known, stale } = certificateStatus
+    certificateStatus.stale = noneStale()
     try {
       const ofUsers = await Promise.all([...stale.users].map((id) => fleet.devicesOfUser(tenant, id)))
       const of = { spcIds: [...stale.spcs], deviceIds: [...stale.devices, ...ofUsers.flat()] }
       const rows = await db.inTenant(tenant, (tx) => notGood(tx, tenant, now(), of))
       for (const row of rows) known.set(row.spc_id, row)
     } catch (e) {
-      for (const of of kinds) for (const id of stale[of]) standing.stale[of].add(id)
+      for (const of of kinds) for (const id of stale[of]) certificateStatus.stale[of].add(id)
       throw e
     }
-    sweep(standing)
+    sweep(certificateStatus)
   }
-  function sweep(standing: Standing): void {
+  function sweep(certificateStatus: Standing): void {
     const at = now()
-    if (at.getTime() - standing.sweptAt < hour) return
-    standing.sweptAt = at.getTime()
-    for (const [id, { not_after }] of standing.known) if (not_after <= at) standing.known.delete(id)
+    if (at.getTime() - certificateStatus.sweptAt < hour) return
+    certificateStatus.sweptAt = at.getTime()
+    for (const [id, { not_after }] of certificateStatus.known) if (not_after <= at) certificateStatus.known.delete(id)
   }
 
   /** Superseded and revoked certificates of a tenant, up to date with the newest change. */
   return async (tenant: TenantId): Promise<ReadonlyMap<string, NotGood>> => {
-    const standing = await get(tenant)
-    while (sizeOf(standing.stale) > 0 || standing.refreshing) {
-      standing.refreshing ??= refresh(tenant, standing).finally(() => {
-        standing.refreshing = undefined
+    const certificateStatus = await get(tenant)
+    while (sizeOf(certificateStatus.stale) > 0 || certificateStatus.refreshing) {
+      certificateStatus.refreshing ??= refresh(tenant, certificateStatus).finally(() => {
+        certificateStatus.refreshing = undefined
       })
-      await standing.refreshing
+      await certificateStatus.refreshing
     }
-    return standing.known
+    return certificateStatus.known
   }
 }
 export type StandingOf = ReturnType<typeof createCertificateStatuses>

@@ -11,8 +11,12 @@ type Owned = { device_id: string; user_id: string | null }
  * another transaction, or whose user has changed. A suspension therefore takes effect entirely before or after this
  * transaction.
  */
-export async function holdDevices(tx: Tx, tenant: TenantId, asked: readonly Owned[]): Promise<Map<string, HeldDevice>> {
-  const userIds = [...new Set(asked.flatMap((a) => a.user_id ?? []))]
+export async function holdDevices(
+  tx: Tx,
+  tenant: TenantId,
+  requestedFor: readonly Owned[],
+): Promise<Map<string, HeldDevice>> {
+  const userIds = [...new Set(requestedFor.flatMap((a) => a.user_id ?? []))]
   const users =
     userIds.length === 0
       ? []
@@ -26,18 +30,18 @@ export async function holdDevices(tx: Tx, tenant: TenantId, asked: readonly Owne
           .skipLocked()
           .execute()
   const statusOf = new Map(users.map((u) => [u.user_id, u.status]))
-  const held = await tx
+  const lockedDevices = await tx
     .selectFrom('devices')
     .select(['device_id', 'user_id', 'status'])
     .select(sql<boolean>`device_is_locked(${tenant}, device_id)`.as('is_locked'))
     .where('tenant_id', '=', tenant)
-    .where('device_id', '=', sql<string>`any(${asked.map((a) => a.device_id)}::uuid[])`)
+    .where('device_id', '=', sql<string>`any(${requestedFor.map((a) => a.device_id)}::uuid[])`)
     .orderBy('device_id')
     .forNoKeyUpdate()
     .skipLocked()
     .execute()
   return new Map(
-    held
+    lockedDevices
       .filter((d) => d.user_id === null || statusOf.has(d.user_id))
       .map((d) => [d.device_id, { ...d, isUserSuspended: d.user_id !== null && statusOf.get(d.user_id) !== 'active' }]),
   )

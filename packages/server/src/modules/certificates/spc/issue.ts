@@ -18,7 +18,7 @@ const overlap = hour
 /** Maximum number of active certificates of a device. */
 const mostOfDevice = 10
 
-type Asked = Prepared & { source: Source }
+type IssueRequest = Prepared & { source: Source }
 type Refusal =
   | ('busy' | 'pending' | 'suspended' | 'revoked' | 'locked' | 'user_suspended')
   | ('key_taken' | 'too_many' | 'not_active')
@@ -27,11 +27,15 @@ const refusals: Record<Exclude<Refusal, 'busy'>, () => never> = {
   pending: () => fail('validation_error', 'the device waits for approval'),
   suspended: () => fail('validation_error', 'the device is suspended'),
   revoked: () => fail('validation_error', 'the device is revoked'),
-  locked: () => fail('validation_error', 'the device is locked, or what it belongs to is'),
+  locked: () => fail('validation_error', 'the device, its user, group or tenant is locked'),
   user_suspended: () => fail('validation_error', 'the user of the device is suspended'),
-  key_taken: () => failField('csr', 'its key has had a certificate, or is used by somebody else: make a new one'),
+  key_taken: () =>
+    failField('csr', 'its key had a certificate already, or belongs to another device: generate a new key'),
   too_many: () =>
-    fail('validation_error', `the device has ${mostOfDevice} certificates that count: rotate or revoke one`),
+    fail(
+      'validation_error',
+      `the device has ${mostOfDevice} valid certificates, which is the maximum: rotate or revoke one`,
+    ),
   not_active: () => fail('validation_error', 'the certificate is not active: issue a new one'),
 }
 
@@ -43,9 +47,9 @@ const refusals: Record<Exclude<Refusal, 'busy'>, () => never> = {
 export function createIssuing(deps: CertificatesDeps) {
   const { db, audit, changes, fleet, now } = deps
   const prepare = createPrepare(deps)
-  const queues = new BoundedMap<TenantId, (asked: Asked) => Promise<Refusal | 'issued'>>(10_000)
+  const queues = new BoundedMap<TenantId, (issueRequest: IssueRequest) => Promise<Refusal | 'issued'>>(10_000)
 
-  const write = (tenant: TenantId, batch: readonly Asked[]): Promise<(Refusal | 'issued')[]> =>
+  const write = (tenant: TenantId, batch: readonly IssueRequest[]): Promise<(Refusal | 'issued')[]> =>
     db.inTenant(tenant, async (tx) => {
       const at = now()
       const rows = batch.map((a) => a.row)
@@ -89,10 +93,10 @@ export function createIssuing(deps: CertificatesDeps) {
       return verdicts.map((v, i) => (v === 'issued' && !inserted.has(batch[i]!.row.spc_id) ? 'key_taken' : v))
     })
 
-  async function join(tenant: TenantId, asked: Asked): Promise<void> {
+  async function joinBatch(tenant: TenantId, issueRequest: IssueRequest): Promise<void> {
     let queue = queues.get(tenant)
     if (!queue) {
-      queue = createGroupCommit((batch: Asked[]) => write(tenant, batch), {
+      queue = createGroupCommit((batch: IssueRequest[]) => write(tenant, batch), {
         tenantOf: () => tenant,
         maxBatch: 100,
         maxQueue: 2000,
@@ -102,15 +106,17 @@ export function createIssuing(deps: CertificatesDeps) {
       queues.set(tenant, queue)
     }
     const until = performance.now() + foreground.total
-    for (let next = asked; ; ) {
+    for (let next = issueRequest; ; ) {
       const outcome = await queue(next)
       if (outcome === 'issued') return
       if (outcome !== 'busy') return refusals[outcome]()
       if (performance.now() > until)
-        throw new AppError('internal_error', 'the device is being changed: try again', { retryAfterSeconds: 2 })
+        throw new AppError('internal_error', 'the device is being changed by another request: try again', {
+          retryAfterSeconds: 2,
+        })
       await delay(50 + Math.random() * 100)
-      const { userId } = await deviceOf(tenant, asked.row.device_id)
-      next = { ...asked, row: { ...asked.row, user_id: userId } }
+      const { userId } = await deviceOf(tenant, issueRequest.row.device_id)
+      next = { ...issueRequest, row: { ...issueRequest.row, user_id: userId } }
     }
   }
 
@@ -127,7 +133,7 @@ export function createIssuing(deps: CertificatesDeps) {
     const key = keyOfRequest(csr)
     const device = await deviceOf(tenant, deviceId)
     const prepared = await prepare(tenant, device, key, replaces?.spc_id ?? null)
-    await join(tenant, { ...prepared, source: actor })
+    await joinBatch(tenant, { ...prepared, source: actor })
     return prepared
   }
 }
@@ -140,7 +146,7 @@ function refusalOf(device: HeldDevice | undefined): Refusal | undefined {
   return device.isUserSuspended ? 'user_suspended' : undefined
 }
 
-function eventOf({ source, row }: Asked) {
+function eventOf({ source, row }: IssueRequest) {
   const spc_id = encodeId('spc', row.spc_id)
   const device_id = encodeId('device', row.device_id)
   const more = { target: { type: 'spc', id: spc_id, name: null }, details: { not_after: row.not_after.toISOString() } }

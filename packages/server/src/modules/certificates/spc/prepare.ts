@@ -22,9 +22,9 @@ const shortest = minute
 /** The row to be inserted. */
 export type Prepared = { row: SpcRow; thumbprint: string; chain: string[] }
 
-const words: Partial<Record<CryptoError['code'], string>> = {
+const csrProblems: Partial<Record<CryptoError['code'], string>> = {
   bad_algorithm: 'must be of a P-256, P-384 or Ed25519 key',
-  bad_signature: 'is not signed by its own key',
+  bad_signature: 'must be signed with its own key',
 }
 
 /** Reads the key of a certificate request and checks the proof of possession. */
@@ -33,7 +33,7 @@ export function keyOfRequest(csr: string): { publicJwk: PublicJwk; spkiSha256: s
     return readCertificateRequest(csr)
   } catch (e) {
     if (!(e instanceof CryptoError)) throw e
-    return failField('csr', words[e.code] ?? 'is not a certificate request (PKCS#10)')
+    return failField('csr', csrProblems[e.code] ?? 'is not a certificate request (PKCS#10)')
   }
 }
 
@@ -73,7 +73,7 @@ export function createPrepare({ trust, policyOf, publicUrl, pkiUrl, oidArc, now 
   ): Promise<Prepared> => {
     const keyring = await trust.keyring(tenant)
     const key = thumbprint(publicJwk)
-    if (keyring.verifiers.has(key)) failField('csr', 'its key is used by somebody else: make a new one')
+    if (keyring.verifiers.has(key)) failField('csr', 'its key belongs to another device: generate a new key')
     const authority = activeOf(keyring)
     const variant = await policyOf(tenant, device.deviceId)
     const at = now()

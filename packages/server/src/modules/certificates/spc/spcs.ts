@@ -48,7 +48,7 @@ export function createSpcs({
     issue: (actor: Actor, deviceId: string | undefined, csr: string): Promise<Prepared> => {
       const own = ownOf(actor)
       if (own !== undefined && deviceId !== undefined && deviceId !== own)
-        fail('forbidden', 'a device asks for certificates of its own')
+        fail('forbidden', 'a device may request certificates only for itself')
       return issue(actor, own ?? deviceId ?? failField('device_id', 'must name the device'), csr, null)
     },
 

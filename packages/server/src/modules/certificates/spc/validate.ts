@@ -23,7 +23,7 @@ type Verdict = {
 const rememberMost = 5000
 const unknown: Verdict = {
   status: 'unknown_issuer',
-  reasons: ['no authority of this tenant issued it'],
+  reasons: ['no certification authority of this tenant issued it'],
   spc: null,
   userId: null,
   currentDigest: null,
@@ -95,10 +95,10 @@ function judged(
 ): [Status, ...string[]] {
   if (notGood?.status === 'revoked') return ['revoked', `revoked: ${notGood.reason ?? 'unspecified'}`]
   if (notGood?.revoke_after && notGood.revoke_after <= now) return ['revoked', 'revoked: superseded']
-  if (at >= notAfter) return ['expired', `ended at ${notAfter.toISOString()}`]
-  if (at < notBefore) return ['not_yet_valid', `begins at ${notBefore.toISOString()}`]
-  if (!isUsable) return ['device_inactive', 'its device or the user of it may not connect']
-  if (notGood?.revoke_after) return ['superseded', `rotated; good until ${notGood.revoke_after.toISOString()}`]
+  if (at >= notAfter) return ['expired', `expired at ${notAfter.toISOString()}`]
+  if (at < notBefore) return ['not_yet_valid', `not valid before ${notBefore.toISOString()}`]
+  if (!isUsable) return ['device_inactive', 'its device, or the user of the device, may not connect']
+  if (notGood?.revoke_after) return ['superseded', `rotated; valid until ${notGood.revoke_after.toISOString()}`]
   return ['good']
 }
 

@@ -12,7 +12,7 @@ import { assertionType, type JudgedPosture, postureClaimsOf } from './claims.ts'
 import { findReported, type Reported } from './posture.queries.ts'
 import { type AttestationState, attestationStateOf, lastReportOf, shutOut } from './status.ts'
 
-type Asked = { device_id?: string; user_id?: string; nonce?: string }
+type AssertionRequest = { device_id?: string; user_id?: string; nonce?: string }
 type Assertion = Pick<AttestationState, 'status' | 'reasons'> & { assertion: string; expires_at: string }
 
 /** Maximum number of assertions kept for reuse. Each takes about 2 KB. */
@@ -43,7 +43,7 @@ export function createAssertions({
   /** Loads everything needed for a judgement, so that the judgement itself is synchronous. */
   async function judgeOf(tenant: TenantId, reported: Reported): Promise<(nowMs: number) => JudgedPosture> {
     const out = shutOut(reported)
-    if (out) return () => ({ standing: out, by: undefined, digest: null, checks: [] })
+    if (out) return () => ({ attestation: out, by: undefined, digest: null, checks: [] })
     const device = await fleet.device(tenant, reported.device_id)
     // Revoked since its row was read.
     if (!device) return missing('device')
@@ -55,11 +55,11 @@ export function createAssertions({
     }
     return (nowMs) => {
       // A judgement that would end within the current second is replaced by the following one.
-      let judged = standingAt(nowMs)
-      while (isOver(judged.standing, nowMs)) judged = standingAt(judged.standing.until)
-      const { result, standing } = judged
+      let judgedPosture = standingAt(nowMs)
+      while (isOver(judgedPosture.standing, nowMs)) judgedPosture = standingAt(judgedPosture.standing.until)
+      const { result, standing: attestation } = judgedPosture
       const checks = lastReportOf(result).map(({ id, passed }) => ({ id, passed }))
-      return { standing, by, digest: by.digestAt(nowMs), checks }
+      return { attestation, by, digest: by.digestAt(nowMs), checks }
     }
   }
 
@@ -80,21 +80,21 @@ export function createAssertions({
   }
 
   return {
-    of: async (actor: Actor, asked: Asked): Promise<Assertion> => {
+    of: async (actor: Actor, request: AssertionRequest): Promise<Assertion> => {
       const tenant = actor.tenantId
-      const deviceId = askedDevice(actor, asked)
-      const { nonce } = asked
+      const deviceId = askedDevice(actor, request)
+      const { nonce } = request
       if (nonce !== undefined) requireNonce(nonce)
       const reported = (await db.inTenant(tenant, (tx) => findReported(tx, tenant, deviceId))) ?? missing('device')
-      requireTuple(actor, asked, reported)
+      requireTuple(actor, request, reported)
       const signer = await trust.signerFor(tenant, 'posture')
       const judge = await judgeOf(tenant, reported)
       // No waiting from here until the assertion is stored, so that a later request cannot overtake this one.
       const nowMs = now().getTime()
-      const judged = judge(nowMs)
-      const claims = postureClaimsOf(publicUrl, tenant, reported, judged, nonce)
+      const judgedPosture = judge(nowMs)
+      const claims = postureClaimsOf(publicUrl, tenant, reported, judgedPosture, nonce)
       const key = nonce === undefined ? `${tenant}/${deviceId}` : undefined
-      const { status, reasons, until } = judged.standing
+      const { status, reasons, until } = judgedPosture.attestation
       const { making, exp } = sign(signer, claims, until, nowMs, key)
       return { assertion: await making, expires_at: new Date(exp * 1000).toISOString(), status, reasons }
     },
@@ -106,9 +106,12 @@ const inSeconds = (ms: number): number => Math.floor(ms / second)
 const isOver = ({ until }: AttestationState, nowMs: number): boolean => inSeconds(until) <= inSeconds(nowMs)
 
 /** A device asks about itself. Any other caller names a device. */
-function askedDevice({ principal }: Actor, { device_id }: Asked): string {
+function askedDevice({ principal }: Actor, { device_id }: AssertionRequest): string {
   if (principal.kind !== 'device')
-    return idOf('device', device_id ?? fail('bad_request', 'device_id: name the device that the assertion is about'))
+    return idOf(
+      'device',
+      device_id ?? fail('bad_request', 'device_id: is required: the device that the assertion is about'),
+    )
   if (device_id !== undefined && device_id !== encodeId('device', principal.id)) refuseTuple('device_id')
   return principal.id
 }
@@ -117,7 +120,7 @@ function askedDevice({ principal }: Actor, { device_id }: Asked): string {
  * Rule 3: the credential was issued for exactly this tenant, user and device, and the device still belongs to that
  * user. The tenant in the request was compared with the credential's before (`http/admission/admit.ts`).
  */
-function requireTuple({ principal }: Actor, { user_id }: Asked, reported: Reported): void {
+function requireTuple({ principal }: Actor, { user_id }: AssertionRequest, reported: Reported): void {
   const userId = reported.user_id && encodeId('user', reported.user_id)
   if (principal.kind !== 'device') {
     if (user_id !== undefined && user_id !== userId) missing('device')
@@ -129,11 +132,11 @@ function requireTuple({ principal }: Actor, { user_id }: Asked, reported: Report
   if (user_id !== undefined && user_id !== userId) refuseTuple('user_id')
 }
 const refuseTuple = (name: string): never =>
-  fail('forbidden', `${name} is not that of the credential: a device asks about itself`)
+  fail('forbidden', `${name} differs from the credential: a device may ask only about itself`)
 
 /** RFC 9711 §4.1: 8 to 64 bytes. Each value has one spelling only, so that comparing texts compares bytes. */
 function requireNonce(nonce: string): void {
   const bytes = Buffer.from(nonce, 'base64url')
   if (bytes.toString('base64url') !== nonce || bytes.length < 8 || bytes.length > 64)
-    fail('bad_request', 'nonce: is not 8 to 64 bytes in base64url without padding')
+    fail('bad_request', 'nonce: must be 8 to 64 bytes in base64url without padding')
 }

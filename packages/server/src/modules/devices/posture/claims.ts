@@ -24,12 +24,12 @@ const summarised = {
 } as const
 
 export type JudgedPosture = {
-  standing: AttestationState
+  attestation: AttestationState
   by: Appraiser | undefined
   digest: string | null
-  checks: Passed[]
+  checks: CheckResult[]
 }
-type Passed = { id: string; passed: boolean }
+type CheckResult = { id: string; passed: boolean }
 
 /**
  * All claims except the times. Checks appear with their outcome but not their expected value, since the device can read
@@ -39,10 +39,10 @@ export function postureClaimsOf(
   issuer: string,
   tenant: TenantId,
   device: Reported,
-  judged: JudgedPosture,
+  posture: JudgedPosture,
   nonce: string | undefined,
 ) {
-  const { standing, by, digest, checks } = judged
+  const { attestation, by, digest, checks } = posture
   const policies = by && by.version > 0 ? [`urn:holdfast:policy:${encodeId('tenant', tenant)}:${by.version}`] : []
   return {
     iss: issuer,
@@ -56,9 +56,9 @@ export function postureClaimsOf(
     ear_verifier_id: verifier,
     submods: {
       device: {
-        ear_status: standing.status,
+        ear_status: attestation.status,
         ear_appraisal_policy_ids: policies,
-        ear_verifier_claims: { checks, reasons: standing.reasons },
+        ear_verifier_claims: { checks, reasons: attestation.reasons },
       },
     },
     ...(by && { policy: { channel: by.channel, version: by.version, digest } }),
@@ -69,9 +69,9 @@ export function postureClaimsOf(
 
 function summaryOf({ facts, reported_at }: Reported) {
   const known: Readonly<Record<string, unknown>> = facts ?? {}
-  const said = Object.entries(summarised).filter(([, name]) => Object.hasOwn(known, name))
+  const reportedFacts = Object.entries(summarised).filter(([, name]) => Object.hasOwn(known, name))
   return {
-    ...Object.fromEntries(said.map(([claim, name]) => [claim, known[name]])),
+    ...Object.fromEntries(reportedFacts.map(([claim, name]) => [claim, known[name]])),
     reported_at: reported_at?.toISOString() ?? null,
   }
 }

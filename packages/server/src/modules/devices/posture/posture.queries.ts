@@ -32,22 +32,27 @@ export type StoredPosture = NonNullable<Awaited<ReturnType<typeof lockPosture>>>
 type PostureRow = Omit<Selectable<Tables['device_postures']>, 'tenant_id' | 'facts' | 'told_at' | 'told_until'> & {
   facts: object
 }
-type Told = Pick<Selectable<Tables['device_postures']>, 'told_at' | 'told_until'>
+type AnswerTimes = Pick<Selectable<Tables['device_postures']>, 'told_at' | 'told_until'>
 /** Stores the first report of a device. False if there is one already. */
-export const insertPosture = (tx: Tx, tenant: TenantId, row: PostureRow, told: Told): Promise<boolean> =>
+export const insertPosture = (tx: Tx, tenant: TenantId, row: PostureRow, answerTimes: AnswerTimes): Promise<boolean> =>
   affectedRow(
     tx
       .insertInto('device_postures')
-      .values({ ...row, ...told, facts: JSON.stringify(row.facts), tenant_id: tenant })
+      .values({ ...row, ...answerTimes, facts: JSON.stringify(row.facts), tenant_id: tenant })
       .onConflict((c) => c.columns(['tenant_id', 'device_id']).doNothing())
       .returning('device_id'),
   )
 
 /** Replaces the stored report. `told` is set if the report is announced. */
-export const updatePosture = (tx: Tx, tenant: TenantId, { device_id, ...row }: PostureRow, told: Told | undefined) =>
+export const updatePosture = (
+  tx: Tx,
+  tenant: TenantId,
+  { device_id, ...row }: PostureRow,
+  answerTimes: AnswerTimes | undefined,
+) =>
   tx
     .updateTable('device_postures')
-    .set({ ...row, ...told, facts: JSON.stringify(row.facts) })
+    .set({ ...row, ...answerTimes, facts: JSON.stringify(row.facts) })
     .where('tenant_id', '=', tenant)
     .where('device_id', '=', device_id)
     .execute()

@@ -42,17 +42,17 @@ export function createReports({
       const found = appraiser.outcomes(report, report.reported_at)
       const { verdict } = result
       const row = { device_id: device.deviceId, facts, facts_digest: contentDigest(facts), verdict, reported_at: at }
-      const told = { told_at: at, told_until: Number.isFinite(found.until) ? new Date(found.until) : null }
+      const answerTimes = { told_at: at, told_until: Number.isFinite(found.until) ? new Date(found.until) : null }
       const until = await db.inTenant(tenant, async (tx) => {
         await shareVerdicts(tx, tenant)
         let before = await lockPosture(tx, tenant, device.deviceId)
         // Of two concurrent first reports, the second one finds the other's row.
-        if (!before && !(await insertPosture(tx, tenant, row, told)))
+        if (!before && !(await insertPosture(tx, tenant, row, answerTimes)))
           before = (await lockPosture(tx, tenant, device.deviceId)) ?? missing('device')
         // A later report was stored first.
         if (before && before.reported_at > at) return untilOf(before)
         const tells = isToTell(before, appraiser, found, report.reported_at)
-        if (before) await updatePosture(tx, tenant, row, tells ? told : undefined)
+        if (before) await updatePosture(tx, tenant, row, tells ? answerTimes : undefined)
         if (before?.verdict !== verdict) {
           const id = encodeId('device', device.deviceId)
           await audit.record(

@@ -48,21 +48,21 @@ export function attestationStateOf(
   result: PostureResult,
   nowMs: number,
 ): AttestationState {
-  const heard = lastReportOf(result)
+  const lastReport = lastReportOf(result)
   const staleAt = report ? report.reported_at + affirmedForMs : forGood
-  const ends = [staleAt, ...heard.map((check) => check.valid_until ?? forGood)].filter((end) => end > nowMs)
+  const ends = [staleAt, ...lastReport.map((check) => check.valid_until ?? forGood)].filter((end) => end > nowMs)
   const until = Math.min(...ends, forGood)
 
-  const reasons: Reason[] = heard.flatMap(({ id, outcome }) =>
+  const reasons: Reason[] = lastReport.flatMap(({ id, outcome }) =>
     outcome === 'passed' ? [] : [because(outcome === 'failed' ? 'check_failed' : 'check_unknown', id)],
   )
-  const contradicts = heard.some(({ outcome, enforcement }) => outcome === 'failed' && enforcement === 'enforce')
+  const contradicts = lastReport.some(({ outcome, enforcement }) => outcome === 'failed' && enforcement === 'enforce')
   if (contradicts) return { status: 'contraindicated', reasons, until }
   if (!report) return { status: 'none', reasons: [because('no_report')], until }
-  const isStale = nowMs >= staleAt || heard.some((check) => check.reason_code === 'stale_report')
+  const isStale = nowMs >= staleAt || lastReport.some((check) => check.reason_code === 'stale_report')
   if (isStale) return { status: 'warning', reasons: [because('stale_report'), ...reasons], until }
   if (reasons.length > 0) return { status: 'warning', reasons, until }
-  if (heard.length === 0) return { status: 'none', reasons: [because('nothing_checked')], until }
+  if (lastReport.length === 0) return { status: 'none', reasons: [because('nothing_checked')], until }
   return { status: 'affirming', reasons, until }
 }
 

@@ -21,7 +21,7 @@ type AskingDeps = {
   origin: string
   token: () => AccessTokenRequest | Promise<AccessTokenRequest>
   signal: AbortSignal
-  patience?: Patience
+  timeouts?: Patience
   /** Called for each request, and before the wait for each retry. */
   onRequest?: () => void
   onWait?: (ms: number) => Promise<void>
@@ -39,7 +39,7 @@ const earlier = 30 * second
 
 /** HTTP client for one directory: keeps the token in memory only, limits retries, and contacts no other host. */
 export function createAsking(deps: AskingDeps): Ask {
-  const { outbound, origin, signal, patience = usual, onRequest = () => {}, onWait = async () => {} } = deps
+  const { outbound, origin, signal, timeouts = usual, onRequest = () => {}, onWait = async () => {} } = deps
   let token: { text: string; until: number } | undefined
 
   /** Retries after errors that may be temporary: too many requests, server errors, no answer. */
@@ -48,22 +48,22 @@ export function createAsking(deps: AskingDeps): Ask {
     for (let tried = 0; ; ) {
       onRequest()
       const outcome = await outbound
-        .request(url, { ...options, timeoutMs: patience.timeoutMs, signal })
+        .request(url, { ...options, timeoutMs: timeouts.timeoutMs, signal })
         .catch((e: unknown) => (e instanceof OutboundError ? e : Promise.reject(e)))
       signal.throwIfAborted()
       if (!(outcome instanceof OutboundError) && outcome.status !== 429 && outcome.status < 500) return outcome
       const isThrottled = !(outcome instanceof OutboundError) && outcome.status === 429
-      const wait = isThrottled ? patience.waits[Math.min(throttled, patience.waits.length - 1)] : patience.waits[tried]
+      const wait = isThrottled ? timeouts.waits[Math.min(throttled, timeouts.waits.length - 1)] : timeouts.waits[tried]
       if (isThrottled ? ++throttled > mostThrottled : wait === undefined || !mayPass(outcome))
         throw failureOf(what, outcome)
       if (!isThrottled) tried++
-      const asked = outcome instanceof OutboundError ? 0 : askedToWait(outcome)
-      if (asked > longestWait)
+      const waitMs = outcome instanceof OutboundError ? 0 : askedToWait(outcome)
+      if (waitMs > longestWait)
         throw new PullError(
           'unreachable',
-          `${what} could not be read: the directory asks to wait for ${Math.ceil(asked / second)} seconds.`,
+          `${what} could not be read: the directory asks to wait for ${Math.ceil(waitMs / second)} seconds.`,
         )
-      const ms = Math.max((wait ?? 0) * (0.75 + Math.random() / 2), asked)
+      const ms = Math.max((wait ?? 0) * (0.75 + Math.random() / 2), waitMs)
       await onWait(ms)
       await delay(ms, undefined, { signal, ref: false })
     }
@@ -77,12 +77,18 @@ export function createAsking(deps: AskingDeps): Ask {
       body: new URLSearchParams(form).toString(),
       maxResponseBytes: maxTokenBytes,
     })
-    const said = answerFields(jsonOf(answer.body))
+    const tokenAnswer = answerFields(jsonOf(answer.body))
     if (answer.status !== 200) {
-      const word = typeof said.error === 'string' && /^[a-z_]{1,64}$/.test(said.error) ? said.error : answer.status
-      throw new PullError('credential', `The directory gave no token for the client id and its credential (${word}).`)
+      const oauthError =
+        typeof tokenAnswer.error === 'string' && /^[a-z_]{1,64}$/.test(tokenAnswer.error)
+          ? tokenAnswer.error
+          : answer.status
+      throw new PullError(
+        'credential',
+        `The directory gave no token for the client id and its credential (${oauthError}).`,
+      )
     }
-    const { access_token: text, expires_in: seconds } = said
+    const { access_token: text, expires_in: seconds } = tokenAnswer
     if (typeof text !== 'string' || text === '' || /[^\x21-\x7e]/.test(text))
       throw new PullError('answer', 'The directory answered with no usable token.')
     const lives = typeof seconds === 'number' && seconds > 0 ? seconds * second : minute
@@ -93,7 +99,7 @@ export function createAsking(deps: AskingDeps): Ask {
 
   return async (url, what, headers = {}) => {
     if (!URL.canParse(url) || new URL(url).origin !== origin)
-      throw new PullError('elsewhere', `${what} lie on another host than the directory, which was not asked.`)
+      throw new PullError('elsewhere', `${what} point to another host than the directory; that host was not contacted.`)
     const get = async () =>
       send(what, url, {
         headers: { ...headers, accept: 'application/json', authorization: `Bearer ${await heldToken()}` },
@@ -106,7 +112,7 @@ export function createAsking(deps: AskingDeps): Ask {
     }
     if (answer.status !== 200) throw refusalOf(what, answer)
     const json = jsonOf(answer.body)
-    if (json === undefined) throw new PullError('answer', `What the directory answered is not JSON (${what}).`)
+    if (json === undefined) throw new PullError('answer', `The answer of the directory is not JSON (${what}).`)
     return { json, headers: answer.headers }
   }
 }
@@ -128,9 +134,10 @@ function refusalOf(what: string, { status, body }: Sent): PullError {
   const code = answerFields(answerFields(jsonOf(body)).error).code
   // Microsoft Graph no longer keeps the state of the delta link.
   if (status === 410 || (status === 400 && typeof code === 'string' && /^syncState(NotFound|Invalid)$/i.test(code)))
-    return new PullError('gone', `${what}: the directory no longer knows what was read before.`)
-  if (status === 401) return new PullError('credential', `The directory does not take its own token (${what}).`)
-  if (status === 403) return new PullError('forbidden', `The client may not read this at the directory: ${what}.`)
+    return new PullError('gone', `${what}: the directory no longer accepts its change token.`)
+  if (status === 401) return new PullError('credential', `The directory refused the token that it issued (${what}).`)
+  if (status === 403)
+    return new PullError('forbidden', `The client lacks the permission at the directory to read this: ${what}.`)
   return new PullError('answer', `${what} could not be read: the directory answered ${status}.`)
 }
 
@@ -143,8 +150,8 @@ function askedToWait({ status, headers }: Sent): number {
     return Number.isNaN(at) ? 0 : Math.max(0, at - Date.parse(String(headers.date ?? '')) || 0)
   }
   const reset = Number(headers['x-rate-limit-reset'])
-  const said = Date.parse(String(headers.date ?? ''))
-  return status === 429 && reset > 0 && !Number.isNaN(said) ? Math.max(0, reset * second - said) : 0
+  const serverTime = Date.parse(String(headers.date ?? ''))
+  return status === 429 && reset > 0 && !Number.isNaN(serverTime) ? Math.max(0, reset * second - serverTime) : 0
 }
 
 function jsonOf(body: Buffer): unknown {
@@ -160,12 +167,12 @@ export const answerFields = (value: unknown): Readonly<Record<string, unknown>> 
   typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 export const listOf = (value: unknown, what: string): readonly unknown[] => {
   if (Array.isArray(value)) return value
-  throw new PullError('answer', `What the directory answered is no list (${what}).`)
+  throw new PullError('answer', `The answer of the directory is not a list (${what}).`)
 }
 /** Reads the directory's ID of an entry. An entry without one cannot be identified, so this throws. */
 export const idIn = (entry: Readonly<Record<string, unknown>>, what: string): string => {
   const { id } = entry
   if (typeof id === 'string' && /^[\x21-\x7e]{1,256}$/.test(id)) return id
-  throw new PullError('answer', `What the directory answered has an entry without an id (${what}).`)
+  throw new PullError('answer', `The answer of the directory has an entry without an id (${what}).`)
 }
 export const wordsIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

@@ -69,8 +69,8 @@ export function createPullBegin({
     })
     await queries.deletePages(tx, tenant, source_id, kept?.pages ?? 0)
     const target = { type: 'directory_run', id, name: provider }
-    const said = Object.fromEntries(Object.entries(options).filter(([, wanted]) => wanted))
-    await audit.record(tx, by, 'directory.pull_started', { run_id: id, provider }, { target, details: said })
+    const setOptions = Object.fromEntries(Object.entries(options).filter(([, wanted]) => wanted))
+    await audit.record(tx, by, 'directory.pull_started', { run_id: id, provider }, { target, details: setOptions })
     db.afterCommit(tx, () => started(tenant, source_id))
     return { run: (await findDirectoryRun(tx, tenant, run_id)) ?? noRun(), begun: true }
   }
@@ -166,7 +166,4 @@ const isGood = ({ readAt, pages }: NonNullable<SourceRow['kept']>, at: Date): bo
   at.getTime() - Date.parse(readAt) < keptForMs && pages < mostKeptPages
 
 const notCancelled = ({ status }: DirectoryRunRow): never =>
-  fail(
-    'validation_error',
-    `this run is ${status}: only a pull that is on its way, or a run that is held, can be cancelled`,
-  )
+  fail('validation_error', `this run is ${status}: only a running pull or a held run can be cancelled`)

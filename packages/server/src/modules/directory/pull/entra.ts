@@ -15,7 +15,7 @@ const graphOf: Readonly<Record<string, string>> = {
 }
 const graphAt = (issuer: string): string => graphOf[new URL(issuer).host] ?? ''
 const userFields = 'id,userPrincipalName,displayName,mail,accountEnabled,userType'
-const named = { users: 'Users', groups: 'Groups' } as const
+const listNames = { users: 'Users', groups: 'Groups' } as const
 
 /**
  * Delta queries of Microsoft Graph: all pages once, then only changes. Groups inside a group contribute all their
@@ -28,7 +28,7 @@ export function createEntra(problemOf: Vendor['problemOf']): Vendor {
     { cursor: at, take, progress }: At,
   ): Promise<PullStep> {
     const cursor = at as Cursor
-    const what = named[cursor.what]
+    const what = listNames[cursor.what]
     const { json } = await ask(cursor.url, what, { prefer: 'odata.maxpagesize=999' })
     const answer = answerFields(json)
     const entries = listOf(answer.value, what).map(answerFields)
@@ -36,7 +36,7 @@ export function createEntra(problemOf: Vendor['problemOf']): Vendor {
     progress.phase = cursor.changes ? 'changes' : cursor.what
     const [next, delta] = [wordsIn(answer['@odata.nextLink']), wordsIn(answer['@odata.deltaLink'])]
     if (next !== undefined) return { page, cursor: { ...cursor, url: next } }
-    if (delta === undefined) throw new PullError('answer', `${what} end without a link to what comes after them.`)
+    if (delta === undefined) throw new PullError('answer', `${what}: the last page has no link for later changes.`)
     if (cursor.what === 'groups') return { page, cursor: null, links: { users: cursor.users ?? '', groups: delta } }
     if (take.take_groups === 'none') return { page, cursor: null, links: { users: delta, groups: cursor.after } }
     return { page, cursor: { ...cursor, what: 'groups', url: cursor.after, users: delta } }

@@ -35,8 +35,8 @@ export function isWanted({ take_groups, group_names }: Take, name: string): bool
   if (take_groups !== 'listed') return take_groups === 'all'
   const text = name.toLowerCase()
   return group_names.some((pattern) => {
-    const wanted = pattern.toLowerCase()
-    return wanted.endsWith('*') ? text.startsWith(wanted.slice(0, -1)) : text === wanted
+    const lowerPattern = pattern.toLowerCase()
+    return lowerPattern.endsWith('*') ? text.startsWith(lowerPattern.slice(0, -1)) : text === lowerPattern
   })
 }
 

@@ -35,7 +35,7 @@ const looks = 10
 const weakest: Role = 'tenant_admin'
 
 type PullDeps = RunDeps & {
-  taking: ApplyRun
+  applyRun: ApplyRun
   outbound: Pick<Outbound, 'request'>
   openCredential: (source: SourceRow) => Promise<string>
   onError: (e: unknown) => void
@@ -43,7 +43,7 @@ type PullDeps = RunDeps & {
 
 /** Reads directories in the background, each on one replica, and updates users and groups accordingly. */
 export function createPulls(deps: PullDeps) {
-  const { db, now, taking, audit, notify, openCredential, onError } = deps
+  const { db, now, applyRun, audit, notify, openCredential, onError } = deps
   const reading = createReading(deps)
   const toRead = createConcurrencyLimiter(readers)
   const toApply = createConcurrencyLimiter(appliers)
@@ -77,7 +77,7 @@ export function createPulls(deps: PullDeps) {
     h.signal.throwIfAborted()
     const { pull, source, tenant, startedAt } = h
     const content = await reading.contentOf(h)
-    const said = await readSnapshot(content)
+    const snapshot = await readSnapshot(content)
     const write = async (tx: Tx, run: NewRun) => {
       const before = await sources.lockSource(tx, tenant, source.source_id)
       if (!before || !(await queries.endPull(tx, pull))) throw new LeaseLost()
@@ -93,10 +93,10 @@ export function createPulls(deps: PullDeps) {
       generatedAt: startedAt,
     }
     const { run_id: runId, confirmed } = pull
-    const whole = { runId, origin, said, content, startedAt, confirmed, write }
-    const run = pull.dry_run ? await taking.dryRun(behalfOf(h), whole) : await taking.take(behalfOf(h), whole)
+    const whole = { runId, origin, said: snapshot, content, startedAt, confirmed, write }
+    const run = pull.dry_run ? await applyRun.dryRun(behalfOf(h), whole) : await applyRun.take(behalfOf(h), whole)
     if (run.run_id !== runId)
-      throw new PullError('unstable', 'A snapshot was taken meanwhile under the id of this run.')
+      throw new PullError('unstable', 'A snapshot with the id of this run was accepted meanwhile.')
   }
 
   /**
@@ -191,5 +191,5 @@ export type Pulls = ReturnType<typeof createPulls>
 function sentenceOf(e: unknown): string {
   if (e instanceof PullError) return e.message
   if (e instanceof AppError && e.code !== 'internal_error') return e.message
-  return 'A fault of this deployment ended it; its log says more.'
+  return 'It ended with an internal error; see the log of the server.'
 }

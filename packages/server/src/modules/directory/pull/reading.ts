@@ -115,14 +115,17 @@ export function createReading({
     })
 
     async function save(): Promise<void> {
-      const said = buffer.filter((page) => Object.values(page).some((list) => list.length > 0))
-      const content = said.length > 0 ? JSON.stringify(said) : undefined
+      const filledPages = buffer.filter((page) => Object.values(page).some((list) => list.length > 0))
+      const content = filledPages.length > 0 ? JSON.stringify(filledPages) : undefined
       const more = content ? Buffer.byteLength(content) : 0
       bytes = { own: bytes.own + more, all: bytes.all + more }
       if (bytes.own > mostBytes)
-        throw new PullError('too_large', 'The directory is too large to be kept while it is read.')
+        throw new PullError('too_large', 'The directory is too large to be held in memory while it is read.')
       if (bytes.all > mostBytesOfTenant)
-        throw new PullError('too_large', 'The directories are too large together to be kept while they are read.')
+        throw new PullError(
+          'too_large',
+          'The directories that are being read are together too large to be held in memory.',
+        )
       const number = pages
       await guarded(h, async (tx) => {
         const next = content === undefined ? number : number + 1
@@ -156,7 +159,7 @@ export function createReading({
     let wasGone = false
     while ('at' in cursor) {
       if (now().getTime() - h.startedAt.getTime() > longestMs)
-        throw new PullError('unstable', 'It was not at its end after six hours.')
+        throw new PullError('unstable', 'The pull did not finish within six hours.')
       const take = { ...source }
       const step = await vendor
         .step(ask, place, { cursor: cursor.at, take, seen, progress })

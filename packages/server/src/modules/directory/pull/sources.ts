@@ -65,9 +65,9 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
     if (kind === 'okta' && credential && !clientKeyOf(credential))
       failField('credential', 'must be a private key, as a JWK or PEM: RSA, or EC of the curve P-256')
     if (fields.take_groups === 'listed' && fields.group_names.length === 0)
-      failField('groups.names', 'must name the groups that are taken')
+      failField('groups.names', 'must name the groups to import')
     if (fields.take_users === 'in_groups' && fields.take_groups === 'none')
-      failField('users', 'can not be those in groups where no group is taken')
+      failField('users', 'cannot be in_groups if no group is imported')
   }
   const sealed = (id: string, credential: string) => seal(kek, sealContext(id), Buffer.from(credential))
   const requireCredential = ({ enabled }: SourceFields, isSet: boolean) =>
@@ -85,9 +85,9 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
     try {
       const place = { issuer, clientId, credential: await openCredential(source) }
       const token = () => vendor.tokenOf(place)
-      const patience = { timeoutMs: testMs, waits: [] }
+      const timeouts = { timeoutMs: testMs, waits: [] }
       return await vendor.look(
-        createAsking({ outbound, origin: vendor.originOf(issuer), token, signal, patience }),
+        createAsking({ outbound, origin: vendor.originOf(issuer), token, signal, timeouts }),
         place,
       )
     } catch (e) {
@@ -169,7 +169,7 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
         allow(before)
         // An administrator who may change a source may not see its credential, which would be sent to the new issuer.
         if (credential === undefined && before.credential_jwe !== null && fields.issuer !== before.issuer)
-          failField('credential', 'must be given again with another issuer, where it is sent from now on')
+          failField('credential', 'must be given again if the issuer changes, since it is sent to the new issuer')
         const credential_jwe = credential === undefined ? before.credential_jwe : newJwe
         requireCredential(fields, credential_jwe !== null)
         const changed = differences(factsOf(before), factsOf(fields))

@@ -36,8 +36,8 @@ export const groupKind: Kind = {
 
 /** Finds the canonical spelling of a name. Names are case-insensitive (RFC 7643 §2.1). */
 export const spelled = (name: string, names: Iterable<string>): string | undefined => {
-  const wanted = name.toLowerCase()
-  for (const known of names) if (known.toLowerCase() === wanted) return known
+  const lowerName = name.toLowerCase()
+  for (const known of names) if (known.toLowerCase() === lowerName) return known
   return undefined
 }
 
@@ -79,18 +79,18 @@ export function readPath(kind: Kind, path: string): PatchTarget {
   if (own === undefined) return { name: written, is: 'ignored' }
   const filtered = withFilter.exec(own)
   const [, name = '', sub] = filtered ? [filtered[0], filtered[1], filtered[3]] : (withSub.exec(own) ?? [])
-  const standing = plain.test(name) ? attributeOf(kind, name) : undefined
-  if (!standing)
-    return failScim('invalidPath', `path: "${written.slice(0, 128)}" names no attribute that is known here`)
-  if (standing.is !== 'settable') return standing
-  const parts = kind.settable[standing.name] ?? []
-  const isMany = standing.name === 'emails' || standing.name === 'members'
-  if (filtered && !isMany) failScim('invalidPath', `path: ${standing.name} has one value, which no filter chooses`)
+  const attribute = plain.test(name) ? attributeOf(kind, name) : undefined
+  if (!attribute) return failScim('invalidPath', `path: "${written.slice(0, 128)}" is not a known attribute`)
+  if (attribute.is !== 'settable') return attribute
+  const parts = kind.settable[attribute.name] ?? []
+  const isMany = attribute.name === 'emails' || attribute.name === 'members'
+  if (filtered && !isMany)
+    failScim('invalidPath', `path: ${attribute.name} has a single value, so a filter is not allowed`)
   const part = sub === undefined ? undefined : spelled(sub, parts)
   if (sub !== undefined && part === undefined)
-    failScim('invalidPath', `path: "${standing.name}.${sub.slice(0, 64)}" names no attribute that is known here`)
+    failScim('invalidPath', `path: "${attribute.name}.${sub.slice(0, 64)}" is not a known attribute`)
   return {
-    ...standing,
+    ...attribute,
     ...(filtered && { filter: parseFilter(filtered[2] ?? '') }),
     ...(part !== undefined && { sub: part }),
   }

@@ -21,7 +21,7 @@ const text = (name: string, description: string, more: Told = {}): Part => ({
   uniqueness: 'none',
   ...more,
 })
-const truth = (name: string, description: string): Part => ({
+const booleanPart = (name: string, description: string): Part => ({
   name,
   type: 'boolean',
   multiValued: false,
@@ -41,7 +41,7 @@ const complex = (name: string, description: string, subAttributes: Part[], more:
   subAttributes,
   ...more,
 })
-const externalId = text('externalId', 'What the client calls it; unique in its directory', {
+const externalId = text('externalId', 'Identifier that the client gives; unique in its directory', {
   caseExact: true,
   uniqueness: 'server',
 })
@@ -51,35 +51,38 @@ const user: Omit<ScimSchema, 'meta' | 'schemas'> = {
   name: 'User',
   description: 'A user of the directory',
   attributes: [
-    text('userName', 'The name by which they sign in; unique in the tenant', { required: true, uniqueness: 'server' }),
+    text('userName', 'Name for sign-in; unique in the tenant', { required: true, uniqueness: 'server' }),
     externalId,
     complex(
       'name',
-      'The parts of their name',
+      'Parts of the name of the user',
       nameParts.map((part) => text(part, `The part ${part}`)),
     ),
-    text('displayName', 'What they are called'),
+    text('displayName', 'Name for display'),
     complex(
       'emails',
-      'Mail addresses; the primary one, else that of work, else the first is theirs here, unique in the tenant',
+      'Mail addresses. The primary one counts, otherwise the one of type work, otherwise the first. It is unique in the tenant',
       [
         text('value', 'The address'),
         text('type', 'Such as work', { canonicalValues: ['work', 'home', 'other'] }),
-        truth('primary', 'Whether it is the one to use'),
-        text('display', 'What it is called'),
+        booleanPart('primary', 'True for the primary address'),
+        text('display', 'Name for display'),
       ],
       { multiValued: true },
     ),
     {
-      ...truth('active', 'False suspends: sessions, devices and VPN sessions end within a second; true unless said'),
+      ...booleanPart(
+        'active',
+        'False suspends the user: sessions, devices and VPN sessions end within a second. Default: true',
+      ),
       required: true,
     },
     complex(
       'groups',
-      'Groups of the directory that they are in',
+      'Groups of the directory that contain the user',
       [
         text('value', 'The id of the group', { mutability: 'readOnly' }),
-        text('$ref', 'Where the group is', { type: 'reference', referenceTypes: ['Group'], mutability: 'readOnly' }),
+        text('$ref', 'URL of the group', { type: 'reference', referenceTypes: ['Group'], mutability: 'readOnly' }),
         text('display', 'Its name', { mutability: 'readOnly' }),
         text('type', 'Always direct', { mutability: 'readOnly', canonicalValues: ['direct'] }),
       ],
@@ -96,10 +99,10 @@ const group: Omit<ScimSchema, 'meta' | 'schemas'> = {
     externalId,
     complex(
       'members',
-      'Users of the directory who are in it',
+      'Members: users of the directory',
       [
         text('value', 'The id of the user', { mutability: 'immutable' }),
-        text('$ref', 'Where the user is', { type: 'reference', referenceTypes: ['User'], mutability: 'immutable' }),
+        text('$ref', 'URL of the user', { type: 'reference', referenceTypes: ['User'], mutability: 'immutable' }),
         text('type', 'Always User', { mutability: 'immutable', canonicalValues: ['User'] }),
       ],
       { multiValued: true },

@@ -58,7 +58,7 @@ function* tokensOf(source: string): Generator<Token> {
     const quoted = matchAt(text, source, at)
     const digits = quoted ?? matchAt(number, source, at)
     const name = digits ?? matchAt(word, source, at)
-    if (name === undefined) return wrong(at, 'what stands there can not be read')
+    if (name === undefined) return wrong(at, 'unexpected character')
     if (quoted !== undefined) yield { is: 'string', value: storableText(quoted, at), at }
     else if (digits !== undefined) yield { is: 'number', value: Number(digits), at }
     else yield { is: 'word', text: name, at }

@@ -57,7 +57,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
   async function roomFor({ tx, tenant, directory }: Push, name: string, id: string) {
     const holder = await entries.groupNamed(tx, tenant, directory, name)
     if (!holder || holder.group_id === id) return []
-    if (!holder.is_own || !holder.absent) failScim('uniqueness', 'displayName: another group has it')
+    if (!holder.is_own || !holder.absent) failScim('uniqueness', 'displayName: is already taken by another group')
     return [{ before: holder, name: madeRoom(holder.name, holder.group_id) }]
   }
 
@@ -65,15 +65,15 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
    * Computes added and removed members. Throws 400 for a member who is no user of the directory. Removing a user who is
    * no member has no effect.
    */
-  async function moved({ tx, tenant, directory }: Push, group: string, wanted: GroupChange) {
-    const coming = [...(wanted.members ?? wanted.added)]
+  async function moved({ tx, tenant, directory }: Push, group: string, change: GroupChange) {
+    const coming = [...(change.members ?? change.added)]
     const there = await entries.usersThere(tx, tenant, directory, coming)
-    const stranger = coming.find((user) => !there.has(user))
-    if (stranger !== undefined)
-      failScim('invalidValue', `members: ${encodeId('user', stranger)} is no user of this directory`)
-    const among = wanted.members ? undefined : [...wanted.removed, ...wanted.added]
+    const unknownUser = coming.find((user) => !there.has(user))
+    if (unknownUser !== undefined)
+      failScim('invalidValue', `members: ${encodeId('user', unknownUser)} is not a user of this directory`)
+    const among = change.members ? undefined : [...change.removed, ...change.added]
     const inside = new Set(await entries.membersOfGroup(tx, tenant, { directory, group, ...(among && { among }) }))
-    const going = wanted.members ? [...inside].filter((user) => !wanted.members?.has(user)) : [...wanted.removed]
+    const going = change.members ? [...inside].filter((user) => !change.members?.has(user)) : [...change.removed]
     const pairs = (users: readonly string[]) => users.map((user_id) => ({ group_id: group, user_id }))
     return {
       added: pairs(coming.filter((user) => !inside.has(user))),
@@ -89,28 +89,28 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     const { tx, actor, tenant, directory, details } = push
     const group_id = before?.group_id ?? newUuid()
     const name = wanted.displayName ?? before?.name ?? failScim('invalidValue', 'displayName: is required')
-    const named = 'externalId' in wanted ? wanted.externalId : undefined
-    const kept = 'externalId' in wanted && named === undefined ? undefined : before?.external_id
-    const external_id = named ?? kept ?? ownExternalId(group_id)
+    const externalId = 'externalId' in wanted ? wanted.externalId : undefined
+    const kept = 'externalId' in wanted && externalId === undefined ? undefined : before?.external_id
+    const external_id = externalId ?? kept ?? ownExternalId(group_id)
     if (external_id !== before?.external_id) {
       const other = await entries.groupEntry(tx, tenant, directory, { externalId: external_id })
-      if (other) failScim('uniqueness', 'externalId: another group of this directory has it')
+      if (other) failScim('uniqueness', 'externalId: is already taken by another group of this directory')
     }
-    const room = before?.name === name ? [] : await roomFor(push, name, group_id)
+    const clearedNames = before?.name === name ? [] : await roomFor(push, name, group_id)
     const { added, removed } = await moved(push, group_id, wanted)
     const isRenamed = before !== undefined && before.name !== name
     const isSame = before && !before.absent && before.external_id === external_id
-    if (isSame && !isRenamed && room.length + added.length + removed.length === 0) return { group_id }
+    if (isSame && !isRenamed && clearedNames.length + added.length + removed.length === 0) return { group_id }
     const had = () => entries.countOwnMembers(tx, tenant, directory, group_id)
-    const told = toldOf('group_members_changed', { group_id, external_id, name }, removed.length)
-    const held = await windows.take(push, { group: { group_id, name }, users: usersOf(removed), had, told })
+    const diffItem = toldOf('group_members_changed', { group_id, external_id, name }, removed.length)
+    const held = await windows.take(push, { group: { group_id, name }, users: usersOf(removed), had, diffItem })
     if (held) return held
     await windows.come(push, usersOf(added), group_id)
     const cause = { ...behalfOf(actor), directory, details, places: push.places }
     const made = await owned.apply(tx, cause, {
       ...noUsers,
       createdGroups: before ? [] : [{ group_id, external_id, name }],
-      renamedGroups: [...room, ...(isRenamed ? [{ before, name }] : [])],
+      renamedGroups: [...clearedNames, ...(isRenamed ? [{ before, name }] : [])],
       added,
       removed,
     })
@@ -155,15 +155,15 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
       }),
 
     create: (actor: Actor, body: object): Promise<ShownGroup> => {
-      const wanted = readGroup(body)
+      const groupInput = readGroup(body)
       return write(actor, true, async (push) => {
-        const { externalId } = wanted
+        const { externalId } = groupInput
         const known =
           externalId === undefined
             ? undefined
             : await entries.groupEntry(push.tx, push.tenant, push.directory, { externalId })
-        if (known && !known.absent) failScim('uniqueness', 'externalId: a group of this directory has it')
-        return save(push, known, wanted)
+        if (known && !known.absent) failScim('uniqueness', 'externalId: is already taken by a group of this directory')
+        return save(push, known, groupInput)
       })
     },
 
@@ -194,8 +194,8 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
         expected.require(versionOfGroup(before))
         const { added, removed } = await moved(push, id, { members: new Set(), added: new Set(), removed: new Set() })
         const had = () => entries.countOwnMembers(tx, tenant, directory, id)
-        const told = toldOf('group_emptied', before, removed.length)
-        const held = await windows.take(push, { group: before, users: usersOf(removed), had, told })
+        const diffItem = toldOf('group_emptied', before, removed.length)
+        const held = await windows.take(push, { group: before, users: usersOf(removed), had, diffItem })
         if (held) return held
         const cause = { ...behalfOf(actor), directory, details, places: push.places }
         const groups = { createdGroups: [], renamedGroups: [] }
@@ -227,7 +227,10 @@ const toldOf = (change: DiffItem['change'], group: OwnedGroup, removed: number):
 /** Limits the members listed in one answer. */
 export function requireListable(groups: readonly GroupEntry[]): void {
   if (groups.reduce((n, g) => n + g.member_count, 0) > mostMembers.shown)
-    failScim('tooMany', `there are more than ${mostMembers.shown} members: ask with excludedAttributes=members`)
+    failScim(
+      'tooMany',
+      `the group has more than ${mostMembers.shown} members: repeat the request with excludedAttributes=members`,
+    )
 }
 
 export const externalIdOf = (external_id: string) => (isOwnExternalId(external_id) ? {} : { externalId: external_id })

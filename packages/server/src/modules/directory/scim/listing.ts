@@ -41,7 +41,10 @@ export function createListing({ owned: { entries }, users: people, locate }: Lis
         const found = page.limit === 0 ? [] : await entries.pageOfUsers(tx, tenant, directory, { where, ...page })
         const shown = await people.show(place, found, project.shows('groups'))
         if (shown.reduce((n, { groups }) => n + groups.length, 0) > mostMembers.shown)
-          failScim('tooMany', `they are in more than ${mostMembers.shown} groups: ask with excludedAttributes=groups`)
+          failScim(
+            'tooMany',
+            `the user is in more than ${mostMembers.shown} groups: repeat the request with excludedAttributes=groups`,
+          )
         return shown.map((s) => parsedContent(viewScimUser(s, project, locate)))
       },
     }

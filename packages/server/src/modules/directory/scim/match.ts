@@ -4,12 +4,12 @@ import type { Comparison, FilterValue, ScimFilter } from './filter.ts'
 type Element = Readonly<Record<string, unknown>>
 const cannot = (what: string): never => failScim('invalidFilter', `filter: ${what}`)
 
-const fold = (text: string) => text.toLowerCase()
+const foldCase = (text: string) => text.toLowerCase()
 const order = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 /** Compares text without regard to case, in byte order. */
 export function compareText(op: Comparison, has: string, value: string): boolean {
-  const [a, b] = [fold(has), fold(value)]
+  const [a, b] = [foldCase(has), foldCase(value)]
   switch (op) {
     case 'eq':
       return a === b
@@ -43,15 +43,16 @@ function compare(op: Comparison, has: unknown, value: FilterValue): boolean {
   // A missing value equals only null and differs from everything else.
   if (value === null || has === undefined) {
     const isSame = value === null && has === undefined
-    if (op !== 'eq' && op !== 'ne') return value === null ? cannot(`${op} compares with nothing`) : false
+    if (op !== 'eq' && op !== 'ne') return value === null ? cannot(`${op} needs a value to compare with`) : false
     return op === 'eq' ? isSame : !isSame
   }
   if (typeof has === 'boolean') {
-    const truth = truthOf(value)
-    if (truth === undefined || (op !== 'eq' && op !== 'ne')) return cannot('a truth is compared by eq or ne with one')
-    return (has === truth) === (op === 'eq')
+    const boolean = truthOf(value)
+    if (boolean === undefined || (op !== 'eq' && op !== 'ne'))
+      return cannot('a boolean can be compared only by eq or ne, with true or false')
+    return (has === boolean) === (op === 'eq')
   }
-  if (typeof value !== 'string') return cannot('a text is compared with a text')
+  if (typeof value !== 'string') return cannot('a text can be compared only with a text')
   return compareText(op, String(has), value)
 }
 
@@ -73,7 +74,7 @@ export function fitsElement(filter: ScimFilter, element: Element, names: readonl
     case 'compare':
       return compare(filter.op, of(filter.path), filter.value)
     case 'some':
-      return cannot('a value has no values of its own')
+      return cannot('filters cannot be nested')
   }
 }
 

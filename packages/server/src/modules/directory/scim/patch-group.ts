@@ -25,13 +25,13 @@ function membersOf(value: unknown): string[] {
   if (value === null || value === undefined) return []
   return (Array.isArray(value) ? value : [value]).map((item) => {
     const name = isObject(item) ? spelled('value', Object.keys(item)) : undefined
-    const said = isObject(item) ? item[name ?? ''] : item
-    if (typeof said !== 'string') return failScim('invalidValue', 'members: each needs a value, the id of a user')
-    return userOf(said)
+    const memberId = isObject(item) ? item[name ?? ''] : item
+    if (typeof memberId !== 'string') return failScim('invalidValue', 'members: each needs a value, the id of a user')
+    return userOf(memberId)
   })
 }
-const userOf = (said: string): string =>
-  decodeId('user', said) ?? failScim('invalidValue', `members: "${said.slice(0, 64)}" is the id of no user`)
+const userOf = (memberId: string): string =>
+  decodeId('user', memberId) ?? failScim('invalidValue', `members: "${memberId.slice(0, 64)}" is not the id of a user`)
 
 function setName(change: GroupChange, name: string, value: unknown): void {
   if (name === 'externalId') change.externalId = attributeText(name, value, longest.externalId)
@@ -79,12 +79,12 @@ export function patchGroup(patch: ScimPatch): GroupChange {
       if (op === 'remove' && target.name === 'displayName') failScim('mutability', 'displayName: is required')
       setName(change, target.name, op === 'remove' ? null : value)
     } else if (op === 'remove') {
-      const named = target.filter ? chosenBy(target) : membersOf(value)
+      const memberIds = target.filter ? chosenBy(target) : membersOf(value)
       // Entra ID names the members to remove in the value. Without filter and value, all members are removed.
-      if (target.filter || (value !== undefined && value !== null)) take(named)
+      if (target.filter || (value !== undefined && value !== null)) take(memberIds)
       else setAll([])
     } else if (target.filter || target.sub !== undefined)
-      failScim('invalidPath', 'path: members are added and removed, each has nothing to change')
+      failScim('invalidPath', 'path: a member can only be added or removed')
     else if (op === 'add') add(membersOf(value))
     else setAll(membersOf(value))
   }
@@ -99,11 +99,11 @@ function requireFew<C extends GroupChange>(change: C): C {
 
 /** members[value eq "…"], or several joined by `or`. */
 function chosenBy({ filter, sub }: PatchTarget): string[] {
-  if (!filter || sub !== undefined) return failScim('invalidPath', 'path: a member is removed as a whole')
+  if (!filter || sub !== undefined) return failScim('invalidPath', 'path: a member can only be removed as a whole')
   const walk = (f: ScimFilter): string[] => {
     if (f.kind === 'or') return [...walk(f.left), ...walk(f.right)]
     if (f.kind !== 'compare' || f.op !== 'eq' || f.path.toLowerCase() !== 'value' || typeof f.value !== 'string')
-      return failScim('invalidFilter', 'path: members are chosen by value eq')
+      return failScim('invalidFilter', 'path: members can be selected only by value eq')
     const user = decodeId('user', f.value)
     return user === undefined ? [] : [user]
   }

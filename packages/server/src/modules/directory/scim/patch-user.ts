@@ -69,9 +69,9 @@ function setEmails(
     failScim('invalidValue', 'emails: must be an object')
   const chosen = new Set(emails.filter((e) => !filter || fitsElement(filter, e, emailParts)))
   if (chosen.size === 0) {
-    const said = filter ? valuesSaid(filter, emailParts) : {}
-    const made = said && emailOf({ ...said, ...given })
-    if (!made && op === 'replace' && sub === undefined) failScim('noTarget', 'path: chooses none of emails')
+    const filterValues = filter ? valuesSaid(filter, emailParts) : {}
+    const made = filterValues && emailOf({ ...filterValues, ...given })
+    if (!made && op === 'replace' && sub === undefined) failScim('noTarget', 'path: no entry of emails matches')
     if (made) keepEmails(draft, [...emails, made], [made])
     return
   }

@@ -22,8 +22,8 @@ export function* operationsOf(kind: Kind, patch: ScimPatch): Generator<Operation
   if (!Array.isArray(list) || list.length === 0) return failScim('invalidSyntax', 'Operations: must be a list')
   for (const [i, each] of list.entries()) {
     if (!isObject(each)) return failScim('invalidSyntax', `Operations[${i}]: must be an object`)
-    const named = member(each, 'op')
-    const op = typeof named === 'string' ? ops.get(named.toLowerCase()) : undefined
+    const opName = member(each, 'op')
+    const op = typeof opName === 'string' ? ops.get(opName.toLowerCase()) : undefined
     if (!op) return failScim('invalidSyntax', `Operations[${i}].op: must be add, replace or remove`)
     const path = member(each, 'path')
     const value = member(each, 'value')

@@ -24,17 +24,19 @@ const namesOf = (kind: Kind, list: string | undefined): string[] | undefined =>
 export function projectionOf(kind: Kind, { attributes, excludedAttributes }: Query): Projection {
   if (attributes !== undefined && excludedAttributes !== undefined)
     fail('bad_request', 'attributes and excludedAttributes: only one of them can be given')
-  const wanted = namesOf(kind, attributes)
+  const attributeNames = namesOf(kind, attributes)
   const unwanted = new Set(namesOf(kind, excludedAttributes))
   const isUnder = (name: string, path: string) => path === name || path.startsWith(`${name}.`)
   const shows = (name: string) => {
     const own = name.toLowerCase()
     if (always.includes(own)) return true
-    return wanted ? wanted.some((path) => isUnder(own, path)) : !unwanted.has(own)
+    return attributeNames ? attributeNames.some((path) => isUnder(own, path)) : !unwanted.has(own)
   }
   const showsPart = (name: string, part: string) => {
     const path = `${name}.${part}`.toLowerCase()
-    return wanted ? wanted.includes(name.toLowerCase()) || wanted.includes(path) : !unwanted.has(path)
+    return attributeNames
+      ? attributeNames.includes(name.toLowerCase()) || attributeNames.includes(path)
+      : !unwanted.has(path)
   }
   /** Undefined if no part of a value is shown: an object without members has no meaning. */
   const partsOf = (name: string, value: unknown): unknown => {
@@ -46,7 +48,7 @@ export function projectionOf(kind: Kind, { attributes, excludedAttributes }: Que
     const kept = Object.entries(value).filter(([part]) => showsPart(name, part))
     return kept.length > 0 ? Object.fromEntries(kept) : undefined
   }
-  const isWhole = !wanted && unwanted.size === 0
+  const isWhole = !attributeNames && unwanted.size === 0
   return {
     shows,
     showsPart,

@@ -32,7 +32,7 @@ export function scimHandlers({ db, owned, provisioning, users, groups, locate }:
   const group = (id: string) => idOf('group', id)
   const whole = { users: projectionOf(userKind, {}), groups: projectionOf(groupKind, {}) }
   type Shown = Awaited<ReturnType<ScimUsers['get']>>
-  const told = (shown: Shown) => viewScimUser(shown, whole.users, locate)
+  const viewUser = (shown: Shown) => viewScimUser(shown, whole.users, locate)
 
   return {
     listScimUsers: ({ actor, query }) => listed(actor, (place) => listing.users(place, query)),
@@ -43,11 +43,11 @@ export function scimHandlers({ db, owned, provisioning, users, groups, locate }:
 
     getScimUser: async ({ actor, params, query }) =>
       viewScimUser(await users.get(actor, user(params.scim_user_id)), projectionOf(userKind, query), locate),
-    createScimUser: async ({ actor, body }) => changed(told(await users.create(actor, body)), 201),
+    createScimUser: async ({ actor, body }) => changed(viewUser(await users.create(actor, body)), 201),
     replaceScimUser: async ({ actor, params, body, expected }) =>
-      changed(told(await users.replace(actor, user(params.scim_user_id), body, expected)), 200),
+      changed(viewUser(await users.replace(actor, user(params.scim_user_id), body, expected)), 200),
     patchScimUser: async ({ actor, params, body, expected }) =>
-      changed(told(await users.patch(actor, user(params.scim_user_id), body, expected)), 200),
+      changed(viewUser(await users.patch(actor, user(params.scim_user_id), body, expected)), 200),
     deleteScimUser: ({ actor, params, expected }) => users.remove(actor, user(params.scim_user_id), expected),
 
     getScimGroup: async ({ actor, params, query }) => {

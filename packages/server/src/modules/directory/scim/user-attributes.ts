@@ -40,7 +40,7 @@ function* partsOf(at: string, value: Record<string, unknown>, parts: readonly st
     const part = spelled(written, parts)
     if (part !== undefined) yield [part, its]
     else if (written !== '$ref')
-      failScim('invalidSyntax', `${at}: "${written.slice(0, 64)}" is no sub-attribute that is known here`)
+      failScim('invalidSyntax', `${at}: "${written.slice(0, 64)}" is not a known sub-attribute`)
   }
 }
 
@@ -52,24 +52,24 @@ function nameOf(value: unknown, before: PersonName = {}): PersonName | undefined
   return Object.keys(name).length > 0 ? name : undefined
 }
 export function setPart(name: PersonName, part: string, value: unknown): void {
-  const said = attributeText(`name.${part}`, value, longest.part)
+  const partText = attributeText(`name.${part}`, value, longest.part)
   const known = nameParts.find((p) => p === part)
   if (known === undefined) return
-  if (said === undefined) delete name[known]
-  else name[known] = said
+  if (partText === undefined) delete name[known]
+  else name[known] = partText
 }
 
 /** Undefined for an entry without an address. */
 export function emailOf(value: unknown): Email | undefined {
   if (!isObject(value)) return wrong('emails', 'must be a list of objects')
-  const said: Record<string, unknown> = {}
-  for (const [part, its] of partsOf('emails', value, emailParts)) if (!isNothing(its)) said[part] = its
-  const address = attributeText('emails.value', said.value, longest.email)
+  const fields: Record<string, unknown> = {}
+  for (const [part, its] of partsOf('emails', value, emailParts)) if (!isNothing(its)) fields[part] = its
+  const address = attributeText('emails.value', fields.value, longest.email)
   if (address === undefined) return undefined
-  const type = attributeText('emails.type', said.type, longest.type)
-  const display = attributeText('emails.display', said.display, longest.part)
-  const primary = said.primary === undefined ? undefined : truthOf(said.primary)
-  if (said.primary !== undefined && primary === undefined) wrong('emails.primary', 'must be true or false')
+  const type = attributeText('emails.type', fields.type, longest.type)
+  const display = attributeText('emails.display', fields.display, longest.part)
+  const primary = fields.primary === undefined ? undefined : truthOf(fields.primary)
+  if (fields.primary !== undefined && primary === undefined) wrong('emails.primary', 'must be true or false')
   return {
     value: address,
     ...(type !== undefined && { type }),
@@ -107,12 +107,11 @@ export function setAttribute(draft: Draft, name: string, value: unknown): void {
 export function* settableOf(kind: Kind, body: object): Generator<[name: string, value: unknown]> {
   const seen = new Set<string>()
   for (const [written, value] of Object.entries(body)) {
-    const standing = attributeOf(kind, written)
-    if (!standing)
-      failScim('invalidSyntax', `"${written.slice(0, 64)}" is no attribute that is known here, or read past`)
-    if (seen.has(standing.name)) failScim('invalidSyntax', `${standing.name.slice(0, 64)}: is given twice`)
-    seen.add(standing.name)
-    if (standing.is === 'settable') yield [standing.name, value]
+    const attribute = attributeOf(kind, written)
+    if (!attribute) failScim('invalidSyntax', `"${written.slice(0, 64)}" is not a known attribute`)
+    if (seen.has(attribute.name)) failScim('invalidSyntax', `${attribute.name.slice(0, 64)}: is given twice`)
+    seen.add(attribute.name)
+    if (attribute.is === 'settable') yield [attribute.name, value]
   }
 }
 
@@ -144,8 +143,8 @@ export function storedUserFacts({ userName, displayName, name = {}, emails = [] 
   if (username === undefined) return wrong('userName', problem)
   const chosen = emails.find((e) => e.primary) ?? emails.find((e) => e.type?.toLowerCase() === 'work') ?? emails[0]
   const email = chosen === undefined ? null : addressOf(chosen.value)
-  const spoken = [name.givenName, name.familyName].filter((part) => part !== undefined).join(' ')
-  return { username, email, display_name: shortened(displayName ?? name.formatted ?? spoken, longest.displayName) }
+  const fullName = [name.givenName, name.familyName].filter((part) => part !== undefined).join(' ')
+  return { username, email, display_name: shortened(displayName ?? name.formatted ?? fullName, longest.displayName) }
 }
 const addressOf = (text: string): string => {
   const address = /^[^@\s]+@[^@\s]+$/.test(text) ? canonicalEmail(text) : undefined

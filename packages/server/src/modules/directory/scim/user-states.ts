@@ -7,13 +7,13 @@ import type { UserAttributes } from './user-attributes.ts'
 /** Attributes set by the client, for later answers. */
 export const attributesOf = (entry: UserEntry): UserAttributes => {
   const { external_id, username, email, display_name, status, directory_attributes } = entry
-  const said = (directory_attributes ?? {
+  const storedAttributes = (directory_attributes ?? {
     userName: username,
     ...(display_name !== '' && { displayName: display_name }),
     ...(email !== null && { emails: [{ value: email, type: 'work', primary: true }] }),
   }) as Omit<UserAttributes, 'active' | 'externalId'>
   const externalId = isOwnExternalId(external_id) ? {} : { externalId: external_id }
-  return { ...said, ...externalId, active: status === 'active' }
+  return { ...storedAttributes, ...externalId, active: status === 'active' }
 }
 /** Version of a user: all settable attributes. */
 export const versionOfUser = (entry: UserEntry) => ({ id: entry.user_id, ...attributesOf(entry) })
@@ -25,7 +25,7 @@ export const afterOf = (
 ): UserAfter => ({ ...sameAs(before), ...facts, absent: false, ...letIn(before, active) })
 
 /** State in which a new user is inserted. Later changes follow separately. */
-export const newcomer = { status: 'active', suspended_by_directory: false, absent: false, roles: null } as const
+export const newUserState = { status: 'active', suspended_by_directory: false, absent: false, roles: null } as const
 /** Names of changed attributes, including removed ones. */
 export const namesOfDifferences = (before: object, after: object): string[] => [
   ...new Set([...Object.keys(differences(before, after)), ...Object.keys(differences(after, before))]),

@@ -27,7 +27,7 @@ import { patchUser } from './patch-user.ts'
 import type { ScimProvisioning } from './provisioning.ts'
 import type { Push, PushDirectory } from './push.ts'
 import { readUser, storedUserFacts, type UserAttributes } from './user-attributes.ts'
-import { afterOf, attributesOf, countedMoveOf, namesOfDifferences, newcomer, versionOfUser } from './user-states.ts'
+import { afterOf, attributesOf, countedMoveOf, namesOfDifferences, newUserState, versionOfUser } from './user-states.ts'
 import { type Held, isHeld, type Windows } from './windows.ts'
 
 export type ShownUser = { entry: UserEntry; groups: { group_id: string; name: string }[] }
@@ -53,10 +53,13 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
   /** Refuses to remove the last administrator, and to change a user who may do more than the caller. */
   async function requireUnprotected({ tx, actor, tenant }: Push, before: UserEntry, after: UserAfter): Promise<void> {
     if (isStrongerThanPrincipal(behalfOf(actor), before))
-      fail('forbidden', `${before.username} may do more than this API key: it stays as it is`)
+      fail(
+        'forbidden',
+        `${before.username} has permissions that this API key does not have, so the key cannot change this user`,
+      )
     const isGoing = before.status === 'active' && after.status === 'suspended'
     if (isGoing && (await owned.lastAdministrators(tx, tenant, [before])).size > 0)
-      fail('forbidden', `${before.username} stays active: nobody else could administer this tenant`)
+      fail('forbidden', `${before.username} is the last administrator of this tenant and stays active`)
   }
 
   /**
@@ -75,7 +78,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     if (!holder || holder.user_id === id) return []
     const { is_own, ...before } = holder
     if (!is_own || !before.absent || isStrongerThanPrincipal(behalfOf(actor), before))
-      failScim('uniqueness', 'userName: somebody else has it')
+      failScim('uniqueness', 'userName: is already taken by another user')
     return [{ before, after: { ...sameAs(before), username: madeRoom(before.username, before.user_id) } }]
   }
 
@@ -86,7 +89,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
   async function save(
     push: Push,
     before: UserEntry | undefined,
-    said: UserAttributes,
+    userInput: UserAttributes,
     replaced?: UserEntry,
   ): Promise<{ user_id: string } | Held> {
     const { tx, actor, tenant, directory } = push
@@ -95,41 +98,41 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       ...(before?.absent && { returned: true }),
       ...(replaced && { replaces: encodeId('user', replaced.user_id) }),
     }
-    const { externalId, active: _, ...attributes } = said
-    const facts = storedUserFacts(said, before?.username)
+    const { externalId, active: _, ...attributes } = userInput
+    const facts = storedUserFacts(userInput, before?.username)
     const user_id = before?.user_id ?? newUuid()
     const external_id = externalId ?? ownExternalId(user_id)
     if (external_id !== before?.external_id) {
       const other = await entries.userEntry(tx, tenant, directory, { externalId: external_id })
       if (other && other.user_id !== replaced?.user_id)
-        failScim('uniqueness', 'externalId: another user of this directory has it')
+        failScim('uniqueness', 'externalId: is already taken by another user of this directory')
     }
-    const room = await roomFor(push, facts.username, before?.user_id)
-    const made: OwnedUser = before ?? { user_id, external_id, ...facts, ...newcomer }
-    const after = afterOf(made, said.active, facts)
+    const clearedNames = await roomFor(push, facts.username, before?.user_id)
+    const made: OwnedUser = before ?? { user_id, external_id, ...facts, ...newUserState }
+    const after = afterOf(made, userInput.active, facts)
     const changed = Object.keys(differences(sameAs(made), after)).length > 0
     const renamed = differences(
       { external_id: shownExternalId(before?.external_id ?? null) },
       { external_id: shownExternalId(external_id) },
     )
     const described = namesOfDifferences(before?.directory_attributes ?? {}, attributes)
-    const isSame = room.length === 0 && described.length === 0 && Object.keys(renamed).length === 0
+    const isSame = clearedNames.length === 0 && described.length === 0 && Object.keys(renamed).length === 0
     if (before && !changed && isSame) return { user_id }
     if (before) await requireUnprotected(push, before, after)
     if (replaced) await requireUnprotected(push, replaced, { ...sameAs(replaced), status: 'suspended' })
     const leaver = replaced ?? (after.status === 'suspended' ? before : undefined)
     if (leaver?.status === 'active') {
-      const told = toldOf(leaver, replaced ? 'deleted' : null)
-      const held = await windows.take(push, { users: [leaver.user_id], had: () => activeOf(push), told })
+      const diffItem = toldOf(leaver, replaced ? 'deleted' : null)
+      const held = await windows.take(push, { users: [leaver.user_id], had: () => activeOf(push), diffItem })
       if (held) return held
     }
     if (before?.status !== 'active' && after.status === 'active') await windows.come(push, [user_id])
     const cause = { ...behalfOf(actor), directory, details, places: push.places }
     const touched: Change[] = []
-    if (!before || room.length > 0) {
+    if (!before || clearedNames.length > 0) {
       const createdUsers = before ? [] : [{ user_id, external_id, ...facts }]
       const deletedUsers = replaced ? [replaced] : []
-      const first = await owned.apply(tx, cause, { ...nothing, createdUsers, changedUsers: room, deletedUsers })
+      const first = await owned.apply(tx, cause, { ...nothing, createdUsers, changedUsers: clearedNames, deletedUsers })
       touched.push(...first.touched)
     }
     if (changed) {
@@ -191,17 +194,17 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       db.inTenant(actor.tenantId, async (tx) => shown(await provisioning.read(tx, actor), id)),
 
     create: (actor: Actor, body: object): Promise<ShownUser> => {
-      const said = readUser(body, { active: true })
+      const userInput = readUser(body, { active: true })
       return write(actor, async (push) => {
-        const { externalId } = said
+        const { externalId } = userInput
         const known =
           externalId === undefined
             ? undefined
             : await entries.userEntry(push.tx, push.tenant, push.directory, { externalId })
-        if (known && !known.absent) failScim('uniqueness', 'externalId: a user of this directory has it')
-        if (!known) return save(push, undefined, said)
-        const isSame = known.username === storedUserFacts(said).username
-        return isSame ? save(push, known, said) : save(push, undefined, said, known)
+        if (known && !known.absent) failScim('uniqueness', 'externalId: is already taken by a user of this directory')
+        if (!known) return save(push, undefined, userInput)
+        const isSame = known.username === storedUserFacts(userInput).username
+        return isSame ? save(push, known, userInput) : save(push, undefined, userInput, known)
       })
     },
 
@@ -225,8 +228,8 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         const isGoing = before.status === 'active'
         const after = { ...sameAs(before), ...letIn(before, false), absent: true }
         await requireUnprotected(push, before, after)
-        const told = toldOf(before, 'deleted')
-        const held = await windows.take(push, { users: isGoing ? [id] : [], had: () => activeOf(push), told })
+        const diffItem = toldOf(before, 'deleted')
+        const held = await windows.take(push, { users: isGoing ? [id] : [], had: () => activeOf(push), diffItem })
         if (held) return held
         const cause = { ...behalfOf(actor), directory, details: { ...details, deleted: true }, places: push.places }
         const made = await owned.apply(tx, cause, {

@@ -103,7 +103,7 @@ function leaf(name: string, searched: Searched | undefined, op: Comparison, valu
   if (!searched || searched.kind === 'many') return cannot('a value is compared as a whole')
   const { column } = searched
   if (value === null) {
-    if (op !== 'eq' && op !== 'ne') return cannot(`${op} compares with nothing`)
+    if (op !== 'eq' && op !== 'ne') return cannot(`${op} needs a value to compare with`)
     return op === 'ne' ? isThere(column) : not(isThere(column))
   }
   const either = (same: RawBuilder<unknown>): Condition => {
@@ -116,8 +116,8 @@ function leaf(name: string, searched: Searched | undefined, op: Comparison, valu
       return either(id === undefined ? never : sql`${column} = ${id}::uuid`)
     }
     case 'truth': {
-      const truth = truthOf(value) ?? cannot(`${name} is compared with true or false`)
-      return either(sql`(${column}) = ${truth}`)
+      const boolean = truthOf(value) ?? cannot(`${name} is compared with true or false`)
+      return either(sql`(${column}) = ${boolean}`)
     }
     case 'time': {
       const at = typeof value === 'string' && dateTime.test(value) ? Date.parse(value) : Number.NaN

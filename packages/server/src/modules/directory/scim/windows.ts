@@ -24,7 +24,7 @@ type Loss = {
   /** Size of the directory or group before any of this is done. */
   had: () => Promise<number>
   /** Entry of the change in the held run. */
-  told: DiffItem
+  diffItem: DiffItem
 }
 
 const isOpen = ({ since, held_run_id }: { since: Date; held_run_id: string | null }, at: Date): boolean =>
@@ -60,8 +60,8 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
     await notify(tx, tenant, {
       kind: 'directory.held',
       severity: 'critical',
-      title: `What ${provider} takes away is held`,
-      detail: `${sentenceOf(reason)} Nothing more of it is taken away until somebody confirms ${run_id} (holdfast directory confirm ${run_id}). If it is a mistake, mend it at the identity provider and cancel the run (holdfast directory cancel ${run_id}).`,
+      title: `Removals by ${provider} are held`,
+      detail: `${sentenceOf(reason)} No further removal is applied until an administrator confirms ${run_id} (holdfast directory confirm ${run_id}). If it is a mistake, correct it at the identity provider and cancel the run (holdfast directory cancel ${run_id}).`,
       subject: target,
       dedupe_key: `directory.held:${run_id}`,
     })
@@ -81,16 +81,16 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
       if (before?.free_until && before.free_until > at) return undefined
       const open = before && isOpen(before, at) ? before : undefined
       const since = open?.since ?? at
-      const gone = open ? await queries.countGone(tx, moves) : 0
+      const removedCount = open ? await queries.countGone(tx, moves) : 0
       const came = open ? await queries.cameAmong(tx, moves, loss.users) : new Set<string>()
       // Only users who were there when the window began count.
       const users = loss.users.filter((user) => !came.has(user))
-      const removed = gone + users.length
+      const removed = removedCount + users.length
       const mostOf = loss.group ? mostMembers : mostUsers
       const known = open?.had ?? (await loss.had())
       // Users too new to count when the window began may count by now; they were there.
       const isToLookAgain = open && !loss.group && removed > mostOf(known)
-      const had = isToLookAgain ? Math.max(known, (await loss.had()) + gone) : known
+      const had = isToLookAgain ? Math.max(known, (await loss.had()) + removedCount) : known
       const most = mostOf(had)
       const rule = loss.group ? 'group_shrunk' : 'users_removed'
       const reason: HeldReason = { rule, removed, of: had, most, group: loss.group?.name ?? null }
@@ -101,14 +101,14 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
           group_id,
           since,
           had,
-          removed: gone,
+          removed: removedCount,
           held_run_id,
           free_until: null,
         })
         if (!open) await queries.forgetMoves(tx, moves, 'all')
       }
       if (held_run_id !== null) {
-        await queries.noteRefused(tx, tenant, held_run_id, loss.told)
+        await queries.noteRefused(tx, tenant, held_run_id, loss.diffItem)
         return { held: { ...reason, run_id: encodeId('directory_run', held_run_id) } }
       }
       const after = { group_id, since, had, removed, held_run_id, free_until: null }
@@ -133,8 +133,8 @@ export type Windows = ReturnType<typeof createWindows>
 
 const sentenceOf = ({ rule, removed, of, most, group }: HeldReason): string =>
   rule === 'users_removed'
-    ? `Within an hour ${removed} of ${of} active users would be suspended, and at most ${most} may be.`
-    : `Within an hour the group ${group} would lose ${removed} of ${of} members, and at most ${most} may go.`
+    ? `Within an hour ${removed} of ${of} active users would be suspended; the limit is ${most}.`
+    : `Within an hour the group ${group} would lose ${removed} of ${of} members; the limit is ${most}.`
 
 /** Throws 403: the change was not applied, and administrators have been notified. */
 export const refuseHeldRun = ({ held }: Held): never =>

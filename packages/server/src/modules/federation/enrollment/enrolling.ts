@@ -39,8 +39,8 @@ export type Enroller = Pick<ProviderRow, 'provider_id' | 'name' | 'kind'> & {
 export function createEnrolling({
   db,
   oidc,
-  newcomer,
-}: Pick<FederationDeps, 'db'> & { oidc: Pick<Oidc, 'finish' | 'verify'>; newcomer: Provisioning }) {
+  provisioning,
+}: Pick<FederationDeps, 'db'> & { oidc: Pick<Oidc, 'finish' | 'verify'>; provisioning: Provisioning }) {
   /** The clients of mobile applications are public, so their codes are exchanged without a secret. */
   async function prove(provider: ProviderRow, grant: EnrollmentGrant, nonce: string): Promise<ProvenIdentity> {
     const { kind, issuer, mobile_client_ids: audiences, scopes } = oidcOf(provider)
@@ -48,7 +48,8 @@ export function createEnrolling({
     const within = { audiences, nonce, maxAgeSeconds: issuedWithinSeconds }
     if ('idToken' in grant) return oidc.verify({ kind, issuer, mappedClaims }, grant.idToken, within)
     const { code, verifier, redirectUri, clientId, iss } = grant
-    if (!audiences.includes(clientId)) throw new FederationError('audience', 'The code is of another application.')
+    if (!audiences.includes(clientId))
+      throw new FederationError('audience', 'The code was issued to another application.')
     // The application has compared the state of the answer itself, so any value serves.
     const state = newUuid()
     const answer = new URLSearchParams({ code, state, ...(iss !== undefined && { iss }) })
@@ -85,12 +86,12 @@ export function createEnrolling({
       providerId: string,
       { nonce, ...grant }: EnrollmentGrant & { nonce: string },
     ): Promise<ProvisioningCandidate | NotProven> => {
-      if ('redirectUri' in grant && !URL.canParse(grant.redirectUri)) failField('redirect_uri', 'is no URL')
+      if ('redirectUri' in grant && !URL.canParse(grant.redirectUri)) failField('redirect_uri', 'is not a URL')
       const provider = await db.inTenant(by.tenantId, (tx) => findProvider(tx, by.tenantId, providerId))
       if (!provider) return { refused: 'unknown_provider' }
       if (!provider.enabled || !provider.enrollment) return { refused: 'turned_off' }
       try {
-        return newcomer(by, provider, await prove(provider, grant, nonce), { allows: (held) => held.enrollment })
+        return provisioning(by, provider, await prove(provider, grant, nonce), { allows: (held) => held.enrollment })
       } catch (e) {
         if (e instanceof FederationError) return { refused: e.reason }
         throw e

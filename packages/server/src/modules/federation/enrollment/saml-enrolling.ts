@@ -27,11 +27,11 @@ type NotProven = {
 export function createSamlEnrolling(
   deps: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'readToken' | 'peppers' | 'publicUrl'> & {
     saml: Pick<Saml, 'begin' | 'finish'>
-    newcomer: Provisioning
+    provisioning: Provisioning
     opening: Pick<SignInOpening, 'takeStep'>
   },
 ) {
-  const { db, audit, now, readToken, peppers, publicUrl, saml, newcomer, opening } = deps
+  const { db, audit, now, readToken, peppers, publicUrl, saml, provisioning, opening } = deps
   const isOpen = ({ enabled, enrollment }: ProviderRow) => enabled && enrollment
 
   return {
@@ -101,12 +101,12 @@ export function createSamlEnrolling(
         const answer = { samlResponse, requestId: request.authn_request_id }
         const { assertionId, goodUntil, ...proven } = await saml.finish(samlOf(publicUrl, provider, now()), answer)
         const assertion = { provider_id: providerId, assertion_id: assertionId, good_until: goodUntil }
-        const came = newcomer(by, provider, proven, {
+        const came = provisioning(by, provider, proven, {
           allows: isOpen,
           spend: async (tx) => {
             const isTaken = await queries.takeRequestOfDevice(tx, tenant, key, now())
-            const spent = await queries.spendAssertions(tx, tenant, [assertion])
-            return isTaken && spent.length > 0 ? undefined : 'replayed'
+            const spentAssertions = await queries.spendAssertions(tx, tenant, [assertion])
+            return isTaken && spentAssertions.length > 0 ? undefined : 'replayed'
           },
         })
         return { ...came, providerId }

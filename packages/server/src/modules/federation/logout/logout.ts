@@ -92,12 +92,12 @@ export function createLogout({ db, audit, changes, tenancy, people, oidc, openin
     if (tenant === undefined || providerId === undefined) return refuse()
     const provider = await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))
     if (!provider) return refuse()
-    const stranger = strangerAt(tenant, caller)
+    const anonymous = strangerAt(tenant, caller)
     const judged = await judge(provider, token)
-    const by = { ...stranger, ...partyOf(provider) }
+    const by = { ...anonymous, ...partyOf(provider) }
     const reason = typeof judged === 'string' ? judged : await end(by, provider, judged)
     if (reason === undefined) return
-    await refusals.count({ ...stranger, provider, reason })
+    await refusals.count({ ...anonymous, provider, reason })
     refuse()
   }
 

@@ -32,8 +32,8 @@ export function createSignOut(
     const row = await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))
     if (!row || row.kind === 'saml') return undefined
     const { kind, issuer, client_id: clientId } = oidcOf(row)
-    const asked = oidc.endSession({ kind, issuer }, { clientId, returnTo: `${publicUrl}/admin/signed-out` })
-    const url = await rejectOnAbort(asked, AbortSignal.timeout(withinMs)).catch(() => undefined)
+    const logoutUrl = oidc.endSession({ kind, issuer }, { clientId, returnTo: `${publicUrl}/admin/signed-out` })
+    const url = await rejectOnAbort(logoutUrl, AbortSignal.timeout(withinMs)).catch(() => undefined)
     return url === undefined ? undefined : { name: row.name, url }
   }
 

@@ -43,10 +43,10 @@ export function requireKind<O, S>(
   { oidc, saml }: { oidc?: O | null | undefined; saml?: S | null | undefined },
 ): { oidc: O; saml: null } | { oidc: null; saml: S } {
   if (kind === 'saml') {
-    if (oidc) failField('oidc', 'is for providers of OpenID Connect; this one is of kind saml')
+    if (oidc) failField('oidc', 'is only for providers of OpenID Connect, and this one is of kind saml')
     return { oidc: null, saml: saml ?? failField('saml', 'is needed for a provider of kind saml') }
   }
-  if (saml) failField('saml', 'is for providers of kind saml')
+  if (saml) failField('saml', 'is only for providers of kind saml')
   return { oidc: oidc ?? failField('oidc', `is needed for a provider of kind ${kind}`), saml: null }
 }
 

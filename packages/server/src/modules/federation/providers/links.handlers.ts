@@ -15,15 +15,15 @@ export const linkHandlers = ({ links }: { links: Links }) =>
       items: (await links.list(actor.tenantId, idOf('user', params.user_id))).map(view),
     }),
     linkUserIdentity: async ({ actor, params, body }) => {
-      const { link, changed } = await links.link(actor, wanted(params.user_id, body))
+      const { link, changed } = await links.link(actor, linkInput(params.user_id, body))
       return { identity: view(link), changed }
     },
     unlinkUserIdentity: async ({ actor, params, body }) => ({
-      changed: await links.unlink(actor, wanted(params.user_id, body)),
+      changed: await links.unlink(actor, linkInput(params.user_id, body)),
     }),
   }) satisfies Partial<Handlers>
 
-const wanted = (user: string, { provider_id, subject, reason }: Given) => ({
+const linkInput = (user: string, { provider_id, subject, reason }: Given) => ({
   user: idOf('user', user),
   provider: decodeId('identity_provider', provider_id) ?? failField('provider_id', 'no such identity provider'),
   subject,

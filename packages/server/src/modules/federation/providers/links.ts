@@ -45,19 +45,19 @@ export function createLinks({
         return queries.listLinks(tx, tenant, user, mostOfUser)
       }),
 
-    link: (actor: Actor, wanted: Wanted): Promise<{ link: LinkRow; changed: boolean }> => {
+    link: (actor: Actor, linkInput: Wanted): Promise<{ link: LinkRow; changed: boolean }> => {
       const { tenantId: tenant } = actor
-      const { user, provider, subject } = wanted
+      const { user, provider, subject } = linkInput
       // A stolen session could otherwise add a lasting way to sign in that asks for neither password nor code.
       if (actor.principal.kind === 'session' && actor.principal.userId === user)
-        requirePresence(actor, 'this adds a way to sign in beside your password and code', now())
+        requirePresence(actor, 'this adds another way to sign in to your account', now())
       if (storable(subject, 255) !== subject) failField('subject', 'has characters that can not be stored')
       return db.inTenant(tenant, async (tx) => {
         const held = (await holdProvider(tx, tenant, provider)) ?? failField('provider_id', 'no such identity provider')
         const username = await people.requireLinkable(tx, actor, user)
         const issuer =
           providerIssuer(held) ??
-          failField('provider_id', 'its metadata have not been read yet: enable or test it first')
+          failField('provider_id', 'the metadata of this provider have not been read yet: enable or test it first')
         const account = { provider_id: provider, issuer, subject }
         const before = await queries.findLink(tx, tenant, account)
         if (before?.user_id === user) return { link: before, changed: false }
@@ -74,22 +74,22 @@ export function createLinks({
           last_login_at: null,
         }
         if ((before && !isLeft) || !(await queries.insertLink(tx, row)))
-          failField('subject', 'is linked to another user: end that first')
+          failField('subject', 'is linked to another user: remove that link first')
         await people.noteSetting(tx, actor, tenant, user, now())
-        await record(tx, actor, 'link', { ...wanted, username })
+        await record(tx, actor, 'link', { ...linkInput, username })
         return { link: { ...row, provider_name: held.name }, changed: true }
       })
     },
 
     /** False if there was no such link. */
-    unlink: (actor: Actor, wanted: Wanted): Promise<boolean> => {
+    unlink: (actor: Actor, linkInput: Wanted): Promise<boolean> => {
       const { tenantId: tenant } = actor
-      const { user, provider } = wanted
+      const { user, provider } = linkInput
       return db.inTenant(tenant, async (tx) => {
         const username = await people.requireLinkable(tx, actor, user)
-        if (!(await queries.deleteLink(tx, tenant, user, { provider_id: provider, subject: wanted.subject })))
+        if (!(await queries.deleteLink(tx, tenant, user, { provider_id: provider, subject: linkInput.subject })))
           return false
-        await record(tx, actor, 'unlink', { ...wanted, username })
+        await record(tx, actor, 'unlink', { ...linkInput, username })
         const ended = await people.endProviderSessions(tx, actor, provider, [user])
         if (ended.length > 0) await changes.record(tx, tenant, ended)
         return true

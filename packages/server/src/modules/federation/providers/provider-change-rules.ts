@@ -39,7 +39,7 @@ function widens<T extends object>(each: EachOf<T>, before: T, after: T): boolean
  * Tests for each setting: true if a change lets a provider vouch for more people or otherwise. The name vouches for
  * nobody, and a change that only narrows admits nobody: both give false.
  */
-const vouching: EachOf<Settings> = {
+const identitySettings: EachOf<Settings> = {
   name: never,
   enabled: turnsOn,
   sign_in: turnsOn,
@@ -85,10 +85,10 @@ export function createProviderChangeRules({ people }: Pick<FederationDeps, 'peop
     const roles = all.flatMap((p) => p.role_mappings)
     if (roles.length > 0) need(actor, 'rbac:write', 'a provider that maps roles')
     const beyond = roles.find((m) => !mayHandle(actor, m.role))
-    if (beyond) fail('forbidden', `the role ${beyond.role} allows more than you may do yourself`)
+    if (beyond) fail('forbidden', `the role ${beyond.role} has permissions that you do not have`)
     if (all.some((p) => p.group_mappings.length > 0)) need(actor, 'groups:write', 'a provider that maps groups')
     if (after.provisioning === 'create')
-      need(actor, 'users:write', 'a provider that makes users (provisioning: create)')
+      need(actor, 'users:write', 'a provider that creates users (provisioning: create)')
   }
 
   return {
@@ -106,7 +106,7 @@ export function createProviderChangeRules({ people }: Pick<FederationDeps, 'peop
       after: ProviderFields,
       { isNewSecret, endLinks }: Asked,
     ): Promise<EndedLink[]> => {
-      if (!isNewSecret && !widens(vouching, providerFacts(before), providerFacts(after))) return []
+      if (!isNewSecret && !widens(identitySettings, providerFacts(before), providerFacts(after))) return []
       requireMayMap(actor, before, after)
       const { tenantId: tenant } = actor
       const { provider_id } = before
@@ -117,7 +117,7 @@ export function createProviderChangeRules({ people }: Pick<FederationDeps, 'peop
         const roles = [...new Set(stronger.flatMap((user) => user.roles))].sort()
         fail(
           'forbidden',
-          `this changes how people sign in with ${before.name}, and ${stronger.length} of them may do more than you (${roles.join(', ')}). Ask somebody who may do all that these roles allow, or repeat the request with ?end_links_of_stronger=true: that ends their links to this provider and the sessions that it opened to them`,
+          `this changes how people sign in with ${before.name}, and ${stronger.length} of them have roles with permissions that you do not have (${roles.join(', ')}). Ask an administrator with all these permissions, or repeat the request with ?end_links_of_stronger=true: that removes their links to this provider and ends the sessions that it opened`,
         )
       }
       const names = new Map(stronger.map((user) => [user.user_id, user.username]))

@@ -57,7 +57,7 @@ export function refuseTwice({ group_mappings: list }: Pick<ProviderFields, 'grou
   const seen = new Set<string>()
   for (const [i, m] of list.entries()) {
     const key = JSON.stringify([m.value, m.group_id])
-    if (seen.has(key)) failField(`group_mappings[${i}]`, 'stands there twice')
+    if (seen.has(key)) failField(`group_mappings[${i}]`, 'is given twice')
     seen.add(key)
   }
 }

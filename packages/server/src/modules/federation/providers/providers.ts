@@ -69,7 +69,7 @@ export function createProviders({
   saml: Pick<SamlSettings, 'settle' | 'measure'> & Pick<SamlRefresh, 'refresh'>
   lastWay: Pick<LastWay, 'hold' | 'refuseLast'>
 }) {
-  const vouching = createProviderChangeRules({ people })
+  const changeRules = createProviderChangeRules({ people })
 
   /**
    * Checks a provider by asking it. A disabled one may be prepared before it can be reached. Undefined: the stored
@@ -108,7 +108,13 @@ export function createProviders({
     before.saml?.metadata_url === set?.metadata_url ? measuredOf(before) : nothingMeasured
 
   /** Last step of its transaction. If the provider opens no sessions any more, the sessions that it opened end. */
-  async function settle(tx: Tx, actor: Actor, id: string, stillOpens: boolean, more: Change[] = []): Promise<void> {
+  async function finishChange(
+    tx: Tx,
+    actor: Actor,
+    id: string,
+    stillOpens: boolean,
+    more: Change[] = [],
+  ): Promise<void> {
     const ended = stillOpens ? [] : await people.endProviderSessions(tx, actor, id, null)
     await changes.record(tx, actor.tenantId, [{ kind: 'identity_provider', subject: id }, ...more, ...ended])
   }
@@ -160,7 +166,7 @@ export function createProviders({
         oidc: own.oidc && kind !== 'saml' ? withDefaults(kind, own.oidc) : null,
         saml: own.saml && saml.settle(own.saml),
       }
-      vouching.requireMayMake(actor, fields)
+      changeRules.requireMayMake(actor, fields)
       refuseTwice(fields)
       const measured = (await check(kind, fields, undefined)) ?? nothingMeasured
       const tenant = actor.tenantId
@@ -173,7 +179,7 @@ export function createProviders({
           const made = (await queries.findProvider(tx, tenant, providerId)) ?? noProvider()
           const target = providerTarget(made)
           await audit.record(tx, actor, 'identity_provider.created', { provider_id: target.id }, { target })
-          await settle(tx, actor, providerId, true)
+          await finishChange(tx, actor, providerId, true)
           return made
         }),
       )
@@ -207,18 +213,21 @@ export function createProviders({
           const changed = differences(providerFacts(before), providerFacts(fields))
           const isNewSecret = secretJwe !== before.client_secret_jwe
           const isChanged = Object.keys(changed).length > 0 || isNewSecret
-          const unlinked = await vouching.settle(tx, actor, before, fields, { isNewSecret, endLinks })
+          const unlinked = await changeRules.settle(tx, actor, before, fields, { isNewSecret, endLinks })
           if (!isChanged) return { row: before, ended: { links: [], changes: [] } }
           // A person who may change a provider may still not see its secret, which is sent to the issuer.
           if (secret === undefined && before.client_secret_jwe !== null && fields.oidc?.issuer !== before.oidc?.issuer)
-            failField('oidc.client_secret', 'must be given again with another issuer, where it is sent from now on')
+            failField(
+              'oidc.client_secret',
+              'must be given again if the issuer changes, since it is sent to the new issuer',
+            )
           await queries.updateProvider(tx, tenant, id, fields, {
             secretJwe,
             measured: read ?? stillMeasured(before, fields),
             at: now(),
           })
           const after = (await queries.findProvider(tx, tenant, id)) ?? noProvider()
-          const ended = await vouching.endSessions(tx, actor, id, unlinked)
+          const ended = await changeRules.endSessions(tx, actor, id, unlinked)
           const target = providerTarget(after)
           const provider_id = target.id
           const details = {
@@ -228,7 +237,7 @@ export function createProviders({
           const more = { target, changes: changed, ...(Object.keys(details).length > 0 && { details }) }
           await audit.record(tx, actor, 'identity_provider.updated', { provider_id }, more)
           await audit.recordAll(tx, unlinkedEvents(actor, provider_id, ended))
-          await settle(tx, actor, id, after.enabled && after.sign_in, ended.changes)
+          await finishChange(tx, actor, id, after.enabled && after.sign_in, ended.changes)
           return { row: after, ended }
         }),
       )
@@ -251,7 +260,7 @@ export function createProviders({
         await queries.deleteProvider(tx, tenant, id, now())
         const target = providerTarget(before)
         await audit.record(tx, actor, 'identity_provider.deleted', { provider_id: target.id }, { target, details })
-        await settle(tx, actor, id, false)
+        await finishChange(tx, actor, id, false)
         return true
       })
     },

@@ -35,7 +35,7 @@ function ofCertificates(row: SamlRow): ExpiringObject[] {
   const last = Math.max(...certificates.map((c) => c.end.getTime()))
   return certificates.map(({ since, end }) => ({
     type: 'identity_provider_certificate',
-    ...named(row),
+    ...providerRef(row),
     since,
     expiresAt: end,
     renewal: end.getTime() < last ? 'not_needed' : renewalOf(row, end),
@@ -47,7 +47,9 @@ function ofMetadata(row: SamlRow): ExpiringObject[] {
   if (row.saml?.idp || !valid_until || !read_at) return []
   const end = new Date(valid_until)
   const since = new Date(read_at)
-  return [{ type: 'identity_provider_metadata', ...named(row), since, expiresAt: end, renewal: renewalOf(row, end) }]
+  return [
+    { type: 'identity_provider_metadata', ...providerRef(row), since, expiresAt: end, renewal: renewalOf(row, end) },
+  ]
 }
 
-const named = ({ provider_id, name }: SamlRow) => ({ id: encodeId('identity_provider', provider_id), name })
+const providerRef = ({ provider_id, name }: SamlRow) => ({ id: encodeId('identity_provider', provider_id), name })

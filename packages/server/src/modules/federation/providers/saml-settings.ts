@@ -39,7 +39,7 @@ export function createSamlSettings({
     if (status !== 200)
       throw new FederationError(
         'discovery',
-        `The provider answered ${status} where its metadata must be; redirects are not followed.`,
+        `The provider answered ${status} at the URL of its metadata; redirects are not followed.`,
       )
     return { ...read(body.toString()), read_at: now().toISOString() }
   }
@@ -70,7 +70,7 @@ export function createSamlSettings({
       }
       const { metadata_url: url, idp } = settings
       if ([url, idp, metadata_xml ?? null].filter((source) => source !== null).length !== 1)
-        failField('saml', 'needs one of metadata_url, metadata_xml and idp, and no second one')
+        failField('saml', 'needs exactly one of metadata_url, metadata_xml and idp')
       if (metadata_xml !== undefined) {
         const { valid_until: __, ...said } = orField('saml.metadata_xml', () => read(metadata_xml))
         return { ...settings, idp: said }

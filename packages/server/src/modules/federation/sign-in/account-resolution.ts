@@ -84,7 +84,7 @@ async function provision(
   { provider, proven, places }: Pick<Evidence, 'provider' | 'proven'> & { places: Allowance | undefined },
 ) {
   if (provider.provisioning !== 'create') return refuseWith('not_linked')
-  if (!places) throw new RunAgain('the link of the account went meanwhile')
+  if (!places) throw new RunAgain('the link of the account was removed meanwhile')
   const { username, email, display_name } = provider.claims
   const named = (name: string) => claimIn(proven, name)
   const profile = { username: named(username), email: named(email), displayName: named(display_name) }

@@ -44,7 +44,7 @@ export function createOpening(
 ) {
   const { db, audit, changes, readToken, peppers, tenancy, people } = deps
   const returns = createRefusedReturns(deps)
-  const recognise = createAccountResolution(deps)
+  const resolveAccount = createAccountResolution(deps)
   const steps = createRateLimiter()
 
   async function refuse(
@@ -66,7 +66,7 @@ export function createOpening(
     const wait = steps.take(sourceBlock(caller.sourceIp), stepsPerMinute, performance.now())
     if (wait === 0) return
     await returns.throttle(tenant, caller)
-    throw new AppError('rate_limited', 'too many sign-ins begin at this address', { retryAfterSeconds: wait })
+    throw new AppError('rate_limited', 'too many sign-ins were begun from this address', { retryAfterSeconds: wait })
   }
 
   async function saidOf(by: Source, provider: ProviderRow, proven: ProvenIdentity) {
@@ -131,7 +131,7 @@ export function createOpening(
       const voucher = { id: provider.provider_id, name: provider.name }
       const session = await db
         .inTenant(tenant, async (tx) => {
-          const { isMoved, ...who } = await recognise(tx, by, { provider, proven, said }, signIn)
+          const { isMoved, ...who } = await resolveAccount(tx, by, { provider, proven, said }, signIn)
           await spend(tx)
           const there = { subject: proven.subject, sid }
           const opened = await people.openSession(tx, by, who, {

@@ -12,7 +12,7 @@ import { createAccountResolution, mappedBy, RefusedSignIn, type UnresolvedAccoun
  */
 export type ProvisioningCandidate = {
   terms: { requires_approval: boolean; max_devices_per_user: number | null }
-  recognise: (tx: Tx) => Promise<Recognised | UnresolvedAccount>
+  resolveAccount: (tx: Tx) => Promise<Recognised | UnresolvedAccount>
 }
 /**
  * `isNew`: the user is made in this transaction. `moved`: changes to record at its end, in addition to the device's.
@@ -33,7 +33,7 @@ type Way = {
  * FederationError.
  */
 export function createProvisioning(deps: Pick<FederationDeps, 'people' | 'now'>) {
-  const recognise = createAccountResolution(deps)
+  const resolveAccount = createAccountResolution(deps)
   return (
     by: Source,
     provider: ProviderRow,
@@ -48,10 +48,10 @@ export function createProvisioning(deps: Pick<FederationDeps, 'people' | 'now'>)
         requires_approval: provider.requires_approval || requiresApproval,
         max_devices_per_user: provider.max_devices_per_user,
       },
-      recognise: async (tx) => {
+      resolveAccount: async (tx) => {
         try {
           const purpose = { allows, isSignIn: false }
-          const { userId, isNew, isMoved } = await recognise(tx, source, { provider, proven, said }, purpose)
+          const { userId, isNew, isMoved } = await resolveAccount(tx, source, { provider, proven, said }, purpose)
           const refused = await spend?.(tx)
           return refused ?? { userId, isNew, moved: isMoved ? [{ kind: 'user', subject: userId }] : [] }
         } catch (e) {

@@ -14,7 +14,7 @@ import type { SignIn } from './sign-in.ts'
 const failed = 'The sign-in failed. Try again, or ask an administrator: the audit log holds the reason.'
 
 /** Lifetime of the cookie: as long as a sign-in may take. */
-const life = `Max-Age=${waitsForMs / second}`
+const cookieMaxAge = `Max-Age=${waitsForMs / second}`
 
 /**
  * Pages that send a browser to an identity provider and receive it back; none needs a script. The session's cookie is
@@ -59,7 +59,7 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
       const next = safeNext(query.get('next') ?? undefined)
       if (providerId === undefined) return choicePage(await signIn.offeredOf(tenantName, caller), tenantName, next)
       const { url, browser } = await sender.begin({ tenantName, providerId, next, browser: cookies(name) }, caller)
-      const cookie = `${name}=${browser}; Path=/; HttpOnly; Secure; SameSite=${sameSite}; ${life}`
+      const cookie = `${name}=${browser}; Path=/; HttpOnly; Secure; SameSite=${sameSite}; ${cookieMaxAge}`
       return { status: 303, headers: { location: url, 'set-cookie': cookie }, body: Buffer.alloc(0) }
     })
   const signedIn = (way: keyof typeof ways, { token, next }: OpenedSession): HtmlPageAnswer => {

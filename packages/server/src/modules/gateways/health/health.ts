@@ -47,9 +47,9 @@ export function createGatewayHealth({
     const counts = new Map<string, Counts>()
     for (const { gateway_id, verdict, connections } of questions)
       counts.set(gateway_id, { ...(counts.get(gateway_id) ?? noQuestions), [verdict]: connections })
-    return page.map((standing) => {
-      const id = standing.gateway.gateway_id
-      return { ...standing, activity: activities.get(id), expectedSeq, inQuestion: counts.get(id) ?? noQuestions }
+    return page.map((snapshot) => {
+      const id = snapshot.gateway.gateway_id
+      return { ...snapshot, activity: activities.get(id), expectedSeq, inQuestion: counts.get(id) ?? noQuestions }
     })
   }
 

@@ -27,7 +27,7 @@ export function createImpact({
     read: async (
       tenant: TenantId,
       gatewayId: string,
-      { since: given, outcome }: { since?: Date; outcome?: SessionOutcome },
+      { since: sinceInput, outcome }: { since?: Date; outcome?: SessionOutcome },
       page: PageQuery,
     ) => {
       const at = now()
@@ -38,7 +38,7 @@ export function createImpact({
       const lastSeen = seenOf(gatewayId)
       const silent = isSilent(lastSeen, at.getTime())
       const { status, status_reason } = gatewayStatusOf(gateway, lastSeen, at.getTime())
-      const since = given ?? (silent && lastSeen !== null ? new Date(lastSeen) : (gateway.drained_at ?? at))
+      const since = sinceInput ?? (silent && lastSeen !== null ? new Date(lastSeen) : (gateway.drained_at ?? at))
       const pool = directory.pools.get(gateway.pool_id) ?? missing('gateway_pool')
       const isServing = (g: KnownGateway) =>
         served.has(gatewayStatusOf(g, seenOf(g.gateway_id), at.getTime()).status) && !closedBy(g, pool)
@@ -48,7 +48,11 @@ export function createImpact({
       const { found, counted } = await db.inTenant(tenant, async (tx) => {
         const found = await pager.gather<Shown>(
           // The time of the request is not part of the query, so a cursor stays valid for the next page.
-          { operation: `gatewayImpact|${gatewayId}`, tenant, query: { ...page, since: given?.getTime(), outcome } },
+          {
+            operation: `gatewayImpact|${gatewayId}`,
+            tenant,
+            query: { ...page, since: sinceInput?.getTime(), outcome },
+          },
           async (after, most) => {
             const rows = await queries.listAffected(tx, tenant, { ...question, after: after?.[0] }, { outcome, most })
             const names = await findNames(tx, tenant, {

@@ -10,7 +10,7 @@ const certificateWarningMs = 14 * day
 const closures: Record<NonNullable<ReturnType<typeof closedBy>>, string> = {
   gateway_locked: 'it is locked',
   pool_disabled: 'its pool is disabled',
-  gateway_pending: 'its key waits for an administrator',
+  gateway_pending: 'its key waits for approval by an administrator',
 }
 
 /** Problems of a gateway other than its silence. Times are in ms. */
@@ -32,25 +32,31 @@ export function problemsOf(
   const add = (code: Problem['code'], detail: string) => problems.push({ code, detail })
   const { unauthorized, conflict, stale } = g.inQuestion
   if (unauthorized > 0)
-    add('unauthorized_connections', `It says that it carries what may not be: ${connections(unauthorized)}.`)
-  if (g.closed) add('closed', `It is told of no device, and offered to none: ${closures[g.closed]}.`)
-  if (g.applyError)
-    add('apply_error', `It does not enforce what it was given (${g.applyError.code}): ${g.applyError.detail}`)
-  if (g.isBehind) add('policy_behind', 'It has not said that it applied what it was told a minute ago or longer.')
+    add(
+      'unauthorized_connections',
+      `It reports connections that are not allowed: ${connections(unauthorized)}. Check whether it receives and applies its policy.`,
+    )
+  if (g.closed) add('closed', `No device may use it: ${closures[g.closed]}.`)
+  if (g.applyError) add('apply_error', `It could not apply its policy (${g.applyError.code}): ${g.applyError.detail}`)
+  if (g.isBehind) add('policy_behind', 'It has not confirmed a policy that it received a minute ago or earlier.')
   if (g.clockOffsetMs !== null && Math.abs(g.clockOffsetMs) >= mostOffsetMs) {
     const seconds = Math.round(Math.abs(g.clockOffsetMs) / second)
     add('clock_offset', `Its clock is ${seconds} s ${g.clockOffsetMs > 0 ? 'ahead' : 'behind'}.`)
   }
   if (g.certificateEnd !== null && g.certificateEnd <= nowMs)
-    add('certificate_expired', `Its certificate ended at ${new Date(g.certificateEnd).toISOString()}.`)
+    add('certificate_expired', `Its certificate expired at ${new Date(g.certificateEnd).toISOString()}.`)
   else if (g.certificateEnd !== null && g.certificateEnd - nowMs < certificateWarningMs)
-    add('certificate_expiring', `Its certificate ends at ${new Date(g.certificateEnd).toISOString()}.`)
-  if (conflict > 0) add('connections_in_conflict', `Witnesses contradict it: ${connections(conflict)}.`)
-  if (stale > 0) add('unmetered', `It does not meter any more what it carried: ${connections(stale)}.`)
+    add('certificate_expiring', `Its certificate expires at ${new Date(g.certificateEnd).toISOString()}.`)
+  if (conflict > 0)
+    add(
+      'connections_in_conflict',
+      `The reports of devices or of this server contradict its reports: ${connections(conflict)}.`,
+    )
+  if (stale > 0) add('unmetered', `It no longer reports traffic of open sessions: ${connections(stale)}.`)
   if (g.standsByUntil !== null)
     add(
       'unsteady',
-      `It came back lately; devices are sent to others first until ${new Date(g.standsByUntil).toISOString()}.`,
+      `It was down recently; until ${new Date(g.standsByUntil).toISOString()} devices prefer other gateways.`,
     )
   if (g.share !== null && g.sessions >= g.share)
     add('full', `It has ${g.sessions} sessions, and its share of the pool's capacity is ${Math.floor(g.share)}.`)

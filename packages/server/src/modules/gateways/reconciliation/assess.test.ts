@@ -24,7 +24,7 @@ const session: SessionReports = {
 }
 const device: DeviceReports = { state: 'connected', sessionId: 's1', since: ago(3600), at: ago(30), digest: 'd1' }
 const standing: DecisionNow = { allowed: true, reason: 'allowed', digest: 'd1' }
-const agreed: WitnessReports = { session, device, standing, lostCertificate: false }
+const agreed: WitnessReports = { session, device, decision: standing, lostCertificate: false }
 const verdictOf = (words: Partial<WitnessReports>) => assessConnections({ ...agreed, ...words }, now).verdict
 
 test('reports that agree, or that are missing, are consistent', () => {
@@ -45,14 +45,14 @@ test('a connection that must not exist is unauthorized once its gateway could ha
     assert.equal(verdictOf({ session: { ...cut, endReason } }), 'unauthorized')
   for (const endReason of ['superseded', 'timeout', 'gateway_down'])
     assert.equal(verdictOf({ session: { ...cut, endReason } }), 'conflict')
-  assert.equal(verdictOf({ session: { ...cut, endReason: 'timeout' }, standing: refused }), 'unauthorized')
-  assert.equal(verdictOf({ session: { ...session, defiedSince: ago(60) }, standing: refused }), 'unauthorized')
+  assert.equal(verdictOf({ session: { ...cut, endReason: 'timeout' }, decision: refused }), 'unauthorized')
+  assert.equal(verdictOf({ session: { ...session, defiedSince: ago(60) }, decision: refused }), 'unauthorized')
   const justNow = { ...session, gatewayAt: ago(20), defiedSince: ago(20) }
-  const first = assessConnections({ ...agreed, session: justNow, standing: refused }, now)
+  const first = assessConnections({ ...agreed, session: justNow, decision: refused }, now)
   assert.deepEqual([first.verdict, first.outcome], ['stale', 'pending'], 'the policy may be on its way to it')
   const unrepeated = { ...session, gatewayAt: ago(90), defiedSince: ago(90) }
-  assert.equal(verdictOf({ session: unrepeated, standing: refused }), 'unauthorized', 'it has not taken it back')
-  assert.equal(verdictOf({ standing: refused }), 'consistent', 'it said so before it could know')
+  assert.equal(verdictOf({ session: unrepeated, decision: refused }), 'unauthorized', 'it has not taken it back')
+  assert.equal(verdictOf({ decision: refused }), 'consistent', 'it said so before it could know')
   assert.equal(
     verdictOf({ session: { ...cut, endReason: 'admin', gatewayAt: ago(151) }, device: undefined }),
     'consistent',
@@ -108,7 +108,7 @@ test('a device whose certificates have all ended is stale while it is connected'
   assert.deepEqual([verdict, outcome, disagreements[0]?.field], ['stale', 'settled', 'certificate'])
   const over = { ...session, state: 'ended', gatewayState: 'ended', endedAt: ago(300), endReason: 'user' } as const
   assert.equal(verdictOf({ session: over, device: undefined, lostCertificate }), 'consistent')
-  const refused = assessConnections({ ...agreed, lostCertificate, standing: { ...standing, allowed: false } }, now)
+  const refused = assessConnections({ ...agreed, lostCertificate, decision: { ...standing, allowed: false } }, now)
   assert.equal(refused.verdict, 'consistent', 'a session against the policy is another finding')
 })
 
@@ -139,7 +139,7 @@ test('every verdict has its disagreements, and no missing reporter is accused', 
   const words = fc.record({
     session: fc.option(anySession, { nil: undefined }),
     device: fc.option(anyDevice, { nil: undefined }),
-    standing: anyStanding,
+    decision: anyStanding,
     lostCertificate: fc.boolean(),
   })
   fc.assert(

@@ -40,7 +40,7 @@ export type DecisionNow = { allowed: boolean; reason: string; digest: string | n
 export type WitnessReports = {
   session: SessionReports | undefined
   device: DeviceReports | undefined
-  standing: DecisionNow
+  decision: DecisionNow
   /** True if the device had certificates and none of them is in use. */
   lostCertificate: boolean
 }
@@ -71,15 +71,15 @@ export const endedByAuthority = new Set(['admin', 'revoked', 'suspended', 'block
  * Assesses the reports about a connection. A report contradicts another only if its source had time to learn of the
  * other, so a change in transit is no conflict.
  */
-export function assessConnections(words: WitnessReports, nowMs: number): Judgement {
+export function assessConnections(reports: WitnessReports, nowMs: number): Judgement {
   const findings = [
-    carriesAgainstOurWord(words, nowMs),
-    claimsWhatNobodyCarries(words, nowMs),
-    carriesWhatItsDeviceLeft(words, nowMs),
-    namesAnotherSession(words, nowMs),
-    hasFallenSilent(words, nowMs),
-    carriesWithoutCertificate(words, nowMs),
-    differsInPolicy(words, nowMs),
+    carriesAgainstOurWord(reports, nowMs),
+    claimsWhatNobodyCarries(reports, nowMs),
+    carriesWhatItsDeviceLeft(reports, nowMs),
+    namesAnotherSession(reports, nowMs),
+    hasFallenSilent(reports, nowMs),
+    carriesWithoutCertificate(reports, nowMs),
+    differsInPolicy(reports, nowMs),
   ].filter((f) => f !== undefined)
   const verdict = severity.findLast((v) => findings.some((f) => f.verdict === v)) ?? 'consistent'
   const outcome = outcomes.find((o) => findings.some((f) => f.outcome === o)) ?? 'settled'
@@ -105,12 +105,12 @@ const speaks = (d: DeviceReports | undefined, nowMs: number): d is DeviceReports
   d !== undefined && nowMs - d.at < deviceSilentMs
 const isCarried = (s: SessionReports, nowMs: number) => s.gatewayState === 'active' && isHeard(s, nowMs)
 
-function carriesAgainstOurWord({ session: s, device, standing }: WitnessReports, nowMs: number): Finding | undefined {
+function carriesAgainstOurWord({ session: s, device, decision }: WitnessReports, nowMs: number): Finding | undefined {
   if (!s || s.defiedSince === null || !isCarried(s, nowMs)) return undefined
   const says = { gateway: s.gatewayState, device: speaks(device, nowMs) ? device.state : null }
   const isSettled = couldHaveHeard(s, s.defiedSince, nowMs)
-  if (!standing.allowed) {
-    const all = { ...says, control_plane: s.state, policy: standing.reason }
+  if (!decision.allowed) {
+    const all = { ...says, control_plane: s.state, policy: decision.reason }
     return isSettled ? found('unauthorized', 'authorization', all) : pending('authorization', all)
   }
   if (s.state !== 'ended') return undefined
@@ -169,20 +169,20 @@ function hasFallenSilent({ session: s, device }: WitnessReports, nowMs: number):
  * The gateway carries a device without a valid certificate. Gateways check certificates at the start of a session, so
  * the session may be older than the certificate's end.
  */
-function carriesWithoutCertificate(words: WitnessReports, nowMs: number): Finding | undefined {
-  const { session: s, standing, lostCertificate } = words
-  if (!lostCertificate || !standing.allowed || s?.state !== 'active' || !isCarried(s, nowMs)) return undefined
-  const says = { control_plane: 'none in use', gateway: s.gatewayState }
+function carriesWithoutCertificate(reports: WitnessReports, nowMs: number): Finding | undefined {
+  const { session: s, decision, lostCertificate } = reports
+  if (!lostCertificate || !decision.allowed || s?.state !== 'active' || !isCarried(s, nowMs)) return undefined
+  const says = { control_plane: 'no certificate in use', gateway: s.gatewayState }
   return { ...found('stale', 'certificate', says), outcome: 'settled' }
 }
 
 /** A source reports another policy digest: it has not caught up yet, since it can only enforce an older policy. */
-function differsInPolicy({ session: s, device, standing }: WitnessReports, nowMs: number): Finding | undefined {
-  if (s?.state !== 'active' || !standing.allowed) return undefined
+function differsInPolicy({ session: s, device, decision }: WitnessReports, nowMs: number): Finding | undefined {
+  if (s?.state !== 'active' || !decision.allowed) return undefined
   const gateway = isHeard(s, nowMs) ? s.gatewayDigest : null
-  const said = [gateway, speaks(device, nowMs) ? device.digest : null]
-  if (said.every((digest) => digest === null || digest === standing.digest)) return undefined
-  const [, ofDevice = null] = said
-  const says = { control_plane: standing.digest, gateway, device: ofDevice }
+  const reportedDigests = [gateway, speaks(device, nowMs) ? device.digest : null]
+  if (reportedDigests.every((digest) => digest === null || digest === decision.digest)) return undefined
+  const [, ofDevice = null] = reportedDigests
+  const says = { control_plane: decision.digest, gateway, device: ofDevice }
   return { ...found('stale', 'policy_digest', says), outcome: 'settled' }
 }

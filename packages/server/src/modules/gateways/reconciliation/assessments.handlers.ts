@@ -8,12 +8,12 @@ import type { DeviceWord, SessionWord } from './witness-reports.queries.ts'
 
 type View = Output<typeof connectionTruth>['items'][number]
 
-export const reconciliationHandlers = (truth: Assessments) =>
+export const reconciliationHandlers = (assessments: Assessments) =>
   ({
     connectionTruth: async ({ actor, query }) => {
       const { verdict, limit, cursor, ...given } = query
       const page = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
-      const { items, next_cursor, counts } = await truth.list(actor.tenantId, verdict, readFilter(given), page)
+      const { items, next_cursor, counts } = await assessments.list(actor.tenantId, verdict, readFilter(given), page)
       return { items: items.map(view), next_cursor, in_question: counts }
     },
   }) satisfies Partial<Handlers>
@@ -30,7 +30,7 @@ const readFilter = ({ device_id, user_id, gateway_id }: Given): ConnectionFilter
 const time = (at: Date | null | undefined): string | null => at?.toISOString() ?? null
 
 function view(c: ShownConnection): View {
-  const { key, at, session, claim, device, poolId, standing } = c
+  const { key, at, session, claim, device, poolId, decision } = c
   const age = (then: Date) => Math.max(0, Math.floor((at.getTime() - then.getTime()) / second))
   const userId = userOf(c)
   const now = { at: at.toISOString(), age_seconds: 0 }
@@ -53,7 +53,7 @@ function view(c: ShownConnection): View {
       credential_expires_at: device ? new Date(device.credentialUntil).toISOString() : null,
       certificate_expires_at: time(c.certificateEnd),
       posture_verdict: c.posture,
-      policy_digest: standing.digest,
+      policy_digest: decision.digest,
       session_state: session?.state ?? null,
       end_reason: session?.end_reason ?? null,
     },
@@ -61,9 +61,9 @@ function view(c: ShownConnection): View {
     device: claim ? viewDevice(claim, age) : null,
     policy: {
       ...now,
-      allowed: standing.allowed,
-      reason: standing.reason,
-      allowed_until: standing.allowedUntil === null ? null : new Date(standing.allowedUntil).toISOString(),
+      allowed: decision.allowed,
+      reason: decision.reason,
+      allowed_until: decision.allowedUntil === null ? null : new Date(decision.allowedUntil).toISOString(),
     },
   }
 }

@@ -28,7 +28,11 @@ export function createAssessments({
   pager,
   connections,
 }: Pick<GatewaysDeps, 'db' | 'pager'> & { connections: Connections }) {
-  async function shown(tx: Tx, tenant: TenantId, found: readonly WitnessedConnection[]): Promise<ShownConnection[]> {
+  async function showConnections(
+    tx: Tx,
+    tenant: TenantId,
+    found: readonly WitnessedConnection[],
+  ): Promise<ShownConnection[]> {
     const ids = found.map((c) => c.key.deviceId)
     const names = await findNames(tx, tenant, {
       device: ids,
@@ -36,8 +40,10 @@ export function createAssessments({
       gateway: found.map((c) => c.key.gatewayId),
       gateway_pool: found.map((c) => c.poolId),
     })
-    const asked = await questions.questionsOf(tx, tenant, ids)
-    const since = new Map(asked.map((q) => [keyOf({ deviceId: q.device_id, gatewayId: q.gateway_id }), q.since]))
+    const openQuestions = await questions.questionsOf(tx, tenant, ids)
+    const since = new Map(
+      openQuestions.map((q) => [keyOf({ deviceId: q.device_id, gatewayId: q.gateway_id }), q.since]),
+    )
     return found.map((c) => ({
       ...c,
       since: c.verdict === 'consistent' ? null : (since.get(keyOf(c.key)) ?? null),
@@ -83,7 +89,7 @@ export function createAssessments({
           })
           const keys = items.map((s) => ({ deviceId: s.device_id, gatewayId: s.gateway_id }))
           const read = await connections.read(tx, tenant, memory, keys, items)
-          return { items: await shown(tx, tenant, read), next_cursor, counts }
+          return { items: await showConnections(tx, tenant, read), next_cursor, counts }
         }
         const { items, next_cursor } = await pager.list(
           questions.selectInQuestion(tx, tenant, { ...filter, verdict }),
@@ -95,7 +101,11 @@ export function createAssessments({
           },
         )
         const keys = items.map((q) => ({ deviceId: q.device_id, gatewayId: q.gateway_id }))
-        return { items: await shown(tx, tenant, await connections.read(tx, tenant, memory, keys)), next_cursor, counts }
+        return {
+          items: await showConnections(tx, tenant, await connections.read(tx, tenant, memory, keys)),
+          next_cursor,
+          counts,
+        }
       })
       return { ...found, items: found.items.filter((c) => verdict === undefined || c.verdict === verdict) }
     },

@@ -9,18 +9,18 @@ type Said = { tenantId: TenantId; at: Date; events: readonly TelemetryEvent[]; g
  * device's. An event without session and gateway gives no claim.
  */
 export function connectionClaimsOf(
-  said: readonly Said[],
+  deviceEvents: readonly Said[],
   gatewayOf: (e: TelemetryEvent) => string | undefined,
 ): ConnectionClaim[] {
   const newest = new Map<string, ConnectionClaim>()
-  for (const { tenantId, at: now, events, gateways } of said)
+  for (const { tenantId, at: now, events, gateways } of deviceEvents)
     for (const e of events) {
       if (e.kind === 'policy_applied' || (e.sessionId === null && e.gatewayId === null)) continue
-      const named = e.gatewayId !== null && gateways.has(e.gatewayId) ? e.gatewayId : null
+      const knownGatewayId = e.gatewayId !== null && gateways.has(e.gatewayId) ? e.gatewayId : null
       const claim: ConnectionClaim = {
         tenantId,
         deviceId: e.deviceId,
-        gatewayId: named ?? gatewayOf(e) ?? null,
+        gatewayId: knownGatewayId ?? gatewayOf(e) ?? null,
         sessionId: e.sessionId,
         state: e.kind === 'disconnected' || e.kind === 'failed' ? 'disconnected' : 'connected',
         // A time in the future, from a clock that is ahead, counts as now.

@@ -44,7 +44,7 @@ export type WitnessedConnection = Judgement &
     /** Posture verdict of the device; null if it has never reported. */
     posture: PostureVerdict | null
     poolId: string | null
-    standing: DecisionNow & { allowedUntil: number | null }
+    decision: DecisionNow & { allowedUntil: number | null }
   }
 
 /** Combines the reports of the four sources. It reads only the requested part of the fleet. */
@@ -99,8 +99,8 @@ export type Connections = ReturnType<typeof createConnections>
 async function placedSince(tx: Tx, tenant: TenantId, claims: readonly DeviceWord[]): Promise<Set<DeviceWord>> {
   const unplaced = claims.filter((c) => c.gateway_id === null && c.session_id !== null)
   if (unplaced.length === 0) return new Set()
-  const said = unplaced.map((c) => ({ tenantId: tenant, deviceId: c.device_id, sessionId: c.session_id }))
-  const reported = new Set((await ownSessions(tx, said)).map((s) => s.device_id))
+  const deviceKeys = unplaced.map((c) => ({ tenantId: tenant, deviceId: c.device_id, sessionId: c.session_id }))
+  const reported = new Set((await ownSessions(tx, deviceKeys)).map((s) => s.device_id))
   return new Set(unplaced.filter((c) => reported.has(c.device_id)))
 }
 
@@ -115,16 +115,16 @@ function connectionOf(
   const gateway = key.gatewayId === null ? undefined : directory.gateways.get(key.gatewayId)
   const pool = gateway && directory.pools.get(gateway.pool_id)
   const poolId = gateway?.pool_id ?? session?.pool_id ?? null
-  const standing = standingOf(policy, device, gateway && pool && { gateway, pool }, at.getTime())
-  const words = {
+  const decision = standingOf(policy, device, gateway && pool && { gateway, pool }, at.getTime())
+  const reports = {
     session: session && wordsOf(session),
     device: claim && claimOf(claim),
-    standing,
+    decision,
     lostCertificate: certificateEnd === null,
   }
   const posture = device?.posture ? policy.verdictOf(device, at.getTime()) : null
   const said = { session, claim, certificateEnd, device, posture }
-  return { ...assessConnections(words, at.getTime()), key, at, ...said, poolId, standing }
+  return { ...assessConnections(reports, at.getTime()), key, at, ...said, poolId, decision }
 }
 
 /** Returns whether the device would be admitted now, and the reason. `to` is undefined if there is no such gateway. */
@@ -133,7 +133,7 @@ function standingOf(
   device: FleetDevice | undefined,
   to: { gateway: KnownGateway; pool: PoolRow } | undefined,
   at: number,
-): WitnessedConnection['standing'] {
+): WitnessedConnection['decision'] {
   const refused = (reason: string) => ({ allowed: false, reason, digest: null, allowedUntil: null })
   if (!device) return refused('revoked')
   if (!device.usable) return refused(device.isSuspended ? 'suspended' : 'pending')

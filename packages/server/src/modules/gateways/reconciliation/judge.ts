@@ -43,7 +43,11 @@ export function createConnectionJudge({
     const read = () => db.inTenant(tenant, (tx) => queries.silentSessions(tx, tenant, since, silentBatch), background)
     for (let found = silentBatch; found === silentBatch; ) {
       const silent = await read()
-      const of = (s: (typeof silent)[number]) => ({ tenantId: tenant, deviceId: s.device_id, gatewayId: s.gateway_id })
+      const of = (s: (typeof silent)[number]) => ({
+        tenantId: tenant,
+        deviceId: s.device_id,
+        gatewayId: s.gateway_id,
+      })
       const asked = silent.map((s) => ({ ...of(s), judgeAt: at }))
       if (asked.length > 0) await db.inTenant(tenant, (tx) => queries.question(tx, asked), background)
       found = silent.length
@@ -60,15 +64,15 @@ export function createConnectionJudge({
         const keys = due.map((q) => ({ deviceId: q.device_id, gatewayId: q.gateway_id }))
         const judged = await connections.read(tx, tenant, memory, keys)
         const settled: string[] = []
-        const kept: { questionId: string; verdict: Doubtful | null }[] = []
+        const verdicts: { questionId: string; verdict: Doubtful | null }[] = []
         for (const [i, { verdict, outcome }] of judged.entries()) {
           const questionId = due[i]!.question_id
           if (verdict === 'consistent' || outcome === 'settled') settled.push(questionId)
-          else kept.push({ questionId, verdict: outcome === 'found' ? verdict : null })
+          else verdicts.push({ questionId, verdict: outcome === 'found' ? verdict : null })
         }
         if (settled.length > 0) await queries.settleQuestions(tx, tenant, settled)
-        if (kept.length > 0)
-          await queries.keepInQuestion(tx, tenant, kept, { at, judgeAt: new Date(at.getTime() + againMs) })
+        if (verdicts.length > 0)
+          await queries.keepInQuestion(tx, tenant, verdicts, { at, judgeAt: new Date(at.getTime() + againMs) })
         return due.length
       },
       background,
@@ -79,7 +83,7 @@ export function createConnectionJudge({
    * Sends one notification for each gateway and verdict. Another is sent if more connections are affected after it was
    * acknowledged.
    */
-  async function tell(tenant: TenantId): Promise<void> {
+  async function notifyMismatches(tenant: TenantId): Promise<void> {
     const { gateways } = await registry.of(tenant)
     const { byGateway } = await activity.of(tenant)
     const at = now().getTime()
@@ -95,8 +99,8 @@ export function createConnectionJudge({
       return gatewayStatusOf({ ...gateway, draining: false }, lastSeenMs, at).status !== 'healthy'
     }
     const groups = await db.inTenant(tenant, (tx) => queries.countsByGateway(tx, tenant), background)
-    const told = groups.filter((g) => g.verdict !== 'stale' || !isDown(g.gateway_id))
-    for (const group of told.filter((g) => g.untold > 0))
+    const notified = groups.filter((g) => g.verdict !== 'stale' || !isDown(g.gateway_id))
+    for (const group of notified.filter((g) => g.untold > 0))
       await db.inTenant(
         tenant,
         async (tx) => {
@@ -110,7 +114,7 @@ export function createConnectionJudge({
         background,
       )
     for (const verdict of kinds) {
-      const causes = told.filter((g) => g.verdict === verdict).map((g) => mismatchNotice(g, null).dedupe_key)
+      const causes = notified.filter((g) => g.verdict === verdict).map((g) => mismatchNotice(g, null).dedupe_key)
       await notifications.closeOthers(jobSource(tenant, 'judge_connections'), `connection.${verdict}`, new Set(causes))
     }
   }
@@ -129,7 +133,7 @@ export function createConnectionJudge({
       await eachTenant(new Set([...tenants, ...open.flat()]), async (tenant) => {
         if (isListenedFor) await questionSilent(tenant, at, since)
         for (let judged = batch; judged === batch; ) judged = await judgeSome(tenant, at)
-        await tell(tenant)
+        await notifyMismatches(tenant)
       })
     },
   }

@@ -9,7 +9,7 @@ import type { Registry } from './registry.ts'
 
 type ListFilter = { pool_id?: string; status?: GatewayStatus; version?: string; q?: string }
 export type Listed = {
-  standing: GatewaySnapshot
+  snapshot: GatewaySnapshot
   activity: Awaited<ReturnType<typeof activityOfGateways>>[number] | undefined
 }
 
@@ -46,7 +46,10 @@ export function createGatewayList({
     const ids = page.items.map((s) => s.gateway.gateway_id)
     const rows = ids.length === 0 ? [] : await db.inTenant(tenant, (tx) => activityOfGateways(tx, tenant, ids))
     const reports = new Map(rows.map((a) => [a.gateway_id, a]))
-    const items = page.items.map((standing) => ({ standing, activity: reports.get(standing.gateway.gateway_id) }))
+    const items = page.items.map((snapshot) => ({
+      snapshot,
+      activity: reports.get(snapshot.gateway.gateway_id),
+    }))
     return { items, next_cursor: page.next_cursor } satisfies Page<Listed>
   }
 }

@@ -102,7 +102,7 @@ const viewGateway = ({ row, activity, poolName }: Gateway, nowMs: number): Outpu
 })
 /** Status and version are those that the filters compared. */
 const viewListed = (
-  { standing: { gateway, pool, status, reason, version }, activity }: Listed,
+  { snapshot: { gateway, pool, status, reason, version }, activity }: Listed,
   nowMs: number,
 ): Output<typeof listAllGateways>['items'][number] => ({
   ...viewGateway({ row: gateway, activity, poolName: pool.name }, nowMs),

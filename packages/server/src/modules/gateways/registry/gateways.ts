@@ -83,10 +83,10 @@ export function createGatewayRules(deps: Deps & Parameters<typeof createGatewayL
     create: async (
       actor: Actor,
       poolId: string,
-      given: GatewayInput,
+      input: GatewayInput,
     ): Promise<{ gateway: Gateway; secret: string }> => {
       const tenant = actor.tenantId
-      const f = { ...defaults, ...given }
+      const f = { ...defaults, ...input }
       const secret = secrets.mint(tenant)
       const gatewayId = newUuid()
       const write = () =>
@@ -177,8 +177,8 @@ export function createGatewayRules(deps: Deps & Parameters<typeof createGatewayL
     ) =>
       db.inTenant(actor.tenantId, async (tx) => {
         expected.require((await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway())
-        const kept = draining ? (reason ?? null) : null
-        const moved = await queries.setDraining(tx, actor.tenantId, gatewayId, draining, kept, now())
+        const storedReason = draining ? (reason ?? null) : null
+        const moved = await queries.setDraining(tx, actor.tenantId, gatewayId, draining, storedReason, now())
         if (!moved) {
           const row = (await queries.findGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
           return { gateway: await one(tx, actor.tenantId, row), changed: false }

@@ -14,7 +14,7 @@ export const poolHandlers = (pools: Pools) =>
     },
     createGatewayPool: async ({ actor, body }) => viewPool(await pools.create(actor, body)),
     getGatewayPool: async ({ actor, params }) =>
-      shown(await pools.get(actor.tenantId, idOf('gateway_pool', params.pool_id))),
+      showPool(await pools.get(actor.tenantId, idOf('gateway_pool', params.pool_id))),
     updateGatewayPool: async ({ actor, params, body, expected }) => {
       return viewPool(
         await pools.replace(actor, idOf('gateway_pool', params.pool_id), fieldsOf(body), (before) => {
@@ -45,7 +45,7 @@ const fieldsOf = (p: PoolFields): PoolFields => ({
   requires_approval: p.requires_approval,
 })
 
-const shown = ({ gateways, ...row }: Pool) => versioned(row satisfies PoolRow, viewPool({ ...row, gateways }))
+const showPool = ({ gateways, ...row }: Pool) => versioned(row satisfies PoolRow, viewPool({ ...row, gateways }))
 
 /** Fields that a PUT cannot change, and may send back unchanged. */
 const fixed = ['pool_id', 'tenant_id', 'created_at'] as const

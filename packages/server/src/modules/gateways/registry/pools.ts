@@ -99,10 +99,10 @@ export function createPools({
     replace: async (
       actor: Actor,
       poolId: string,
-      given: PoolFields,
+      poolFields: PoolFields,
       allow: (before: PoolRow) => void,
     ): Promise<Pool> => {
-      const fields = spelled(given)
+      const fields = spelled(poolFields)
       const tenant = actor.tenantId
       const update = () =>
         db.inTenant(tenant, async (tx) => {

@@ -4,7 +4,7 @@ import { failField } from '../../../kernel/app-error.ts'
 import { joining } from '../../devices/index.ts'
 import { isKeyOfAnother } from './identity.queries.ts'
 
-export const keyTaken = 'is the key of another gateway or of a device: make a new one'
+export const keyTaken = 'is the key of another gateway or of a device: generate a new key'
 
 /**
  * Locks the key until commit, so that no device and no other gateway of the tenant can take it; enrollment and renewal

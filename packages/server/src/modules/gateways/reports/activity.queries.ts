@@ -34,7 +34,7 @@ export const upsertActivity = async (
   { degradedAfterMs, downAfterMs }: { degradedAfterMs: number; downAfterMs: number },
 ) => {
   const column = <T>(of: (r: GatewayReport) => T) => reports.map(of)
-  const said = sql.join(
+  const reportRows = sql.join(
     sayable.map((name) => {
       const [now, before] = [sql.ref(`excluded.${name}`), sql.ref(`a.${name}`)]
       return sql`${sql.ref(name)} = coalesce(${now}, case when a.boot_id = excluded.boot_id then ${before} end)`
@@ -59,7 +59,7 @@ export const upsertActivity = async (
       silent_from = case when ${wasSilent} then a.last_seen_at else a.silent_from end,
       heard_again_at = case when ${wasSilent} then excluded.last_seen_at else a.heard_again_at end,
       applied_seq_at = case when excluded.applied_policy_seq is distinct from a.applied_policy_seq
-        then coalesce(excluded.applied_seq_at, a.applied_seq_at) else a.applied_seq_at end, ${said}
+        then coalesce(excluded.applied_seq_at, a.applied_seq_at) else a.applied_seq_at end, ${reportRows}
     where a.last_seen_at <= excluded.last_seen_at
     returning gateway_id, up_since`.execute(tx)
   return new Map(rows.map((r) => [r.gateway_id, r.up_since]))
@@ -84,8 +84,8 @@ const appliedAt = (r: GatewayReport): Date | null =>
   r.policyDigest === null && r.policySeq === null && r.trustVersion === null ? null : r.at
 
 /** "No error" is stored as the null of JSON. */
-const applyError = ({ applyError: said, at }: GatewayReport): string | null =>
-  said && JSON.stringify(said === 'none' ? null : { ...said, at })
+const applyError = ({ applyError: reportedError, at }: GatewayReport): string | null =>
+  reportedError && JSON.stringify(reportedError === 'none' ? null : { ...reportedError, at })
 
 export type SessionPeak = { tenantId: TenantId; gatewayId: string; hour: Date; sessions: number }
 /** Raises the maximum of sessions per gateway and hour, for gateways of all tenants. */

@@ -19,7 +19,7 @@ export type Liveness = {
 type Noted = Omit<Liveness, 'activeSessions'> & { activeSessions: number | null }
 type Known = Liveness & {
   /** Status that listeners were last notified of. */
-  told: string
+  lastReported: string
 }
 type Held = {
   byGateway: Map<string, Known>
@@ -40,10 +40,10 @@ const wordOf = (l: Liveness, atMs: number): string => {
  * database.
  */
 export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | 'now' | 'signals'>) {
-  const held = new BoundedMap<TenantId, Held>(10_000)
+  const tenants = new BoundedMap<TenantId, Held>(10_000)
   const listeners: ((tenant: TenantId) => void)[] = []
 
-  function tell(tenant: TenantId, h: Held): void {
+  function reportChanges(tenant: TenantId, h: Held): void {
     h.revision++
     for (const listen of listeners) listen(tenant)
   }
@@ -52,14 +52,14 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
     const before = h.byGateway.get(gatewayId)
     if (before && before.lastSeenMs > next.lastSeenMs) return
     const at = now().getTime()
-    const told = wordOf(next, at)
+    const lastReported = wordOf(next, at)
     // The first read is not a change.
     const isRead = h.readAtMs > Number.NEGATIVE_INFINITY
-    h.byGateway.set(gatewayId, { ...next, told })
-    if (before?.told !== told && isRead) say(tenant, 'gateway', [gatewayId])
+    h.byGateway.set(gatewayId, { ...next, lastReported })
+    if (before?.lastReported !== lastReported && isRead) say(tenant, 'gateway', [gatewayId])
     if (before?.policySeq !== next.policySeq && isRead) say(tenant, 'adoption', 'many')
     // Answers since the gateway fell silent already reflect its silence, so its return must be notified.
-    if (before?.told !== told || wordOf(before, at) !== told) tell(tenant, h)
+    if (before?.lastReported !== lastReported || wordOf(before, at) !== lastReported) reportChanges(tenant, h)
   }
 
   async function read(tenant: TenantId, h: Held): Promise<void> {
@@ -89,10 +89,10 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
   async function lookAt(tenant: TenantId, h: Held): Promise<void> {
     if (isOld(h)) await reread(tenant, h)
     const at = now().getTime()
-    const turned = [...h.byGateway].filter(([, l]) => wordOf(l, at) !== l.told)
-    for (const [, l] of turned) l.told = wordOf(l, at)
+    const turned = [...h.byGateway].filter(([, l]) => wordOf(l, at) !== l.lastReported)
+    for (const [, l] of turned) l.lastReported = wordOf(l, at)
     if (turned.length === 0) return
-    tell(tenant, h)
+    reportChanges(tenant, h)
     signals.tellHere(
       tenant,
       'gateway',
@@ -101,29 +101,29 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
   }
 
   async function of(tenant: TenantId): Promise<{ byGateway: ReadonlyMap<string, Liveness>; revision: number }> {
-    let h = held.get(tenant)
+    let h = tenants.get(tenant)
     if (!h) {
       h = { byGateway: new Map(), readAtMs: Number.NEGATIVE_INFINITY, reading: undefined, revision: 0 }
-      held.set(tenant, h)
+      tenants.set(tenant, h)
     }
     if (isOld(h)) await reread(tenant, h)
     return h
   }
   // If the database is unavailable, the next report or caller tries again.
   const begin = (tenant: TenantId) => {
-    const h = held.get(tenant)
+    const h = tenants.get(tenant)
     const reading = h ? reread(tenant, h) : of(tenant)
     reading.catch(() => undefined)
   }
   signals.onBegun(begin)
   signals.listen((tenant, topic, _, isRemote) => {
-    const h = held.get(tenant)
+    const h = tenants.get(tenant)
     if (topic === 'gateway' && isRemote && h) reread(tenant, h).catch(() => undefined)
   })
 
   return {
     note: (tenant: TenantId, gatewayId: string, { activeSessions, version, policySeq, ...times }: Noted): void => {
-      const h = held.get(tenant)
+      const h = tenants.get(tenant)
       if (!h) {
         // Later reports can be compared once this read is done.
         if (signals.isWatched(tenant)) begin(tenant)
@@ -149,14 +149,14 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
      */
     look: (isAwaited: (tenant: TenantId) => boolean): void => {
       const at = now().getTime()
-      for (const [tenant, h] of held.entries()) {
+      for (const [tenant, h] of tenants.entries()) {
         const isWatched = signals.isWatchedHere(tenant)
         const isWaited = isAwaited(tenant)
         if (!isWaited && !isWatched) continue
         const isDue = [...h.byGateway.values()].some((l) => {
-          const word = wordOf(l, at)
+          const statusText = wordOf(l, at)
           // Watchers receive signals about reports to other replicas, so no read is needed for them.
-          return word !== l.told || (isWaited && word !== 'healthy' && isOld(h))
+          return statusText !== l.lastReported || (isWaited && statusText !== 'healthy' && isOld(h))
         })
         // If the database is unavailable, nothing is notified; the next beat tries again.
         if (isDue) lookAt(tenant, h).catch(() => undefined)

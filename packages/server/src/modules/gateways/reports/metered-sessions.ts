@@ -71,13 +71,13 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
         ? [{ sessionId: s.session_id, reason: s.end_reason }]
         : [],
     )
-    const told = [
+    const changes = [
       ...ended.filter((s) => s.gateway_id !== gateway.gateway_id).map((s) => s.session_id),
       ...kept.map((s) => s.sessionId),
     ]
     const refused = samples
       .filter((s) => !opened.has(s.sessionId))
-      .map((s) => ({ sessionId: s.sessionId, error: whyNot(s, gateway.gateway_id, owners, devices) }))
+      .map((s) => ({ sessionId: s.sessionId, error: refusalReason(s, gateway.gateway_id, owners, devices) }))
     const running = made.filter((s) => s.state === 'active').map((s) => s.device_id)
     const left = running.length === 0 ? [] : await disconnectedFrom(tx, tenant, gateway.gateway_id, running)
     return {
@@ -85,7 +85,7 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
       opened: made.length,
       kept,
       moved: [...made, ...ended].map((s) => s.session_id),
-      told: told.map((subject) => ({ kind: 'vpn_session', subject })),
+      told: changes.map((subject) => ({ kind: 'vpn_session', subject })),
       doubtful: [...made.filter((s) => s.defied_since !== null).map((s) => s.device_id), ...left],
     }
   }
@@ -160,11 +160,11 @@ async function fit(
   const active = begun.filter((s) => s.state === 'active')
   if (active.length <= places.room()) return { fitting: [...begun], granted: places.take(active.length) }
   const placed = await queries.devicesInPool(tx, tenant, poolId, [...new Set(active.map((s) => s.device_id))])
-  let room = places.room()
+  let freePlaces = places.room()
   const isIn = ({ state, device_id }: NewSession): boolean => {
     if (state !== 'active' || placed.has(device_id)) return true
-    if (room < 1) return false
-    room--
+    if (freePlaces < 1) return false
+    freePlaces--
     placed.add(device_id)
     return true
   }
@@ -172,7 +172,7 @@ async function fit(
     isIn(s) ? s : { ...s, state: 'ended' as const, ended_at: seenAt, end_reason: beyondLimit },
   )
   const beyond = fitting.filter((s) => s.end_reason === beyondLimit).length
-  const granted = places.take(places.room() - room)
+  const granted = places.take(places.room() - freePlaces)
   if (beyond > 0) places.refuse(beyond)
   return { fitting, granted }
 }
@@ -239,7 +239,12 @@ const sessionOf = (s: MeteringSample, device: Device, gateway: Reporter, seenAt:
   resources: s.resources,
 })
 
-function whyNot({ sessionId, deviceId }: MeteringSample, gatewayId: string, owners: Owners, devices: Devices): string {
+function refusalReason(
+  { sessionId, deviceId }: MeteringSample,
+  gatewayId: string,
+  owners: Owners,
+  devices: Devices,
+): string {
   const owner = owners.get(sessionId)
   if (owner !== undefined)
     return owner === gatewayId ? 'the session belongs to another device' : 'the session belongs to another gateway'

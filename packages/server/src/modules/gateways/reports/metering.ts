@@ -154,10 +154,9 @@ export function createMetering({
 export type Metering = ReturnType<typeof createMetering>
 
 const whyEnded: Record<EndedSession['reason'], string> = {
-  blocked:
-    'an administrator keeps the device out of this pool for a while: refuse it until the policy lets it in again',
+  blocked: 'an administrator blocked the device in this pool for some time: refuse it until the policy allows it again',
   entitlement_exceeded:
-    'the plan has no room for another VPN session: end this one, and let the device in again when another has ended',
+    'the plan allows no further VPN session: end this one, and accept the device again when another session has ended',
 }
 
 /** Refused samples are not counted. */
@@ -178,7 +177,7 @@ function readKey(gatewayId: string, body: Body, { at, aheadMs }: Clocks): Report
   const read = (text: string) => acceptedInstant(text, at.getTime(), aheadMs)
   const intervalStart = read(body.interval_start) ?? failField('interval_start', acceptedRange)
   const intervalEnd = read(body.interval_end) ?? failField('interval_end', acceptedRange)
-  if (intervalEnd < intervalStart) failField('interval_end', 'lies before interval_start')
+  if (intervalEnd < intervalStart) failField('interval_end', 'must not be before interval_start')
   return { gatewayId, bootId: body.boot_id, sequence: body.sequence, intervalStart, intervalEnd }
 }
 
@@ -195,7 +194,7 @@ export function readSamples(given: readonly GivenSample[], key: ReportKey, clock
     }
     const known = bySession.get(read.sessionId)
     if (known && known.deviceId !== read.deviceId) {
-      rejected.push({ index, error: 'another sample gives this session to another device' })
+      rejected.push({ index, error: 'another sample of this report has the same session for another device' })
       continue
     }
     bySession.set(read.sessionId, known ? add(known, read) : read)

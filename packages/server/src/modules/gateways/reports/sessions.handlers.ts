@@ -50,10 +50,9 @@ function readChoice(body: {
 }): { ids: string[] } | { filter: SessionFilter } {
   const { session_ids, filter } = body
   if ((session_ids === undefined) === (filter === undefined))
-    failField('session_ids', 'name the sessions by session_ids or by filter, one of the two')
+    failField('session_ids', 'give either session_ids or filter')
   if (filter === undefined) return { ids: (session_ids ?? []).flatMap((id) => decodeId('vpn_session', id) ?? []) }
-  if (Object.keys(filter).length === 0)
-    failField('filter', 'names nothing; give device_id, user_id, gateway_id or pool_id')
+  if (Object.keys(filter).length === 0) failField('filter', 'is empty: give device_id, user_id, gateway_id or pool_id')
   return { filter: readFilter(filter) }
 }
 

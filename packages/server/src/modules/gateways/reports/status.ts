@@ -30,20 +30,24 @@ export function gatewayStatusOf(
   nowMs: number,
 ): { status: GatewayStatus; status_reason: string } {
   const silentMs = lastSeenMs === null ? null : Math.max(0, nowMs - lastSeenMs)
-  const heard = silentMs === null ? 'It has never reported.' : `Last report ${Math.floor(silentMs / 1000)} seconds ago.`
+  const lastReport =
+    silentMs === null ? 'It has never reported.' : `Last report ${Math.floor(silentMs / 1000)} seconds ago.`
   if (gateway.draining) {
     const why = gateway.drain_reason ? `: ${gateway.drain_reason}` : ''
-    return { status: 'draining', status_reason: `Taken out of the directory by an administrator${why}. ${heard}` }
+    return { status: 'draining', status_reason: `Taken out of the directory by an administrator${why}. ${lastReport}` }
   }
   if (gateway.public_key === null && gateway.proposed_key !== null)
-    return { status: 'pending', status_reason: `Its key waits for an administrator. ${heard}` }
-  if (silentMs === null) return { status: 'never_seen', status_reason: heard }
+    return { status: 'pending', status_reason: `Its key waits for approval by an administrator. ${lastReport}` }
+  if (silentMs === null) return { status: 'never_seen', status_reason: lastReport }
   if (silentMs >= downAfterMs)
-    return { status: 'down', status_reason: `${heard} A gateway is down after ${gatewaySilence.downSeconds} seconds.` }
+    return {
+      status: 'down',
+      status_reason: `${lastReport} A gateway is down after ${gatewaySilence.downSeconds} seconds.`,
+    }
   if (silentMs >= degradedAfterMs)
     return {
       status: 'degraded',
-      status_reason: `${heard} A gateway is degraded after ${gatewaySilence.degradedSeconds} seconds.`,
+      status_reason: `${lastReport} A gateway is degraded after ${gatewaySilence.degradedSeconds} seconds.`,
     }
-  return { status: 'healthy', status_reason: heard }
+  return { status: 'healthy', status_reason: lastReport }
 }

@@ -95,12 +95,12 @@ export function createTelemetry({
   })
 
   return {
-    take: async ({ tenantId, principal }: Actor<'device'>, { events: given, sent_at }: Body) => {
+    take: async ({ tenantId, principal }: Actor<'device'>, { events: deviceEvents, sent_at }: Body) => {
       const at = now()
       const aheadMs = correctionOf(sent_at, at)
       const rejected: Rejected[] = []
       const events = new Map<string, TelemetryEvent>()
-      const read = given.map((e) => readEvent(tenantId, principal.id, e, { at, aheadMs }))
+      const read = deviceEvents.map((e) => readEvent(tenantId, principal.id, e, { at, aheadMs }))
       for (const [index, e] of read.entries()) {
         if ('error' in e) rejected.push({ index, error: e.error })
         else if (!events.has(e.eventId)) events.set(e.eventId, e)
@@ -117,7 +117,7 @@ export function createTelemetry({
         session_id: encodeId('vpn_session', sessionId),
         reason,
       }))
-      const answer = { accepted, duplicate: given.length - rejected.length - accepted, rejected }
+      const answer = { accepted, duplicate: deviceEvents.length - rejected.length - accepted, rejected }
       return ended_sessions.length > 0 ? { ...answer, ended_sessions } : answer
     },
   }
@@ -142,7 +142,7 @@ function readEvent(
   const gatewayId = e.gateway_id === undefined ? null : decodeId('gateway', e.gateway_id)
   if (gatewayId === undefined) return { error: 'gateway_id is not an id of a gateway (gwy_…)' }
   if (e.kind === 'policy_applied' && e.policy_digest === undefined)
-    return { error: 'policy_applied says which policy_digest' }
+    return { error: 'policy_applied requires policy_digest' }
   return {
     tenantId,
     deviceId,

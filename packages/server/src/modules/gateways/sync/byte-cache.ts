@@ -9,13 +9,13 @@ export function createByteCache<V extends { bytes: Buffer }>({
   nowMs: () => number
 }) {
   const entries = new Map<string, { value: V; at: number }>()
-  let held = 0
+  let heldBytes = 0
 
   const drop = (key: string) => {
     const entry = entries.get(key)
     if (!entry) return
     entries.delete(key)
-    held -= entry.value.bytes.length
+    heldBytes -= entry.value.bytes.length
   }
   return {
     get: (key: string): V | undefined => {
@@ -29,16 +29,16 @@ export function createByteCache<V extends { bytes: Buffer }>({
       drop(key)
       if (value.bytes.length > maxBytes) return
       entries.set(key, { value, at: nowMs() })
-      held += value.bytes.length
+      heldBytes += value.bytes.length
       for (const oldest of entries.keys()) {
-        if (held <= maxBytes) break
+        if (heldBytes <= maxBytes) break
         drop(oldest)
       }
     },
     clear: (): void => {
       entries.clear()
-      held = 0
+      heldBytes = 0
     },
-    heldBytes: () => held,
+    heldBytes: () => heldBytes,
   }
 }

@@ -58,7 +58,7 @@ export function createDeviceDirectory({
   /** Inputs of a directory. */
   type Given = { seq: number; directory: GatewayRegistry; byGateway: ReadonlyMap<string, Liveness>; revision: number }
 
-  async function given(tenant: TenantId): Promise<Given> {
+  async function directoryState(tenant: TenantId): Promise<Given> {
     // Read first, so that the content is at least as new as its number.
     const seq = feed.seqOf(tenant)
     const directory = await registry.of(tenant)
@@ -100,7 +100,7 @@ export function createDeviceDirectory({
   return {
     /** Returns the enabled pools of a tenant, and whether a device would be offered a gateway of each now. */
     availability: async (tenant: TenantId) => {
-      const { directory, byGateway } = await given(tenant)
+      const { directory, byGateway } = await directoryState(tenant)
       const atMs = now().getTime()
       return [...directory.pools.values()]
         .filter((pool) => pool.enabled)
@@ -117,7 +117,7 @@ export function createDeviceDirectory({
       const current = await policy.at(tenant)
       const variant = device.usable ? current.variantOf(device, now().getTime()) : undefined
       const key = `${tenant}|${variant?.digest ?? ''}`
-      const from = await given(tenant)
+      const from = await directoryState(tenant)
       const before = made.get(key)
       const isFresh = before && Math.abs(now().getTime() - before.madeAtMs) < remakeMs
       if (isFresh && before.directory === from.directory && before.revision === from.revision && before.seq >= from.seq)

@@ -72,11 +72,11 @@ export function createVariantMoves({
       const earlier = await policy.atVersions(tenant, before)
       const isTimed = earlier.isTimed || current.isTimed
       if (isTimed && asOf === undefined) return undefined
-      const moment = isTimed && asOf !== undefined ? asOf : now().getTime()
-      const key = [tenant, before.canary, before.stable, canary, stable, isTimed ? moment : ''].join('|')
+      const atMs = isTimed && asOf !== undefined ? asOf : now().getTime()
+      const key = [tenant, before.canary, before.stable, canary, stable, isTimed ? atMs : ''].join('|')
       const held = known.get(key)
       if (held) return held
-      const moves = walk(tenant, earlier, current, moment)
+      const moves = walk(tenant, earlier, current, atMs)
       known.set(key, moves)
       moves.catch(() => known.delete(key))
       return moves

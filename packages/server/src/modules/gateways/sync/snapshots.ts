@@ -41,7 +41,7 @@ export function createSnapshots({
   size,
 }: Pick<GatewaysDeps, 'changes' | 'fleet' | 'now'> & { deltas: Deltas; size: SnapshotSize }) {
   const views = createPoolViews({ fleet, now, deltas, perChunk: size.perChunk })
-  const held = new BoundedMap<string, { view: PoolView; usedAt: number }>(maxViews)
+  const poolViews = new BoundedMap<string, { view: PoolView; usedAt: number }>(maxViews)
   const inTurn = createKeyedMutex(Number.POSITIVE_INFINITY)
   const encoded = new WeakMap<Chunk, { digest: string; bytes: number }>()
   const offered = new BoundedMap<string, Chunk>(maxOffered)
@@ -51,16 +51,17 @@ export function createSnapshots({
     nowMs: () => performance.now(),
   })
 
-  changes.listen('values', { changed: () => {}, forgotten: held.clear.bind(held) })
+  changes.listen('values', { changed: () => {}, forgotten: poolViews.clear.bind(poolViews) })
 
   /** Returns the view of a pool at a sequence number or later, with all ends up to now applied. */
   async function viewOf(tenant: TenantId, poolId: string, to: PolicyAtSeq): Promise<PoolView> {
     const key = `${tenant}|${poolId}`
     const view = await inTurn(key, async () => {
-      const before = held.get(key)?.view
+      const before = poolViews.get(key)?.view
       const next = before ? await views.bring(before, tenant, poolId, to) : await views.make(tenant, poolId, to)
-      held.set(key, { view: next, usedAt: performance.now() })
-      for (const [other, { usedAt }] of held.entries()) if (performance.now() - usedAt > idleFor) held.delete(other)
+      poolViews.set(key, { view: next, usedAt: performance.now() })
+      for (const [other, { usedAt }] of poolViews.entries())
+        if (performance.now() - usedAt > idleFor) poolViews.delete(other)
       return next
     })
     return view ?? views.make(tenant, poolId, to)
@@ -89,8 +90,8 @@ export function createSnapshots({
    */
   async function bytesOfChunk(tenant: TenantId, poolId: string, chunk: Chunk, at: number): Promise<EncodedChunk> {
     const made = await inTurn('chunks', async () => {
-      const held = bytesOf.get(`${tenant}|${encoded.get(chunk)?.digest}`)
-      if (held) return held
+      const cachedBytes = bytesOf.get(`${tenant}|${encoded.get(chunk)?.digest}`)
+      if (cachedBytes) return cachedBytes
       await otherWork()
       return encode(tenant, poolId, chunk, at)
     })
@@ -99,7 +100,7 @@ export function createSnapshots({
 
   /** Returns the digests of the chunks of a view. Unchanged chunks have one already. */
   async function offer(tenant: TenantId, poolId: string, { chunks, at }: PoolView) {
-    const named: { digest: string; bytes: number }[] = []
+    const chunkRefs: { digest: string; bytes: number }[] = []
     const slice = createSlices()
     for (const chunk of chunks) {
       if (slice.isOver()) await slice.next()
@@ -109,9 +110,9 @@ export function createSnapshots({
         const { digest, bytes } = await bytesOfChunk(tenant, poolId, chunk, at)
         known = { digest, bytes: bytes.length }
       }
-      named.push(known)
+      chunkRefs.push(known)
     }
-    return named
+    return chunkRefs
   }
 
   return {

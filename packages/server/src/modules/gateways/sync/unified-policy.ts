@@ -62,10 +62,10 @@ export function createUnifiedPolicy({
   snapshots: Snapshots
   waiters: Waiters
 }) {
-  const held = createByteCache<Content>({ maxBytes: budgetBytes, maxAgeMs: reuseFor, nowMs: () => now().getTime() })
+  const contents = createByteCache<Content>({ maxBytes: budgetBytes, maxAgeMs: reuseFor, nowMs: () => now().getTime() })
   const making = new Map<string, Promise<Content>>()
   const standingOf = createPoliciesAtSeq({ feed, policy })
-  changes.listen('values', { changed: () => {}, forgotten: held.clear })
+  changes.listen('values', { changed: () => {}, forgotten: contents.clear })
 
   async function asking({ tenantId, principal }: Actor<'gateway'>): Promise<Asking> {
     const { gateways, pools } = await registry.of(tenantId)
@@ -81,16 +81,16 @@ export function createUnifiedPolicy({
    */
   async function spanOf(
     { tenant, gateway, pool }: Asking,
-    asked: KnownState | undefined,
+    knownState: KnownState | undefined,
     to: PolicyAtSeq,
   ): Promise<Span> {
     const poolId = pool.pool_id
     const { policy: current } = to
     const view = current.isTimed ? await snapshots.viewOf(tenant, poolId, to) : undefined
-    const whole = { known: asked, to, touched: undefined, view }
-    if (!asked || asked.since > to.seq) return whole
+    const whole = { known: knownState, to, touched: undefined, view }
+    if (!knownState || knownState.since > to.seq) return whole
     // If time changes nothing, requests for the same span at different times share an answer.
-    const known = current.isTimed || asked.since < current.seq ? asked : { ...asked, asOf: undefined }
+    const known = current.isTimed || knownState.since < current.seq ? knownState : { ...knownState, asOf: undefined }
     const touched = await deltas.between(tenant, { ...known, to })
     // A change of the pool itself needs a snapshot.
     if (!touched || touched.pools.has(poolId)) return whole
@@ -156,7 +156,7 @@ export function createUnifiedPolicy({
     const timed = view ? view.chunks.reduce((at, chunk) => Math.max(at, chunk.changedAt), 0) : 0
     const since = [baseOf(span), baseOf(span) === null ? '' : known?.asOf]
     const key = [tenant, pool.pool_id, isOpen, ...since, span.to.seq, timed].join('|')
-    const before = held.get(key)
+    const before = contents.get(key)
     if (before) return before
     let running = making.get(key)
     if (!running) {
@@ -164,7 +164,7 @@ export function createUnifiedPolicy({
       making.set(key, running)
     }
     const made = await running
-    held.set(key, made)
+    contents.set(key, made)
     return made
   }
 
@@ -206,7 +206,7 @@ export function createUnifiedPolicy({
       const deadline = performance.now() + Math.min(hold?.seconds ?? 0, longest) * second
       const ticket = known && hold ? waiters.enter(tenant, actor.principal.id) : undefined
       if (!ticket) hold?.decline()
-      if (ticket) hold?.whenGone(ticket.gone)
+      if (ticket) hold?.whenGone(ticket.onClientGone)
       try {
         for (let isWoken = false; ; isWoken = true) {
           const to = await standingOf(tenant, known?.since)

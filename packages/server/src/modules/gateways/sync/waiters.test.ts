@@ -72,7 +72,7 @@ test('a disconnect and a shutdown end the wait', async () => {
   const { waiters, enter } = kit()
   const client = enter()
   const gone = client.next(5000)
-  client.gone()
+  client.onClientGone()
   assert.deepEqual([await gone, await client.next(5000)], ['gone', 'gone'])
   const ticket = enter()
   const held = ticket.next(5000)

@@ -29,22 +29,22 @@ export function createAbsence(deps: {
       tenant,
       async (tx) => {
         const at = now()
-        const gone: { id: string; name: string; groups: string[] }[] = []
+        const absentUsers: { id: string; name: string; groups: string[] }[] = []
         for (const id of await lockAbsent(tx, tenant, new Date(at.getTime() - keptMs), atOnce)) {
           const user = await findUser(tx, tenant, id)
           if (user && (await softDelete(tx, tenant, id, at)))
-            gone.push({ id, name: user.username, groups: user.group_ids })
+            absentUsers.push({ id, name: user.username, groups: user.group_ids })
         }
-        if (gone.length === 0) return 0
-        const pairs = gone.flatMap(({ id, groups }) => groups.map((group) => ({ group, user: id })))
+        if (absentUsers.length === 0) return 0
+        const pairs = absentUsers.flatMap(({ id, groups }) => groups.map((group) => ({ group, user: id })))
         await lockGroups(tx, tenant, [...new Set(pairs.map((p) => p.group))])
         await removeMembers(tx, tenant, pairs, at)
         const source = jobSource(tenant, 'delete_absent_users')
-        const left = gone.map(({ id: user_id, name: username }) => ({ user_id, username }))
+        const left = absentUsers.map(({ id: user_id, name: username }) => ({ user_id, username }))
         const cut = await offboarding.cutAccess(tx, source, left, userDeleted)
         await audit.recordAll(
           tx,
-          gone.map(({ id, name }) => {
+          absentUsers.map(({ id, name }) => {
             const user_id = encodeId('user', id)
             const target = { type: 'user', id: user_id, name }
             const details = { reason: `its directory has not named it for ${absentUserDays} days` }
@@ -52,10 +52,10 @@ export function createAbsence(deps: {
           }),
         )
         await changes.record(tx, tenant, [
-          ...gone.map(({ id }) => ({ kind: 'user', subject: id }) as const),
+          ...absentUsers.map(({ id }) => ({ kind: 'user', subject: id }) as const),
           ...cut.changes,
         ])
-        return gone.length
+        return absentUsers.length
       },
       background,
     )

@@ -43,8 +43,8 @@ export function touchedBy(all: OwnedChanges, ended: readonly Change[]): Change[]
 /** Returns the memberships that end, with all memberships of leaving users, in any group. */
 export async function removedWith(tx: Tx, tenant: TenantId, { removed }: OwnedChanges, leaving: readonly OwnedUser[]) {
   const ids = new Set(leaving.map((u) => u.user_id))
-  const theirs = await membershipsOf(tx, tenant, [...ids])
-  return [...removed.filter((pair) => !ids.has(pair.user_id)), ...theirs]
+  const memberships = await membershipsOf(tx, tenant, [...ids])
+  return [...removed.filter((pair) => !ids.has(pair.user_id)), ...memberships]
 }
 
 /** Returns the number of existing users that become active, minus those that are suspended. */

@@ -15,7 +15,7 @@ export type Searched =
   | { kind: 'many'; rows: RawBuilder<unknown>; parts: Readonly<Record<string, Searched>> }
 export type SearchedEntry = Readonly<Record<string, Searched>>
 
-const said = (...path: readonly string[]) => {
+const attributeText = (...path: readonly string[]) => {
   const steps = path.map((name, i) => sql`${sql.raw(i === path.length - 1 ? '->>' : '->')} ${sql.lit(name)}`)
   return sql`lower(u.directory_attributes ${sql.join(steps, sql` `)})`
 }
@@ -29,10 +29,10 @@ export const searchedUsers: SearchedEntry = {
     indexed: sql`u.external_id`,
   },
   userName: { kind: 'text', column: sql`u.username_key` },
-  displayName: { kind: 'text', column: said('displayName') },
+  displayName: { kind: 'text', column: attributeText('displayName') },
   active: { kind: 'truth', column: sql`u.status = 'active'` },
   ...Object.fromEntries(
-    nameParts.map((part) => [`name.${part}`, { kind: 'text', column: said('name', part) } as const]),
+    nameParts.map((part) => [`name.${part}`, { kind: 'text', column: attributeText('name', part) } as const]),
   ),
   emails: {
     kind: 'many',

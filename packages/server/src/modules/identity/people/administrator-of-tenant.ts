@@ -24,18 +24,19 @@ const temporaryForMs = 7 * day
  */
 export const createTenantAdministrators =
   ({ audit, now, hasher }: { audit: Audit; now: () => Date; hasher: PasswordHasher }) =>
-  async (tenantName: string, given: Given) => {
-    const { name: username, problem } = newUsername(given.username)
+  async (tenantName: string, administratorInput: Given) => {
+    const { name: username, problem } = newUsername(administratorInput.username)
     if (username === undefined) return failField('administrator.username', problem)
-    const email = given.email === undefined ? null : canonicalEmail(given.email)
-    if (email === undefined) return failField('administrator.email', 'has characters that nobody sees')
-    const words = [serviceName, username, tenantName, ...(email ? [email.split('@')[0] ?? ''] : [])]
+    const email = administratorInput.email === undefined ? null : canonicalEmail(administratorInput.email)
+    if (email === undefined) return failField('administrator.email', 'has invisible characters: remove them')
+    const forbiddenWords = [serviceName, username, tenantName, ...(email ? [email.split('@')[0] ?? ''] : [])]
     const minLength = defaultSecuritySettings.passwords.min_length
     const weak =
-      given.password !== undefined && (await passwordProblem(given.password, { minLength, mfa: false, words }))
+      administratorInput.password !== undefined &&
+      (await passwordProblem(administratorInput.password, { minLength, mfa: false, words: forbiddenWords }))
     if (weak) return failField('administrator.password', weak)
-    const password = given.password ?? randomBytes(15).toString('base64url')
-    const expiresAt = given.password === undefined ? new Date(now().getTime() + temporaryForMs) : null
+    const password = administratorInput.password ?? randomBytes(15).toString('base64url')
+    const expiresAt = administratorInput.password === undefined ? new Date(now().getTime() + temporaryForMs) : null
     const password_phc = await hasher.hashPassword(password)
 
     return {
@@ -50,7 +51,7 @@ export const createTenantAdministrators =
           kind: 'person',
           username,
           email,
-          display_name: given.display_name ?? '',
+          display_name: administratorInput.display_name ?? '',
           password_phc,
           password_must_change: expiresAt !== null,
           password_expires_at: expiresAt,

@@ -36,9 +36,9 @@ export const holdAdministrators = (tx: Tx, tenant: TenantId) => queries.lockAdmi
 /** Returns those of the roles in which only this user could act. */
 async function allLastHeld(tx: Tx, tenant: TenantId, user: { user_id: string }, roles: readonly string[]) {
   if (!mayBeLast(roles)) return []
-  const held = roles.filter((role) => indispensable.includes(role))
-  const holders = await queries.selectHolders(tx, tenant, held)
-  return held.filter((role) => {
+  const administratorRoles = roles.filter((role) => indispensable.includes(role))
+  const holders = await queries.selectHolders(tx, tenant, administratorRoles)
+  return administratorRoles.filter((role) => {
     const active = holders.filter((h) => h.role === role)
     return active.length === 1 && active[0]?.user_id === user.user_id
   })
@@ -72,7 +72,7 @@ export async function requireAnother(
     fail(
       'validation_error',
       `${only}; give that role to someone else first, or start the server once with HOLDFAST_BREAK_GLASS_PASSWORD: ` +
-        'the user break-glass that it makes is a platform_admin and can do this',
+        'this creates the user break-glass, a platform_admin who can do this',
     )
   if (await hasAdministrator(tx, tenant, user, roles)) return []
   const command = `holdfast --tenant ${name}`
@@ -80,7 +80,7 @@ export async function requireAnother(
     {
       code: 'tenant_without_administrator',
       message:
-        `After this the tenant ${name} has no active administrator. To make one: ${command} user create NAME, ` +
+        `After this the tenant ${name} has no active administrator. To create one: ${command} user create NAME, ` +
         `then ${command} role grant NAME tenant_admin, then ${command} user password NAME --generate`,
     },
   ]

@@ -42,7 +42,7 @@ export function createBreakGlass(deps: {
     if (await isLast(tx, tenant, user))
       fail(
         'validation_error',
-        `${user.username} is the last break-glass user who can administer while login.enforce_sso is on: make another one first, or turn that off`,
+        `${user.username} is the last break-glass user who can administer while login.enforce_sso is on: create another one first, or turn that off`,
       )
   }
   /** Like `refuseLast`, for stopping a user. A platform administrator gets a warning instead. */
@@ -87,7 +87,7 @@ export function createBreakGlass(deps: {
       if ((await selectBreakGlass(tx, tenant, indispensable, 1)).length === 0)
         failField(
           'login.enforce_sso',
-          `needs an active break-glass user with a password of their own and the role ${indispensable.join(' or ')}: POST /v1/admin/users/break-glass makes one`,
+          `needs an active break-glass user with a password of their own and the role ${indispensable.join(' or ')}: create one with POST /v1/admin/users/break-glass`,
         )
     },
     /**
@@ -107,9 +107,12 @@ export function createBreakGlass(deps: {
         expected.require(userVersion(before))
         if (before.break_glass === to) return { user: before, changed: false }
         if (before.source !== 'local')
-          fail('validation_error', `${before.username} has no password here: the account comes from elsewhere`)
+          fail(
+            'validation_error',
+            `${before.username} has no password here: the account comes from a directory or an identity provider`,
+          )
         if (to && (await liftsOwnLimit(tx, actor, id)))
-          requirePresence(actor, 'this lifts login.enforce_sso for an account', now())
+          requirePresence(actor, 'this exempts an account from login.enforce_sso', now())
         if (!to) await refuseLast(tx, tenant, before)
         if (!(await updateBreakGlass(tx, tenant, id, to, now()))) return { user: before, changed: false }
         const isShut = !to && (await tenancy.enforcesSso(tx, tenant))

@@ -34,7 +34,8 @@ export function createFirstAdmins(deps: {
   /** Creates a local user with a password. Of two concurrent first starts only one creates it. */
   async function createUser(tenant: TenantId, user: LocalUser): Promise<{ userId: string; created: boolean }> {
     const password_phc = await hasher.hashPassword(user.password)
-    const username = canonicalUsername(user.username).name ?? fail('internal_error', `${user.username} is no username`)
+    const username =
+      canonicalUsername(user.username).name ?? fail('internal_error', `${user.username} is not a valid username`)
     const id = newUuid()
     return db.inTenant(tenant, async (tx) => {
       const at = now()
@@ -50,8 +51,11 @@ export function createFirstAdmins(deps: {
         updated_at: at,
       }
       if (!(await queries.insertUnlessTaken(tx, unlimited, row))) {
-        const taken = await queries.findIdByUsername(tx, tenant, username)
-        return { userId: taken ?? fail('internal_error', `the user ${username} can't be made`), created: false }
+        const existingUser = await queries.findIdByUsername(tx, tenant, username)
+        return {
+          userId: existingUser ?? fail('internal_error', `the user ${username} cannot be created`),
+          created: false,
+        }
       }
       if (user.roles.length > 0) await queries.insertRoles(tx, tenant, id, user.roles, at)
       const user_id = encodeId('user', id)
@@ -73,12 +77,12 @@ export function createFirstAdmins(deps: {
       admin: { username: string; password: () => string; role: Role },
     ): Promise<'made' | 'not_needed' | 'name_taken'> => {
       const { username, role } = admin
-      const [holders, taken] = await db.inTenant(tenant, async (tx) => [
+      const [holders, existingUser] = await db.inTenant(tenant, async (tx) => [
         await selectHolders(tx, tenant, [role]),
         await queries.findIdByUsername(tx, tenant, username),
       ])
       if (holders.length > 0) return 'not_needed'
-      if (taken !== undefined) return 'name_taken'
+      if (existingUser !== undefined) return 'name_taken'
       const { created } = await createUser(tenant, { username, password: admin.password(), roles: [role] })
       return created ? 'made' : 'name_taken'
     },

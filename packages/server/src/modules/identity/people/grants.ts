@@ -40,7 +40,7 @@ export function createGrants(deps: {
     reason: string | undefined,
     move: (tx: Tx, user: UserRow) => Promise<Warning[] | undefined>,
   ): Promise<Outcome> {
-    if (!mayHandle(actor, role)) fail('forbidden', `the role ${role} allows more than you may do yourself`)
+    if (!mayHandle(actor, role)) fail('forbidden', `the role ${role} has permissions that you do not have`)
     const { tenantId } = actor
     return db.inTenant(tenantId, async (tx) => {
       if (kind === 'role.revoked' && mayBeLast([role])) await holdAdministrators(tx, tenantId)
@@ -85,7 +85,11 @@ export function createGrants(deps: {
     revoke: async (actor: Actor, id: string, role: Role, reason: string | undefined): Promise<Outcome> => {
       // Without this role, a person with other roles may no longer need the second factor that it requires.
       if (isOneself(actor, id) && (await tenancy.settings(actor.tenantId)).mfa.required_roles.includes(role))
-        requirePresence(actor, `this lifts mfa.required_roles (${role}) for your own account`, now())
+        requirePresence(
+          actor,
+          `this removes the requirement of a second factor (mfa.required_roles, ${role}) from your own account`,
+          now(),
+        )
       return change('role.revoked', actor, id, role, reason, async (tx, user) => {
         const warnings = await requireAnother(tx, actor, user, user.roles.includes(role) ? [role] : [])
         if (mayBeLast([role]) && !mayBeLast(user.roles.filter((r) => r !== role)))

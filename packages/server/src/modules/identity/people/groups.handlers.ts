@@ -46,8 +46,10 @@ export function groupHandlers({ db, pager, groups }: { db: Database; pager: Page
       }
       const found = async () => {
         if (operation === 'create') {
-          if (body.group_id !== undefined) failField('group_id', 'is given by the server when a group is created')
-          if (add_members ?? remove_members) failField('group', 'takes the members of a new group as members')
+          if (body.group_id !== undefined)
+            failField('group_id', 'is assigned by the server: leave it out to create a group')
+          if (add_members ?? remove_members)
+            failField('group', 'is not allowed with create: give the members of a new group in members')
           expected.require(undefined)
           return groups.create(
             actor,
@@ -62,7 +64,10 @@ export function groupHandlers({ db, pager, groups }: { db: Database; pager: Page
         }
         if (body.group === undefined) failField('group', 'is required to update a group')
         if (members && (add_members ?? remove_members))
-          failField('group.members', 'is the whole list; it does not go together with add_members or remove_members')
+          failField(
+            'group.members',
+            'replaces the whole list and cannot be combined with add_members or remove_members',
+          )
         return groups.update(actor, id, fields, { reason, expected })
       }
       const { changed, group } = await found()

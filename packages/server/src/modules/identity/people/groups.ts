@@ -58,8 +58,8 @@ export function createGroups(deps: {
     await audit.record(tx, actor, 'group.changed', { operation, group_id }, more)
     // No replica caches names. Devices depend on ids, and only those of added and removed users change.
     const users = [...moved.added, ...moved.removed].map((subject) => ({ kind: 'user', subject }) as const)
-    const gone = operation === 'delete' ? [{ kind: 'group', subject: group.group_id } as const] : []
-    if (users.length + gone.length > 0) await changes.record(tx, actor.tenantId, [...gone, ...users])
+    const deletedChange = operation === 'delete' ? [{ kind: 'group', subject: group.group_id } as const] : []
+    if (users.length + deletedChange.length > 0) await changes.record(tx, actor.tenantId, [...deletedChange, ...users])
   }
   const read = async (tx: Tx, tenant: TenantId, id: string) =>
     (await queries.findGroup(tx, tenant, id)) ?? missing('group')
@@ -67,8 +67,12 @@ export function createGroups(deps: {
   return {
     find: (tenant: TenantId, id: string): Promise<GroupRow> => db.inTenant(tenant, (tx) => read(tx, tenant, id)),
 
-    create: (actor: Actor, wanted: GroupFields & { name: string }, reason: string | undefined): Promise<Outcome> => {
-      const { name, description = '', members } = wanted
+    create: (
+      actor: Actor,
+      fieldsInput: GroupFields & { name: string },
+      reason: string | undefined,
+    ): Promise<Outcome> => {
+      const { name, description = '', members } = fieldsInput
       const tenant = actor.tenantId
       const group_id = newUuid()
       return unlessTaken(() =>
@@ -91,16 +95,16 @@ export function createGroups(deps: {
       )
     },
 
-    update: (actor: Actor, id: string, wanted: GroupFields, { reason, expected }: With): Promise<Outcome> => {
+    update: (actor: Actor, id: string, fieldsInput: GroupFields, { reason, expected }: With): Promise<Outcome> => {
       const tenant = actor.tenantId
-      const { members, add, remove, ...named } = wanted
+      const { members, add, remove, ...named } = fieldsInput
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
-          const known = await holdNamed(tx, tenant, wanted)
+          const known = await holdNamed(tx, tenant, fieldsInput)
           const before = (await queries.lockGroup(tx, tenant, id)) ?? missing('group')
           expected.require(before)
           const at = now()
-          const moved = await moveMembers(tx, tenant, id, wanted, known, at)
+          const moved = await moveMembers(tx, tenant, id, fieldsInput, known, at)
           const isNamedAnew = Object.keys(differences(before, { ...before, ...named })).length > 0
           if (!isNamedAnew && moved.added.length + moved.removed.length === 0)
             return { changed: false, group: await read(tx, tenant, id) }
@@ -128,7 +132,7 @@ export function createGroups(deps: {
           const named = rules.slice(0, 10).join(', ')
           fail(
             'validation_error',
-            `the published policy names this group in ${named}; publish a policy without it first`,
+            `the published policy uses this group in ${named}: publish a policy without it first`,
           )
         }
         const removed = await queries.listMembers(tx, tenant, id)
@@ -156,11 +160,11 @@ async function moveMembers(
   tx: Tx,
   tenant: TenantId,
   group: string,
-  wanted: GroupFields,
+  fieldsInput: GroupFields,
   known: ReadonlySet<string>,
   at: Date,
 ): Promise<Moved> {
-  const { members, add = [], remove = [] } = wanted
+  const { members, add = [], remove = [] } = fieldsInput
   const exist = async () => known
   await requireAll('user', 'group.members', members ?? [], exist)
   await requireAll('user', 'group.add_members', add, exist)

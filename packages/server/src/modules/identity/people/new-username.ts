@@ -18,12 +18,12 @@ const readAs = (text: string): string =>
  */
 export function newUsername(text: string, current?: string): CanonicalUsername {
   if (text.length > longestUsername) return { problem: `must have at most ${longestUsername} characters` }
-  const judged = canonicalUsername(text)
-  if (judged.name !== undefined && judged.name === current) return judged
+  const canonical = canonicalUsername(text)
+  if (canonical.name !== undefined && canonical.name === current) return canonical
   if (readAs(text) === breakGlassUsername)
     return { problem: `is reserved for the emergency account (HOLDFAST_BREAK_GLASS_PASSWORD): choose another name` }
   // At sign-in, a slash separates the tenant from the username.
-  if ((judged.name ?? text).includes('/'))
+  if ((canonical.name ?? text).includes('/'))
     return { problem: 'must not have a slash: "tenant/name" signs in to another tenant' }
-  return judged
+  return canonical
 }

@@ -62,9 +62,9 @@ export function isGuessable(text: string, known: KnownPasswords): boolean {
 /** True if its letters are one known word, written several times: `summer2026summer`. */
 function isOneWordAgain(text: string, known: KnownPasswords): boolean {
   const found = text.match(/\p{L}+/gu) ?? []
-  const [word, ...others] = new Set(found)
-  if (word === undefined || others.length > 0 || found.length < 2 || word.length < shortestCore) return false
-  return known.has(word) && text.length - found.length * word.length <= longestPadding
+  const [firstWord, ...others] = new Set(found)
+  if (firstWord === undefined || others.length > 0 || found.length < 2 || firstWord.length < shortestCore) return false
+  return known.has(firstWord) && text.length - found.length * firstWord.length <= longestPadding
 }
 
 const layouts = [

@@ -15,7 +15,7 @@ let blocked: Promise<KnownPasswords> | undefined
  */
 const blocklist = () => {
   blocked ??= import('@zxcvbn-ts/language-common').then(({ default: { dictionary } }) => {
-    const lines = `\n${Object.values(dictionary).flat().map(fold).join('\n')}\n`
+    const lines = `\n${Object.values(dictionary).flat().map(foldCase).join('\n')}\n`
     for (const list of Object.values(dictionary)) list.length = 0
     return {
       has: (text) => lines.includes(`\n${text}\n`),
@@ -25,7 +25,7 @@ const blocklist = () => {
   return blocked
 }
 
-const fold = (text: string) => canonicalPassword(text).toLowerCase()
+const foldCase = (text: string) => canonicalPassword(text).toLowerCase()
 
 /**
  * Returns why this cannot be a password, or undefined (NIST SP 800-63B-4 §3.1.1.2): by its length in characters, and by
@@ -36,7 +36,7 @@ export async function passwordProblem(
   password: string,
   { minLength, mfa, words }: { minLength: number; mfa: boolean; words: readonly string[] },
 ): Promise<string | undefined> {
-  const text = fold(password)
+  const text = foldCase(password)
   const length = [...canonicalPassword(password)].length
   const least = mfa ? Math.min(passwordWithSecondFactor, minLength) : minLength
   if (length < least) return `must have at least ${least} characters`
@@ -46,17 +46,17 @@ export async function passwordProblem(
   const unit = repeatedUnit(text)
   if (unit !== undefined && ([...unit].length < passwordWithSecondFactor || known.has(unit)))
     return 'is a short text repeated'
-  const folded = words.map(fold)
+  const folded = words.map(foldCase)
   if (folded.includes(text)) return 'is a name of the account or the service'
   let rest = text
   for (const word of folded.toSorted((a, b) => b.length - a.length))
     if ([...word].length >= shortestWord) rest = rest.replaceAll(word, '')
   if (rest !== text && ([...rest].length < passwordWithSecondFactor || isPadding(rest) || isGuessable(rest, known)))
-    return 'is little more than names of the account or the service'
+    return 'consists mostly of names of the account or the service'
   return isGuessable(text, known) ? tooCommon : undefined
 }
 const tooCommon =
-  'is one of the passwords that attackers try first, or one of them with digits or signs added: take several words that do not belong together'
+  'is one of the passwords that attackers try first, or one of them with added digits or signs: use several unrelated words'
 
 /** True for digits and signs alone, up to the length that is tried with every name. */
 const isPadding = (text: string) => text.length < 12 && !/\p{L}/u.test(text)

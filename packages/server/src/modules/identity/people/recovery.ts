@@ -131,9 +131,9 @@ export function createRecovery(deps: {
       const at = now()
       const known = await queries.findIdByUsername(tx, tenant, username)
       const found = known === undefined ? undefined : await queries.lockUser(tx, tenant, known)
-      const other = found && isForeign(found) ? found : undefined
-      const movedTo = other && (await setAside(tx, source, other))
-      const isNew = found === undefined || other !== undefined
+      const foreignUser = found && isForeign(found) ? found : undefined
+      const movedTo = foreignUser && (await setAside(tx, source, foreignUser))
+      const isNew = found === undefined || foreignUser !== undefined
       const id = isNew ? newUuid() : found.user_id
       const row = { tenant_id: tenant, user_id: id, kind: 'person', username, email: null, display_name: '' } as const
       if (isNew && !(await queries.insertUnlessTaken(tx, unlimited, { ...row, created_at: at, updated_at: at })))
@@ -147,8 +147,8 @@ export function createRecovery(deps: {
       await notify(tx, tenant, {
         kind: 'break_glass.used',
         severity: 'critical',
-        title: `${user.username} was made able to sign in by whoever runs the server`,
-        detail: `HOLDFAST_BREAK_GLASS_PASSWORD gave ${user.username} a password and the role ${role} at a start of the server.${saidOfEnded(ended)} Take it out of the environment once somebody is in.`,
+        title: `The operator of the server gave ${user.username} a new password`,
+        detail: `HOLDFAST_BREAK_GLASS_PASSWORD gave ${user.username} a password and the role ${role} at a start of the server.${saidOfEnded(ended)} Remove the variable from the environment after the first sign-in.`,
         subject: target,
       })
       await changes.record(tx, tenant, movedTo && known ? [...touched, { kind: 'user', subject: known }] : touched)
@@ -157,7 +157,7 @@ export function createRecovery(deps: {
   }
 
   return async (tenant: TenantId, { username: named, ...wanted }: Wanted): Promise<Outcome> => {
-    const username = canonicalUsername(named).name ?? fail('internal_error', `${named} is no username`)
+    const username = canonicalUsername(named).name ?? fail('internal_error', `${named} is not a valid username`)
     // Of several concurrent starts the first sets the password. The others try again and find it.
     for (let n = 1; ; n++)
       try {
@@ -180,7 +180,7 @@ const sumOf = (here: EndedCounts, elsewhere: EndedCounts): EndedCounts =>
 /** Returns a sentence that lists the ended items; empty if nothing ended. */
 const saidOfEnded = (ended: EndedCounts): string => {
   const list = listOfEnded(ended)
-  return list === '' ? '' : ` These ended, which the account had before: ${list}.`
+  return list === '' ? '' : ` Earlier credentials of the account were ended: ${list}.`
 }
 /** Returns a text such as "2 api keys, 1 sessions"; empty if nothing ended. */
 export const listOfEnded = (ended: EndedCounts): string =>

@@ -18,9 +18,9 @@ export type Subject = { id: string; tenant: TenantId; source: Source; own: Princ
  * Without a name, a session means its own user. Credentials of others need `credentials:write`, and a session without a
  * required action.
  */
-export function subjectOf(actor: Actor, named: string | undefined): Subject {
+export function subjectOf(actor: Actor, userId: string | undefined): Subject {
   const session = actor.principal.kind === 'session' ? actor.principal : undefined
-  const id = named ?? session?.userId ?? failField('user_id', 'is required with an API key')
+  const id = userId ?? session?.userId ?? failField('user_id', 'is required with an API key')
   if (session && id === session.userId)
     return { id, tenant: session.tenantId, source: { ...actor, tenantId: session.tenantId }, own: session }
   if (session?.requiredAction || !permissionsOf(actor).has('credentials:write'))
@@ -43,7 +43,7 @@ export const isOneself = (actor: Actor, user: string): boolean =>
  * created.
  */
 export function refuseOneself(actor: Actor, user: string): void {
-  if (isOneself(actor, user)) fail('forbidden', 'this is your own account: somebody else must do that')
+  if (isOneself(actor, user)) fail('forbidden', 'this is your own account: another administrator must do that')
 }
 
 /** Returns the user, or 404 if the user is missing or deleted. */
@@ -53,7 +53,7 @@ export function present<U extends { deleted_at: Date | null }>(user: U | undefin
 
 /** 422 for a service account, which nobody signs in with. */
 export function requirePerson(user: { kind: string; username: string }): void {
-  if (user.kind !== 'person') fail('validation_error', `${user.username} is a service account: nobody signs in with it`)
+  if (user.kind !== 'person') fail('validation_error', `${user.username} is a service account, which cannot sign in`)
 }
 
 /** Returns a role of the user that allows more than the caller may do. */
@@ -65,7 +65,7 @@ export const isStronger = (actor: Actor, user: { roles: readonly string[] }): bo
 /** A caller who could change a user with more permissions could take that account over. */
 export function refuseStronger(actor: Actor, user: { roles: readonly string[] }): void {
   const beyond = roleBeyond(actor, user)
-  if (beyond) fail('forbidden', `this user has the role ${beyond}, which allows more than you may do yourself`)
+  if (beyond) fail('forbidden', `this user has the role ${beyond}, which has permissions that you do not have`)
 }
 
 /** Configured part of a user, for its version. The last sign-in and the lock change by themselves. */

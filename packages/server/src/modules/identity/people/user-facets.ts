@@ -8,8 +8,8 @@ import type { UserFilter } from './users-filter.queries.ts'
 
 type GivenFilter = Given<Contract['listUserFacets']>['query']
 
-export const readUserFilter = (given: GivenFilter, at: Date): UserFilter => {
-  const { q, kind, status, source, role, mfa, locked, has_devices, group_id } = given
+export const readUserFilter = (filterInput: GivenFilter, at: Date): UserFilter => {
+  const { q, kind, status, source, role, mfa, locked, has_devices, group_id } = filterInput
   return {
     ...(q !== undefined && { prefix: q }),
     ...(kind && { kind }),
@@ -25,17 +25,17 @@ export const readUserFilter = (given: GivenFilter, at: Date): UserFilter => {
 
 /** Counts of users that match a filter: exact if few match, else estimated from a sample of the table. */
 export const createUserFacets = ({ db, now }: { db: Database; now: () => Date }) => ({
-  total: createCounts((tenant, given: GivenFilter) => {
+  total: createCounts((tenant, filterInput: GivenFilter) => {
     const at = now()
-    const filter = readUserFilter(given, at)
+    const filter = readUserFilter(filterInput, at)
     return db.inTenant(tenant, async (tx) => {
       const looked = await queries.chooseUsers(tx, tenant, filter, false)
       return totalOf(await countRows(tx, queries.selectMatchingUsers(tx, tenant, filter, looked, at)), looked.each)
     })
   }, now),
-  facets: createCounts((tenant, given: GivenFilter) => {
+  facets: createCounts((tenant, filterInput: GivenFilter) => {
     const at = now()
-    const filter = readUserFilter(given, at)
+    const filter = readUserFilter(filterInput, at)
     return db.inTenant(tenant, async (tx) => {
       const looked = await queries.chooseUsers(tx, tenant, filter, true)
       const rows = await queries.countUserFacets(tx, tenant, filter, { looked, at, mostValues: mostFacetValues })

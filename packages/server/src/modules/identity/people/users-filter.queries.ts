@@ -23,7 +23,7 @@ const fittingUpTo = (most: number) => {
   return {
     prefix: (tenant: TenantId, prefix: string) =>
       sql.join(
-        named.map((c) =>
+        keyColumns.map((c) =>
           fits('user_id', sql`users where tenant_id = ${tenant} and ${hasPrefix(c, prefix)}`, ['tenant_id', c]),
         ),
         sql` union all `,
@@ -43,13 +43,13 @@ const fittingUpTo = (most: number) => {
   }
 }
 const fitting = fittingUpTo(few)
-const named = ['username_key', 'email_key', 'display_name_key'] as const
-const sought = ['prefix', 'role', 'group'] as const
+const keyColumns = ['username_key', 'email_key', 'display_name_key'] as const
+const searchedFields = ['prefix', 'role', 'group'] as const
 /** Filters with so many matches that a walk in the list's order finds a page sooner than their index. */
-export type DenseUserFilters = ReadonlySet<(typeof sought)[number]>
+export type DenseUserFilters = ReadonlySet<(typeof searchedFields)[number]>
 export async function denseUserFilters(tx: Tx, tenant: TenantId, f: UserFilter): Promise<DenseUserFilters> {
-  const dense = new Set<(typeof sought)[number]>()
-  for (const name of sought) {
+  const dense = new Set<(typeof searchedFields)[number]>()
+  for (const name of searchedFields) {
     const value = f[name]
     if (value !== undefined && !(await isRare(tx, fitting[name](tenant, value)))) dense.add(name)
   }
@@ -66,7 +66,7 @@ export function userConditions(tenant: TenantId, f: UserFilter, dense: DenseUser
   if (f.hasDevices !== undefined)
     all.push(sql`exists (select from devices d where d.tenant_id = ${tenant}
       and d.user_id = users.user_id and d.status <> 'revoked' offset 0) = ${f.hasDevices}`)
-  for (const name of sought) {
+  for (const name of searchedFields) {
     const value = f[name]
     if (value !== undefined && !dense.has(name))
       all.push(sql`users.user_id = any(array(${fitting[name](tenant, value)}))`)
@@ -78,7 +78,7 @@ export function userConditions(tenant: TenantId, f: UserFilter, dense: DenseUser
     const prefix = f.prefix
     all.push(
       sql`(${sql.join(
-        named.map((c) => hasPrefix(`users.${c}`, prefix)),
+        keyColumns.map((c) => hasPrefix(`users.${c}`, prefix)),
         sql` or `,
       )})`,
     )
@@ -101,7 +101,7 @@ export function candidateUsers(tenant: TenantId, f: UserFilter) {
   return [
     ...(f.locked?.is ? [from(sql`locked_until > ${f.locked.at}`, 'locked_until')] : []),
     ...plain.filter((name) => f[name]).map((name) => from(sql`${sql.ref(name)} = ${f[name]}`, name, 'created_at')),
-    ...sought.flatMap((name) => {
+    ...searchedFields.flatMap((name) => {
       const value = f[name]
       return value === undefined ? [] : [fittingToCount[name](tenant, value)]
     }),
@@ -109,4 +109,4 @@ export function candidateUsers(tenant: TenantId, f: UserFilter) {
   ]
 }
 /** Checks all conditions user by user. */
-export const allUserFilters: DenseUserFilters = new Set(sought)
+export const allUserFilters: DenseUserFilters = new Set(searchedFields)

@@ -42,8 +42,8 @@ export function userHandlers(deps: {
 
   return {
     listUsers: async ({ actor, query }) => {
-      const { limit: _, cursor: __, sort: ___, count, ...given } = query
-      const filter = readUserFilter(given, now())
+      const { limit: _, cursor: __, sort: ___, count, ...filterInput } = query
+      const filter = readUserFilter(filterInput, now())
       const found = await db.inTenant(actor.tenantId, async (tx) => {
         const dense = await denseUserFilters(tx, actor.tenantId, filter)
         return pager.list(
@@ -59,7 +59,7 @@ export function userHandlers(deps: {
           walkUsers(tx, actor.tenantId, filter, dense),
         )
       })
-      const total = count && (await counts.total(actor.tenantId, given))
+      const total = count && (await counts.total(actor.tenantId, filterInput))
       return { items: found.items.map(view), next_cursor: found.next_cursor, ...(total && { total }) }
     },
     listUserFacets: ({ actor, query }) => counts.facets(actor.tenantId, query),
@@ -71,17 +71,17 @@ export function userHandlers(deps: {
 
     changeUser: async ({ actor, body, expected }) => {
       const { operation, reason } = body
-      const { group_ids, kind, ...named } = body.user ?? {}
-      const fields = { ...named, ...(group_ids && { groups: decodeIds('group', 'user.group_ids', group_ids) }) }
+      const { group_ids, kind, ...userFields } = body.user ?? {}
+      const fields = { ...userFields, ...(group_ids && { groups: decodeIds('group', 'user.group_ids', group_ids) }) }
       if (operation === 'create') {
-        if (body.user_id !== undefined) failField('user_id', 'is given by the server when a user is created')
+        if (body.user_id !== undefined) failField('user_id', 'is assigned by the server: leave it out to create a user')
         expected.require(undefined)
         const username = fields.username ?? failField('user.username', 'is required to create a user')
         const made = await users.create(actor, { ...fields, kind: kind ?? 'person', username }, reason)
         return { operation, changed: made.changed, user: view(made.user), warnings: made.warnings }
       }
       const id = idOf('user', body.user_id ?? failField('user_id', `is required to ${operation} a user`))
-      if (kind !== undefined) failField('user.kind', 'is chosen when a user is created')
+      if (kind !== undefined) failField('user.kind', 'can be set only with create')
       if ((operation === 'update') === (body.user === undefined))
         failField('user', operation === 'update' ? 'is required to update a user' : `has no meaning with ${operation}`)
       if (operation !== 'update') return move(actor, operation, id, { reason, expected })

@@ -81,9 +81,9 @@ export function createUsers(deps: {
    * Locks the groups that the user joins or leaves, in one order. The user's row is locked, so nobody else adds it to a
    * group meanwhile.
    */
-  const lockAll = async (tx: Tx, tenant: TenantId, wanted: readonly string[], surplus: readonly string[]) => {
-    const found = await lockGroups(tx, tenant, [...wanted, ...surplus])
-    await requireAll('group', 'user.group_ids', wanted, async () => found)
+  const lockAll = async (tx: Tx, tenant: TenantId, userIds: readonly string[], surplus: readonly string[]) => {
+    const found = await lockGroups(tx, tenant, [...userIds, ...surplus])
+    await requireAll('group', 'user.group_ids', userIds, async () => found)
   }
 
   return {
@@ -92,14 +92,14 @@ export function createUsers(deps: {
 
     create: (
       actor: Actor,
-      wanted: UserFields & { kind: UserKind; username: string },
+      fieldsInput: UserFields & { kind: UserKind; username: string },
       reason: string | undefined,
     ): Promise<Outcome> => {
       const tenant = actor.tenantId
       const id = newUuid()
-      const username = usernameOf(wanted.username)
-      const email = emailOf(wanted.email) ?? null
-      const { kind, groups = [], display_name = '' } = wanted
+      const username = usernameOf(fieldsInput.username)
+      const email = emailOf(fieldsInput.email) ?? null
+      const { kind, groups = [], display_name = '' } = fieldsInput
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
           const places = await entitlements.hold(tx, tenant, 'users')
@@ -126,12 +126,12 @@ export function createUsers(deps: {
       )
     },
 
-    update: (actor: Actor, id: string, wanted: UserFields, { reason, expected }: With): Promise<Outcome> => {
+    update: (actor: Actor, id: string, fieldsInput: UserFields, { reason, expected }: With): Promise<Outcome> => {
       const tenant = actor.tenantId
-      const { groups } = wanted
+      const { groups } = fieldsInput
       const given = {
-        ...(wanted.email !== undefined && { email: emailOf(wanted.email) ?? null }),
-        ...(wanted.display_name !== undefined && { display_name: wanted.display_name }),
+        ...(fieldsInput.email !== undefined && { email: emailOf(fieldsInput.email) ?? null }),
+        ...(fieldsInput.display_name !== undefined && { display_name: fieldsInput.display_name }),
       }
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
@@ -140,7 +140,7 @@ export function createUsers(deps: {
           expected.require(userVersion(before))
           const named = {
             ...given,
-            ...(wanted.username !== undefined && { username: usernameOf(wanted.username, before.username) }),
+            ...(fieldsInput.username !== undefined && { username: usernameOf(fieldsInput.username, before.username) }),
           }
           const changed = Object.keys(differences(before, { ...before, ...named })).length > 0
           const at = now()
@@ -210,7 +210,9 @@ const usernameOf = (text: string, current?: string): string => {
   return name ?? failField('user.username', problem)
 }
 const emailOf = (text: string | null | undefined): string | null | undefined =>
-  typeof text === 'string' ? (canonicalEmail(text) ?? failField('user.email', 'has characters that nobody sees')) : text
+  typeof text === 'string'
+    ? (canonicalEmail(text) ?? failField('user.email', 'has invisible characters: remove them'))
+    : text
 
 /** Fields of a user for audit events, as on the wire. */
 const factsOf = ({ username, email, display_name, status, roles, group_ids }: UserRow) => ({

@@ -42,9 +42,9 @@ export function adminSessionHandlers(deps: {
 }
 
 /** Returns the user whose sessions a list shows: the caller unless another user is named. For a key: all users. */
-function whoseSessions(actor: Actor, named: string | undefined): { tenantId: TenantId; user: string | undefined } {
+function whoseSessions(actor: Actor, userId: string | undefined): { tenantId: TenantId; user: string | undefined } {
   const { principal } = actor
-  const id = named === undefined ? undefined : idOf('user', named)
+  const id = userId === undefined ? undefined : idOf('user', userId)
   if (principal.kind === 'session' && (id === undefined || id === principal.userId))
     return { tenantId: principal.tenantId, user: principal.userId }
   if (!permissionsOf(actor).has('credentials:read'))

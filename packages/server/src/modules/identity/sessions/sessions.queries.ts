@@ -123,9 +123,9 @@ export const endOfUser = (
   tenant: TenantId,
   user: string,
   at: Date,
-  kept: string | null,
+  keptSessionId: string | null,
 ): Promise<EndedAdminSession[]> =>
-  endWhere(tx, tenant, sql`user_id = ${user} and session_id is distinct from ${kept}::uuid`, 'manual', at)
+  endWhere(tx, tenant, sql`user_id = ${user} and session_id is distinct from ${keptSessionId}::uuid`, 'manual', at)
 
 /** Selects sessions of users, of an account at the provider, or of a session at the provider. Null matches any. */
 export type Which = { users: readonly string[] | null; subject: string | null; sid: string | null }

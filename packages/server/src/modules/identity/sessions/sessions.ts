@@ -208,8 +208,8 @@ export function createAdminSessions(deps: SessionsDeps) {
      * Ends all sessions of a user except `kept`, in the transaction that removes the user's access. The caller records
      * the changes.
      */
-    endOfUser: async (tx: Tx, source: Source, user: string, kept: string | null = null): Promise<Change[]> =>
-      record(tx, source, await queries.endOfUser(tx, source.tenantId, user, now(), kept), 'manual'),
+    endOfUser: async (tx: Tx, source: Source, user: string, keptSessionId: string | null = null): Promise<Change[]> =>
+      record(tx, source, await queries.endOfUser(tx, source.tenantId, user, now(), keptSessionId), 'manual'),
 
     /** Ends all or some sessions that an identity provider opened. The caller records the changes. */
     endOfProvider: async (tx: Tx, source: Source, provider: string, which: queries.Which): Promise<Change[]> =>

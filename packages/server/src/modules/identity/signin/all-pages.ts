@@ -26,7 +26,7 @@ export function createPages(
 ): {
   pages: Pages
   forms: Forms
-  rooms: SignedInPages
+  signedInPages: SignedInPages
   problem: ProblemPage
   unknown: UnknownPage
   assets: readonly [string, PageAsset][]
@@ -36,7 +36,7 @@ export function createPages(
   return {
     pages: loginPages(deps),
     forms: codeForms(withCookie),
-    rooms: {
+    signedInPages: {
       ...(deps.consoleBuild
         ? consolePages(deps.consoleBuild, { me: deps.me, version: productVersion })
         : { '/admin': homePage(deps) }),
@@ -58,8 +58,8 @@ export const unknownPage: UnknownPage = ({ url, requestId, isSignedIn }) => {
   const [path = ''] = url.split('?')
   if (path === '/') return seeOther(isSignedIn ? '/admin' : '/admin/login')
   if (!isSignedIn) return seeOther(withNext('/admin/login', url))
-  const tidy = withoutLastSlash(url)
-  if (tidy !== undefined) return seeOther(tidy)
+  const canonicalUrl = withoutLastSlash(url)
+  if (canonicalUrl !== undefined) return seeOther(canonicalUrl)
   return {
     status: 404,
     headers: pageHeaders,

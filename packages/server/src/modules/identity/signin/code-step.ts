@@ -39,8 +39,8 @@ export function createCodeStep(deps: { audit: Audit; now: () => Date; kek: Kek; 
     /** Undefined for a text that was not sealed here. */
     read: async (text: string): Promise<(Challenge & { isOver: boolean }) | undefined> => {
       const bytes = await unseal(kek, context, text).catch(() => undefined)
-      const shown = bytes && (JSON.parse(bytes.toString()) as Challenge)
-      return shown && { ...shown, isOver: shown.until <= now().getTime() }
+      const challengeState = bytes && (JSON.parse(bytes.toString()) as Challenge)
+      return challengeState && { ...challengeState, isOver: challengeState.until <= now().getTime() }
     },
 
     check: async (

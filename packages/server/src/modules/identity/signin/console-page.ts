@@ -9,15 +9,15 @@ import { pageHeaders, renderDocument, seeOther } from './page-layout.ts'
 /** Page of the web console, at each path of its views. The console itself shows the view. */
 export function consolePages(console: ConsolePage, { me, version }: { me: Me; version: string }): SignedInPages {
   const head = headOf(console)
-  const room: SignedInPage = {
+  const consolePage: SignedInPage = {
     get: async (visit) => {
       // An address that ends with a slash would give an empty parameter.
-      const tidy = withoutLastSlash(visit.url)
-      if (tidy !== undefined) return seeOther(tidy)
+      const canonicalUrl = withoutLastSlash(visit.url)
+      if (canonicalUrl !== undefined) return seeOther(canonicalUrl)
       return requiredActionPage(visit) ?? page(head, { me: await me.describe(visit.actor), version })
     },
   }
-  return Object.fromEntries(console.paths.map((path) => [path.replaceAll('$', ':'), room]))
+  return Object.fromEntries(console.paths.map((path) => [path.replaceAll('$', ':'), consolePage]))
 }
 
 /** Redirects a session to the page of its required action; undefined if there is none. */

@@ -19,7 +19,7 @@ const waitText = (seconds: number) =>
 type Failed = { status: number; headers: Readonly<Record<string, string>>; body: HtmlPage | Buffer }
 
 /** Returns message and status for a failed sign-in; undefined for any other error. */
-function told(
+function loginProblem(
   e: unknown,
   wrong: string,
 ): { message: string; status: number; headers: Record<string, string> } | undefined {
@@ -41,7 +41,7 @@ export async function failedPage(
   caller: Caller,
 ): Promise<Failed> {
   if (isAway(e)) return unavailablePage(next)
-  const { message, ...answer } = told(e, wrongPassword) ?? fail(e)
+  const { message, ...answer } = loginProblem(e, wrongPassword) ?? fail(e)
   const slash = username.indexOf('/')
   const tenantName = slash < 0 ? tenantOfPlainSignIn : username.slice(0, slash)
   // The page is shown even if its providers cannot be read.
@@ -58,19 +58,19 @@ export const codeForms = ({ login, cookie }: { login: Login; cookie: Cookie }): 
   '/admin/login/code': async ({ form, caller, isSameOrigin, usedOrigin }): Promise<HtmlPageAnswer> => {
     const { challenge = '', totp = '', recovery_code: recoveryCode = '' } = form
     const next = safeNext(form.next)
-    const shown = await login.readChallenge(challenge)
-    if (isSameOrigin === false) await login.refuseOtherSite(shown ?? '', caller, usedOrigin)
-    if (!shown || shown.isOver) {
-      await login.recordLateCode(shown, caller)
+    const challengeState = await login.readChallenge(challenge)
+    if (isSameOrigin === false) await login.refuseOtherSite(challengeState ?? '', caller, usedOrigin)
+    if (!challengeState || challengeState.isOver) {
+      await login.recordLateCode(challengeState, caller)
       const body = loginPage({ ...nothingKnown(tenantOfPlainSignIn), next, message: tookTooLong })
       return { status: 401, headers: { ...pageHeaders, 'www-authenticate': 'Bearer' }, body }
     }
     try {
-      const { minted } = await login.finish(shown, { totp, recoveryCode }, caller)
+      const { minted } = await login.finish(challengeState, { totp, recoveryCode }, caller)
       return seeOther(next ?? '/admin', cookie.set(minted.token))
     } catch (e) {
-      const { message, ...answer } = told(e, wrongCode) ?? fail(e)
-      return { ...answer, body: codePage({ username: shown.username, challenge, next, message }) }
+      const { message, ...answer } = loginProblem(e, wrongCode) ?? fail(e)
+      return { ...answer, body: codePage({ username: challengeState.username, challenge, next, message }) }
     }
   },
 })

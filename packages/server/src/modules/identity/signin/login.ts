@@ -73,10 +73,10 @@ export function createLogin(deps: {
   async function conclude(
     attempt: Attempt,
     checked: Checked,
-    judged: Promise<CheckedPassword | Reason>,
+    passwordCheck: Promise<CheckedPassword | Reason>,
     named?: Reason,
   ): Promise<SignedIn> {
-    const passed = await judged.catch(async (e: unknown) => {
+    const passed = await passwordCheck.catch(async (e: unknown) => {
       await giveBack(attempt, checked)
       throw e
     })
@@ -95,16 +95,16 @@ export function createLogin(deps: {
       asks = mayAsk && found === 'missing_second_factor'
       return found
     }
-    const judged = judge()
-    await judged.catch(() => {})
+    const passwordCheck = judge()
+    await passwordCheck.catch(() => {})
     if (!asks || !account?.password_phc)
-      return conclude(attempt, checked, judged, tenantKnown ? undefined : 'unknown_tenant')
+      return conclude(attempt, checked, passwordCheck, tenantKnown ? undefined : 'unknown_tenant')
     await giveBack(attempt, checked)
     return codeStep.ask(attempt, account, account.password_phc)
   }
 
   /** Serializes the attempts of one source. Attempts refused for their number are counted. */
-  async function taken<T>({ source, by, username }: Attempt, work: () => Promise<T>): Promise<T> {
+  async function withinLimits<T>({ source, by, username }: Attempt, work: () => Promise<T>): Promise<T> {
     try {
       return (await inTurn(source, work)) ?? fail('rate_limited', busy)
     } catch (e) {
@@ -122,7 +122,9 @@ export function createLogin(deps: {
     const slash = name.indexOf('/')
     const named = slash < 0 ? undefined : await tenancy.tenantByName(name.slice(0, slash).trim())
     const tenantId =
-      named ?? (await tenancy.tenantByName(defaultTenant)) ?? fail('internal_error', 'there is no tenant yet')
+      named ??
+      (await tenancy.tenantByName(defaultTenant)) ??
+      fail('internal_error', 'this deployment has no tenant yet: look at the log of the server')
     const typed = named ? name.slice(slash + 1).trim() : name
     // An invalid username is looked up too, so that it takes as long.
     const username = canonicalUsername(typed).name ?? typed
@@ -139,7 +141,7 @@ export function createLogin(deps: {
      */
     signIn: async (given: Credentials, caller: Caller): Promise<SignedIn> => {
       const { attempt, tenantKnown } = await attemptOf(given, caller)
-      const signedIn = await taken(attempt, () => run(attempt, tenantKnown, false))
+      const signedIn = await withinLimits(attempt, () => run(attempt, tenantKnown, false))
       return 'challenge' in signedIn ? fail('internal_error', 'unexpected server error') : signedIn
     },
     /** Like `signIn` without a code. Returns a challenge if the account needs one. */
@@ -148,14 +150,14 @@ export function createLogin(deps: {
       caller: Caller,
     ): Promise<SignedIn | CodeChallenge> => {
       const { attempt, tenantKnown } = await attemptOf({ ...given, ...noCode }, caller)
-      return taken(attempt, () => run(attempt, tenantKnown, true))
+      return withinLimits(attempt, () => run(attempt, tenantKnown, true))
     },
     readChallenge: codeStep.read,
     /** Checks the code for a challenge. It counts like any other attempt. */
     finish: async (shown: Challenge, code: GivenFactor, caller: Caller): Promise<SignedIn> => {
       const { tenantId, username } = shown
       const attempt = { ...attemptAt(tenantId, caller), username, given: { username, password: '', ...code } }
-      return taken(attempt, async () => {
+      return withinLimits(attempt, async () => {
         const { login: limits } = await tenancy.settings(tenantId)
         const checked = await reserve(attempt, limits)
         const how = { shown, enforcesSso: limits.enforce_sso }
@@ -198,7 +200,7 @@ const attemptAt = (tenantId: TenantId, caller: Caller): Pick<Attempt, 'tenantId'
 })
 
 const noCode: GivenFactor = { totp: '', recoveryCode: '' }
-const busy = 'many people sign in right now; try again in a moment'
+const busy = 'too many sign-ins at the same time; try again in a moment'
 
 /** Replaces characters that the database or a log line cannot hold. */
 const clean = (text: string) => text.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd')

@@ -30,12 +30,12 @@ export function createOwnPassword(deps: {
 
   return {
     /** Returns the stored hash after a correct password; null if the account has no password that opens it. */
-    prove: async ({ source, tenant, id }: Subject, username: string, given: string | undefined) => {
+    prove: async ({ source, tenant, id }: Subject, username: string, password: string | undefined) => {
       const phc = await phcOf(tenant, id)
       if (phc === null) return null
-      if (given === undefined) failField('current_password', 'is required, because this changes how you sign in')
+      if (password === undefined) failField('current_password', 'is required: the current password of your account')
       const right = await attempts.pass(source, { id, username }, async () =>
-        (await hasher.verifyPassword(phc, given)) ? true : undefined,
+        (await hasher.verifyPassword(phc, password)) ? true : undefined,
       )
       if (!right) failField('current_password', 'is wrong')
       return phc

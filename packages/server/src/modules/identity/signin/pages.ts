@@ -23,8 +23,8 @@ type Form = {
   passwords: Passwords
 }
 const withQuery = (path: string, query: Readonly<Record<string, string | undefined>>) => {
-  const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
-  return given.length === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(given)}`
+  const queryPairs = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return queryPairs.length === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(queryPairs)}`
 }
 
 /** First page of a sign-in. After a failure it shows `message`, with the username filled in. */
@@ -106,8 +106,8 @@ ${hiddenNext(next)}<button type="submit">Sign in</button>
 export const homePage = ({ tenancy }: Pick<IdentityDeps, 'tenancy'>): SignedInPage => ({
   get: async (visit) => {
     const { principal } = visit.actor
-    const owed = requiredActionPage(visit)
-    if (owed) return owed
+    const actionPage = requiredActionPage(visit)
+    if (actionPage) return actionPage
     const until = principal.expiresAt.toISOString()
     const links = [
       ...(principal.authMethod.startsWith('password') ? ['<a href="/admin/password">Change the password</a>'] : []),
@@ -140,13 +140,13 @@ const awayText = "The server can't reach its database, so nobody can sign in now
 /** Page for an error, without internal details. */
 export const problemPage: ProblemPage = ({ code, message, retryAfterSeconds }, requestId) => {
   const isOurs = code === 'internal_error'
-  const told = isOurs ? 'The server had an internal error. Try again in a moment.' : sentenceOf(message)
+  const sentence = isOurs ? 'The server had an internal error. Try again in a moment.' : sentenceOf(message)
   return {
     headers: pageHeaders,
     body: renderPage(
       'Something went wrong',
       `<h1>Something went wrong</h1>
-${alertOf(isOurs && retryAfterSeconds !== undefined ? awayText : told)}
+${alertOf(isOurs && retryAfterSeconds !== undefined ? awayText : sentence)}
 <p><small>Request ${escapeHtml(requestId)}</small></p>
 <p class="more"><a href="/admin/login">To the sign-in page</a></p>`,
     ),

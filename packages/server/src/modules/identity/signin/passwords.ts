@@ -51,7 +51,10 @@ export function createPasswords(deps: {
     if (!own) refuseStronger(actor, user)
     requirePerson(user)
     if (user.source !== 'local')
-      fail('validation_error', `the password of ${user.username} is kept where the account comes from`)
+      fail(
+        'validation_error',
+        `${user.username} has no password here: change it in the directory or at the identity provider`,
+      )
     return user
   }
   /** 422 for a password that would open nothing. */
@@ -59,7 +62,7 @@ export function createPasswords(deps: {
     if (break_glass || !(await tenancy.settings(tenant)).login.enforce_sso) return
     fail(
       'validation_error',
-      `a password opens nothing for ${username}: while login.enforce_sso is on, only break-glass users have a use for one`,
+      `${username} cannot sign in with a password: while login.enforce_sso is on, only break-glass users can`,
     )
   }
 
@@ -68,14 +71,14 @@ export function createPasswords(deps: {
     const { new_password, generate = false, current_password } = request
     if (generate === (new_password !== undefined))
       failField('new_password', 'give either new_password or generate: true')
-    if (own && generate) failField('generate', 'is for the password of someone else')
-    if (!own && current_password !== undefined) failField('current_password', 'has no meaning for someone else')
+    if (own && generate) failField('generate', 'is only for the password of another user')
+    if (!own && current_password !== undefined) failField('current_password', 'is only for your own password')
     if (new_password === undefined) return { password: randomBytes(15).toString('base64url'), generated: true }
-    const words = [serviceName, user.username, user.email?.split('@')[0], await tenancy.nameOf(tenant)]
+    const forbiddenWords = [serviceName, user.username, user.email?.split('@')[0], await tenancy.nameOf(tenant)]
     const problem = await passwordProblem(new_password, {
       minLength: (await tenancy.settings(tenant)).passwords.min_length,
       mfa: user.mfa_enrolled_at !== null,
-      words: words.filter((word) => word !== undefined),
+      words: forbiddenWords.filter((word) => word !== undefined),
     })
     if (problem) failField('new_password', problem)
     return { password: new_password, generated: false }
@@ -104,7 +107,7 @@ export function createPasswords(deps: {
       const { password, generated } = await choose(subject, before, request)
       const replaces = own ? await ownPassword.prove(subject, before.username, request.current_password) : undefined
       if (own && request.current_password !== undefined && isSame(request.current_password, password))
-        failField('new_password', 'is the current one')
+        failField('new_password', 'must differ from the current password')
       const phc = await hasher.hashPassword(password)
       const endsKeys = request.revoke_api_keys === true
       const holder = { tenantId: tenant, userId: id }
@@ -117,7 +120,7 @@ export function createPasswords(deps: {
         const at = now()
         const expiresAt = generated ? new Date(at.getTime() + temporaryForMs) : null
         if (!(await storePassword(tx, tenant, id, { phc, mustChange: generated, expiresAt, at }, replaces)))
-          failField('current_password', 'has been changed meanwhile')
+          failField('current_password', 'was changed by another request: use the new one')
         await noteSetting(tx, actor, tenant, id, at)
         // API keys are locked before sessions, as in every transaction that ends both.
         const revoked = endsKeys ? await keysOfUser.revokeIn(tx, source, holder, undefined) : []

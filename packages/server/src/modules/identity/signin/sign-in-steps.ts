@@ -121,9 +121,9 @@ export function createSignInSteps(deps: {
         const enforcesSso = await tenancy.holdEnforcement(tx, tenantId)
         // Locked before the user, as in `reserve`. A later refusal rolls this back, so the attempt stays counted.
         await queries.releaseSource(tx, attempt.source)
-        const held = { user_id: account.user_id, password_phc: phc }
+        const expectedAccount = { user_id: account.user_id, password_phc: phc }
         const at = now()
-        const admitted = await queries.admit(tx, tenantId, held, {
+        const admitted = await queries.admit(tx, tenantId, expectedAccount, {
           ownLock: reservation.locked_until,
           newPhc,
           mfa: proof !== undefined,
@@ -185,7 +185,7 @@ const alarmOf = ({ id, name, sourceIp }: Source, at: Date) =>
     kind: 'break_glass.used',
     severity: 'critical',
     title: `Break-glass sign-in: ${name}`,
-    detail: `${name} signed in with a password at ${at.toISOString()}, from ${sourceIp ?? 'an unknown address'}. If nobody of yours did, suspend the account, which ends its sessions, and look at what it changed.`,
+    detail: `${name} signed in with a password at ${at.toISOString()}, from ${sourceIp ?? 'an unknown address'}. If this was not expected, suspend the account, which ends its sessions, and check its changes in the audit log.`,
     subject: { type: 'user', id, name: name ?? '' },
   }) as const
 

@@ -31,9 +31,9 @@ export function createStepUp(deps: {
      */
     require: async ({ principal, tenantId }: Actor): Promise<void> => {
       if (principal.kind !== 'session') return
-      const asked =
+      const proofHelp =
         (await tenancy.settings(principal.tenantId)).mfa.step_up || (await tenancy.settings(tenantId)).mfa.step_up
-      if (!asked) return
+      if (!proofHelp) return
       if (!principal.mfa)
         fail(
           'forbidden',
@@ -57,7 +57,7 @@ export function createStepUp(deps: {
         const at = now()
         await setMfaAt(tx, tenantId, userId, at)
         if (!(await factor.use(tx, tenantId, userId, proof)))
-          failField('code', 'was used already; wait for the next one')
+          failField('code', 'was already used: wait for the next code')
         const renewed = await sessions.renew(tx, source, session, { steppedUpAt: at })
         const session_id = encodeId('admin_session', renewed.id)
         const target = { type: 'admin_session', id: session_id, name: session.name }

@@ -18,7 +18,7 @@ import type { Proof, SecondFactor } from './second-factor.ts'
 
 const pendingForMs = 10 * minute
 const issuer = 'Holdfast'
-const notStarted = 'can not be checked: start an enrollment first'
+const notStarted = 'cannot be checked: start the TOTP enrollment first'
 
 /** Credentials that the owner shows to remove a factor. Ignored if another person removes it. */
 type Shown = { current_password?: string; code?: string; recovery_code?: string }
@@ -64,9 +64,9 @@ export function createTotp(deps: TotpDeps) {
     const seed = await db.inTenant(tenant, (tx) => queries.findSeed(tx, tenant, id))
     if (seed === undefined) return undefined
     if (code === '' && recovery_code === '') failField('code', 'is required to disable your own authenticator app')
-    const given = { totp: code, recoveryCode: recovery_code }
+    const factorInput = { totp: code, recoveryCode: recovery_code }
     const proof = await attempts.pass(source, { id, username: user.username }, () =>
-      factor.match(tenant, id, seed, given),
+      factor.match(tenant, id, seed, factorInput),
     )
     return proof ?? failField('code', 'is not the current code')
   }
@@ -76,8 +76,8 @@ export function createTotp(deps: TotpDeps) {
     asksPassword: (actor: Actor): Promise<boolean> => ownPassword.isThere(subjectOf(actor, undefined)),
 
     /** Stores a pending seed, which a code must confirm. Starting again replaces it. */
-    enroll: async (actor: Actor, named: string | undefined, password: string | undefined) => {
-      const subject = subjectOf(actor, named)
+    enroll: async (actor: Actor, userId: string | undefined, password: string | undefined) => {
+      const subject = subjectOf(actor, userId)
       const { tenant, id, source } = subject
       await proveOwner(subject, password)
       const seed = mintTotpSeed()
@@ -86,7 +86,7 @@ export function createTotp(deps: TotpDeps) {
         const user = await hold(tx, actor, subject)
         const expiresAt = new Date(now().getTime() + pendingForMs)
         if (!(await queries.insertPendingSeed(tx, tenant, id, { seed_jwe, expires_at: expiresAt })))
-          fail('validation_error', `${user.username} has a second factor already; it must be disabled first`)
+          fail('validation_error', `${user.username} already has a second factor: disable it first`)
         const user_id = encodeId('user', id)
         await audit.record(tx, source, 'user.mfa_enrollment_started', { user_id }, { target: targetOf(user) })
         return { user, expiresAt }
@@ -99,8 +99,8 @@ export function createTotp(deps: TotpDeps) {
      * Makes the pending seed the second factor. Other sessions of the user end. The confirming session goes on under a
      * new id. It is not stepped up, since that needs a code of an existing factor.
      */
-    verify: async (actor: Actor, named: string | undefined, code: string) => {
-      const subject = subjectOf(actor, named)
+    verify: async (actor: Actor, userId: string | undefined, code: string) => {
+      const subject = subjectOf(actor, userId)
       const { tenant, id, source, own } = subject
       const seed = await db.inTenant(tenant, async (tx) => {
         await hold(tx, actor, subject)
@@ -108,7 +108,8 @@ export function createTotp(deps: TotpDeps) {
       })
       if (seed === undefined) failField('code', notStarted)
       const proof = await factor.matchCode(id, seed, code)
-      if (proof?.method !== 'totp') failField('code', 'is not the current code; check the clock of the device')
+      if (proof?.method !== 'totp')
+        failField('code', 'is not the current code: check the clock of the device with the app')
       return db.inTenant(tenant, async (tx) => {
         const user = await hold(tx, actor, subject)
         const at = now()
@@ -140,7 +141,8 @@ export function createTotp(deps: TotpDeps) {
       const proof = own && (await proveFactor(subject, shown))
       return db.inTenant(tenant, async (tx) => {
         const user = await hold(tx, actor, subject)
-        if (proof && !(await factor.use(tx, tenant, id, proof))) failField('code', 'was used already')
+        if (proof && !(await factor.use(tx, tenant, id, proof)))
+          failField('code', 'was already used: wait for the next code')
         // An owner who showed no code had no factor at that time. A factor that was added meanwhile stays.
         if ((own && !proof) || !(await queries.removeFactor(tx, tenant, id)))
           return { user, changed: false, terminated: 0 }

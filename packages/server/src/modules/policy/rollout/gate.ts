@@ -82,14 +82,14 @@ export function createGates({
         const to = isRolledBack ? await rollBack(tx, tenant, gate, reason) : undefined
         const id = encodeId('policy_bundle', gate.bundle_id)
         const target = { type: 'policy_bundle', id, name: `canary ${gate.version}` }
-        const said = {
+        const verdictDetails = {
           bundle_id: id,
           version: gate.version,
           reason,
           action: gate.terms.on_failure,
           ...(to && { rolled_back_to: encodeId('policy_bundle', to.bundle_id) }),
         }
-        await audit.record(tx, jobSource(tenant, job), 'policy.gate_failed', said, { target })
+        await audit.record(tx, jobSource(tenant, job), 'policy.gate_failed', verdictDetails, { target })
         await notify(tx, tenant, failedNotice({ ...target, version: gate.version }, reason, to?.version))
       },
       background,
@@ -105,9 +105,9 @@ export function createGates({
         if (!(await queries.setGate(tx, tenant, gate, { state, reason: to.reason, looks, health }))) return
         if (state === gate.state) return
         const id = encodeId('policy_bundle', gate.bundle_id)
-        const said = { bundle_id: id, version: gate.version, reason: to.reason }
+        const rollbackDetails = { bundle_id: id, version: gate.version, reason: to.reason }
         const target = { type: 'policy_bundle', id, name: `canary ${gate.version}` }
-        await audit.record(tx, jobSource(tenant, job), 'policy.gate_passed', said, { target })
+        await audit.record(tx, jobSource(tenant, job), 'policy.gate_passed', rollbackDetails, { target })
       },
       background,
     )
@@ -142,12 +142,12 @@ const failedNotice = (
   severity: rolledBackTo === undefined ? 'critical' : 'warning',
   title:
     rolledBackTo === undefined
-      ? `Canary version ${canary.version} fails its gate`
+      ? `Canary version ${canary.version} failed its health check (gate)`
       : `Canary version ${canary.version} was rolled back`,
   detail:
     rolledBackTo === undefined
-      ? `${reason}. Its devices still have it: publish what stable delivers to take it back, or a canary that mends it.`
-      : `${reason}. Version ${rolledBackTo} gives its devices what stable delivers.`,
+      ? `${reason}. Its devices still have it. Roll back to the stable version, or publish a corrected canary.`
+      : `${reason}. Its devices now get version ${rolledBackTo}, with the document of the stable channel.`,
   subject: { type: canary.type, id: canary.id, name: canary.name },
   dedupe_key: `policy.gate_failed:${canary.id}`,
 })

@@ -31,8 +31,8 @@ export function createHealthOf({
 }: Pick<PolicyDeps, 'db' | 'fleet' | 'now' | 'sessionHistory'> & { store: PolicyStore }) {
   return async (tenant: TenantId, publishedAt: Date): Promise<CanaryHealth> => {
     const since = reportedFrom(publishedAt, now())
-    const heard = await db.inTenant(tenant, (tx) => sessionHistory.reportedSince(tx, tenant, since), background)
-    const byDevice = new Map(heard.map((h) => [h.device_id, h]))
+    const reports = await db.inTenant(tenant, (tx) => sessionHistory.reportedSince(tx, tenant, since), background)
+    const byDevice = new Map(reports.map((h) => [h.device_id, h]))
     const policy = await store.at(tenant)
     const at = now().getTime()
     const health = { canary: { ...nobody }, stable: { ...nobody } }

@@ -21,8 +21,8 @@ export async function isGateOverridden(
   if (!override_gate)
     failField(
       'override_gate',
-      `the gate of canary version ${tried.version} ${stands}${why}. To publish it all the same, give override_gate: true and a note that says why`,
+      `the gate of canary version ${tried.version} ${stands}${why}. To publish it anyway, give override_gate: true and the reason in note`,
     )
-  if (!note?.trim()) failField('note', 'say why the gate is overridden')
+  if (!note?.trim()) failField('note', 'is required with override_gate: give the reason')
   return true
 }

@@ -17,14 +17,14 @@ import { compareChannels } from './verdict.ts'
 
 /** Rollout from a draft to every device: replay, canary health, and rollback by a gate. */
 export function createRollout(
-  given: PolicyDeps & {
+  rolloutDeps: PolicyDeps & {
     store: PolicyStore
     versions: Versions
     readCandidate: ReadCandidate
     moveVerdicts: MoveVerdicts
   },
 ) {
-  const deps = { ...given, healthOf: createHealthOf(given) }
+  const deps = { ...rolloutDeps, healthOf: createHealthOf(rolloutDeps) }
   const gates = createGates(deps)
   const health = createHealthView(deps)
   const replay = createSessionReplay(deps)
@@ -34,7 +34,7 @@ export function createRollout(
       replayPolicy: async ({ actor, body }) => {
         const found = await replay(actor.tenantId, body.policy, body.days ?? 7)
         const counts = { sessions: found.examined, blocked: found.blocked.sessions }
-        await given.audit.note(actor, 'policy.replayed', counts)
+        await rolloutDeps.audit.note(actor, 'policy.replayed', counts)
         return viewReplay(found)
       },
     } satisfies Partial<Handlers>,

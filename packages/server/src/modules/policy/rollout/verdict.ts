@@ -13,11 +13,11 @@ type Verdict = { state: 'watching' | 'passed' | 'failed'; reason: string; tested
 export const falseAlarms = 0.01
 const spentAt = (look: number): number => falseAlarms / canaryMeasures.length / (look * (look + 1))
 
-export const termsOf = (given: Given): GateTerms => ({
-  observe_minutes: given.observe_minutes ?? 60,
-  min_devices: given.min_devices ?? 10,
-  on_failure: given.on_failure ?? 'hold',
-  max_rise_percent: { denials: 5, failed_sessions: 5, posture_failures: 5, ...given.max_rise_percent },
+export const termsOf = (gateInput: Given): GateTerms => ({
+  observe_minutes: gateInput.observe_minutes ?? 60,
+  min_devices: gateInput.min_devices ?? 10,
+  on_failure: gateInput.on_failure ?? 'hold',
+  max_rise_percent: { denials: 5, failed_sessions: 5, posture_failures: 5, ...gateInput.max_rise_percent },
 })
 
 const chanceOf = ({ canary, stable }: CanaryHealth, measure: CanaryMeasure): number =>
@@ -47,7 +47,7 @@ export function judgeRollout(
     return {
       state: 'watching',
       tested: false,
-      reason: `heard of ${health.canary.devices} devices on canary and ${health.stable.devices} on stable; ${terms.min_devices} of each are needed`,
+      reason: `${health.canary.devices} devices on canary and ${health.stable.devices} on stable reported; ${terms.min_devices} of each are needed`,
     }
   const risen = canaryMeasures.filter(
     (m) => percentOf(health.canary, m) - percentOf(health.stable, m) > terms.max_rise_percent[m],
@@ -56,8 +56,8 @@ export function judgeRollout(
   const say = (measures: readonly CanaryMeasure[]) => measures.map((m) => sayRise(m, health)).join('; ')
   const tested = true
   if (proven.length > 0) return { state: 'failed', tested, reason: say(proven) }
-  if (risen.length > 0) return { state: 'watching', tested, reason: `${say(risen)}: it may be chance` }
-  const seen = `no share rose by more than it may, of ${health.canary.devices} devices on canary and ${health.stable.devices} on stable`
+  if (risen.length > 0) return { state: 'watching', tested, reason: `${say(risen)}: the difference may be chance` }
+  const seen = `no share rose above its limit, with ${health.canary.devices} devices on canary and ${health.stable.devices} on stable`
   return minutes >= terms.observe_minutes
     ? { state: 'passed', tested, reason: seen }
     : { state: 'watching', tested, reason: `${seen}; it passes after ${terms.observe_minutes} minutes` }
@@ -66,10 +66,10 @@ export function judgeRollout(
 const percentOf = (channel: CanaryHealth['canary'], measure: CanaryMeasure): number =>
   channel.devices === 0 ? 0 : Math.round((channel[measure] / channel.devices) * 10_000) / 100
 
-const words: Record<CanaryMeasure, string> = {
+const measureText: Record<CanaryMeasure, string> = {
   denials: 'have packets denied',
   failed_sessions: 'could not connect',
   posture_failures: 'fail a posture check',
 }
 const sayRise = (measure: CanaryMeasure, { canary, stable }: CanaryHealth): string =>
-  `${canary[measure]} of ${canary.devices} devices on canary ${words[measure]}, ${stable[measure]} of ${stable.devices} on stable`
+  `${canary[measure]} of ${canary.devices} devices on canary ${measureText[measure]}, ${stable[measure]} of ${stable.devices} on stable`

@@ -39,7 +39,7 @@ export function createRecordDeliveries({ db, send, notices, onError }: Deliverie
     if (!isAway(e)) onError(e)
   }
 
-  async function settle(leased: streams.Leased, ended: SendingEnd, pace: streams.BatchSizing): Promise<unknown> {
+  async function finishTurn(leased: streams.Leased, ended: SendingEnd, pace: streams.BatchSizing): Promise<unknown> {
     const { tenant_id } = leased
     if (ended.why === 'lost') return
     const isOver = ended.why === 'empty' && leased.replays
@@ -83,13 +83,13 @@ export function createRecordDeliveries({ db, send, notices, onError }: Deliverie
     },
     work: async (leased, signal) => {
       const { ended, pace } = await send(leased, { until: performance.now() + turnMs, signal })
-      await settle(leased, ended, pace)
+      await finishTurn(leased, ended, pace)
     },
     // The next holder of the lease sends unconfirmed batches again.
     release: free,
     failed: (leased, e) => {
       report(e)
-      const problem = 'A fault of this deployment kept it from being sent.'
+      const problem = 'It was not sent because of an internal error; see the log of the server.'
       return later(leased, { problem, pace: { ...leased, attempts: 1 } })
     },
     ended: ({ tenant_id }) => looks.wake(tenant_id),

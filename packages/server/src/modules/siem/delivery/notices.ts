@@ -20,9 +20,9 @@ type Kind = (typeof kinds)[number]
 
 const meanwhile: Readonly<Record<Kind, string>> = {
   'siem.parked':
-    'Nothing more is sent there until somebody changes the connector, tests it with success, replays, or sets aside the event that it stands on. Events are kept meanwhile.',
-  'siem.failing': 'It is tried again by itself. Events are kept meanwhile.',
-  'siem.dead_letters': `What comes behind them goes on. They are kept for ${deadLetterDays} days; once the receiver takes them, a replay sends them again. Of others nothing is told until there are none any more.`,
+    'Nothing more is sent there until an administrator changes the connector, tests it successfully, starts a replay, or sets aside the event that blocks it. Events are kept meanwhile.',
+  'siem.failing': 'It is retried automatically. Events are kept meanwhile.',
+  'siem.dead_letters': `Later events are still delivered. Dead letters are kept for ${deadLetterDays} days. Correct the receiver, then start a replay of dead letters. There is no further notification about dead letters until all of them are removed.`,
 }
 
 type NoticesDeps = {
@@ -36,7 +36,7 @@ type NoticesDeps = {
  */
 export function createNotices({ audit, notifications, onError }: NoticesDeps) {
   type Of = Pick<StreamRow, 'tenant_id' | 'connector_id'>
-  async function tell(tx: Tx, { tenant_id, connector_id }: Of, kind: Kind, problem: string): Promise<void> {
+  async function notifyAbout(tx: Tx, { tenant_id, connector_id }: Of, kind: Kind, problem: string): Promise<void> {
     const connector = await findConnector(tx, tenant_id, connector_id)
     if (!connector) return
     const isDead = kind === 'siem.dead_letters'
@@ -60,7 +60,7 @@ export function createNotices({ audit, notifications, onError }: NoticesDeps) {
   return {
     parked: async (tx: Tx, stream: StreamRow, problem: string): Promise<void> => {
       if (stream.from_at !== null) return
-      await tell(tx, stream, 'siem.parked', problem)
+      await notifyAbout(tx, stream, 'siem.parked', problem)
       const connector = await findConnector(tx, stream.tenant_id, stream.connector_id)
       if (!connector) return
       const target = connectorTarget(connector)
@@ -69,11 +69,11 @@ export function createNotices({ audit, notifications, onError }: NoticesDeps) {
       await audit.record(tx, source, 'siem_connector.parked', { connector_id: target.id }, more)
     },
     /** Notifies of the first dead letter. Others cause no notification until there are none left. */
-    deadLetters: (tx: Tx, of: Of, reason: string): Promise<void> => tell(tx, of, 'siem.dead_letters', reason),
+    deadLetters: (tx: Tx, of: Of, reason: string): Promise<void> => notifyAbout(tx, of, 'siem.dead_letters', reason),
     failing: async (tx: Tx, stream: StreamRow): Promise<void> => {
       if (stream.from_at !== null || stream.failing_since === null) return
       if (stream.due_at.getTime() - stream.failing_since.getTime() < patienceMs) return
-      await tell(tx, stream, 'siem.failing', stream.problem ?? '')
+      await notifyAbout(tx, stream, 'siem.failing', stream.problem ?? '')
     },
     /**
      * Called when a connector has recovered or is deleted. If the notification cannot be closed now, `sweep` closes it

@@ -122,10 +122,10 @@ const createReplaying = ({ db, now, syslogOrigin }: SinkDeps & { db: Database })
     const went = pace.taken()
     return db.inTenant(leased.tenant_id, async (tx) => {
       if (!(await streams.renewLease(tx, leased))) return false
-      const gone = await deleteDeadLetters(tx, leased, forgotten)
-      const deleted = (await deleteDeadLetters(tx, leased, taken)).length + gone.length
+      const deletedLetters = await deleteDeadLetters(tx, leased, forgotten)
+      const deleted = (await deleteDeadLetters(tx, leased, taken)).length + deletedLetters.length
       await putBack(tx, leased, back, now())
-      const lost = gone.filter((one) => !one.of_export).length
+      const lost = deletedLetters.filter((one) => !one.of_export).length
       return streams.countReplayed(tx, leased, { deleted, taken: taken.length, lost, isWell }, went)
     })
   }
@@ -243,9 +243,9 @@ export function createSending(deps: SendingDeps) {
       const dead = await keep(leased, progress, pace, parts)
       if (dead === undefined) return { why: 'lost' }
       if (inARow >= mostRefusedInARow)
-        return stopped(`It refused ${inARow} events one after the other, the last one so: ${refused.at(-1)?.[1]}`)
+        return stopped(`The receiver refused ${inARow} events in a row. Its last answer: ${refused.at(-1)?.[1]}`)
       if (refused.length > 0 && dead >= mostDeadLetters)
-        return stopped(`There are ${dead} dead letters, more than are kept.`)
+        return stopped(`There are ${dead} dead letters, which is the maximum.`)
       from = to
       left = left.slice(batch.events.length)
     }

@@ -20,8 +20,10 @@ export const createSiemExports = ({ db, audit, now }: ExportsDeps) => ({
   begin: async (actor: Actor, connectorId: string, time: { from: Date; to?: Date }): Promise<queries.ExportRow> => {
     const at = now()
     const { from, to = at } = time
-    if (Number.isNaN(from.getTime())) failField('from', 'is not a moment in time')
-    if (Number.isNaN(to.getTime())) failField('to', 'is not a moment in time')
+    if (Number.isNaN(from.getTime()))
+      failField('from', 'must be an RFC 3339 time that exists, such as 2026-01-31T09:30:00Z')
+    if (Number.isNaN(to.getTime()))
+      failField('to', 'must be an RFC 3339 time that exists, such as 2026-01-31T09:30:00Z')
     if (to > at) failField('to', 'must not be after now')
     if (from >= to) failField('from', 'must be before to')
     const tenant = actor.tenantId
@@ -29,8 +31,8 @@ export const createSiemExports = ({ db, audit, now }: ExportsDeps) => ({
     await audit.catchUp(tenant)
     return db.inTenant(tenant, async (tx) => {
       const connector = (await lockConnector(tx, tenant, connectorId)) ?? noConnector()
-      if (connector.kind !== 'webhook') failField('connector_id', 'must be of a webhook')
-      if (!connector.enabled) failField('connector_id', 'must be of a connector that is enabled')
+      if (connector.kind !== 'webhook') failField('connector_id', 'must name a connector of kind webhook')
+      if (!connector.enabled) failField('connector_id', 'must name an enabled connector')
       const others = await queries.exportsOnTheirWay(tx, tenant, connectorId)
       const isSame = (e: queries.ExportRow) =>
         e.from_at.getTime() === from.getTime() && (time.to === undefined || e.to_at.getTime() === to.getTime())

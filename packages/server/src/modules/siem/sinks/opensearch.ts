@@ -28,7 +28,7 @@ export const sendOpensearch: Send = async (deps, target, { events }, signal) => 
     }
     if (missing.length === 0) return { ...said, refused }
     if (attempt === tries)
-      return { outcome: 'later', answer: `The receiver did not store all of it: ${reasonIn(items)}` }
+      return { outcome: 'later', answer: `The receiver did not store all events: ${reasonIn(items)}` }
     left = missing
     await delay(shortestPause * 2 ** (attempt - 1), undefined, { signal })
   }
@@ -76,7 +76,7 @@ function readAnswer(answer: ReceiverAnswer, count: number): { said: Sent; items:
   const items = member(json, 'items')
   if (!Array.isArray(items) || items.length !== count)
     return {
-      said: { outcome: 'later', answer: 'The receiver did not answer as a bulk request is answered.' },
+      said: { outcome: 'later', answer: 'The answer of the receiver is not that of a bulk request: check the URL.' },
       items: nothing,
     }
   const bad = new Map<number, { reason: string; isBusy: boolean }>()
@@ -87,7 +87,7 @@ function readAnswer(answer: ReceiverAnswer, count: number): { said: Sent; items:
     const reason = reasonOf(member(result, 'error')) || `It answered ${String(status)}.`
     // The credential or the index is wrong: all events are affected, and waiting does not help.
     if (status === 401 || status === 403 || status === 404)
-      return { said: { outcome: 'parked', answer: `The receiver did not store it: ${reason}` }, items: nothing }
+      return { said: { outcome: 'parked', answer: `The receiver did not store the event: ${reason}` }, items: nothing }
     bad.set(i, { reason, isBusy: isBusy(status) })
   }
   return { said, items: bad }

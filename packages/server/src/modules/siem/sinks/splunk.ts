@@ -58,7 +58,7 @@ export const sendSplunk: Send = async (deps, target, batch, signal) => {
   return typeof ackId === 'number' ? acknowledged(deps, target, { ackId, channel: channelOf(batch) }, signal) : said
 }
 
-const notCollector = 'The receiver did not answer as an HTTP Event Collector answers.'
+const notCollector = 'The answer of the receiver is not that of an HTTP Event Collector: check the URL.'
 
 /** A channel is a GUID. It is derived from the batch, so that it stays the same over retries. */
 const channelOf = ({ id }: EventBatch): string => {
@@ -82,9 +82,12 @@ async function acknowledged(
     const said = outcomeOf(answer)
     if (said.outcome !== 'taken') return { outcome: 'later', answer: said.answer, ...waitOf(answer) }
     if (member(member(jsonOf(answer.body), 'acks'), String(ackId)) === true)
-      return { outcome: 'taken', answer: 'The receiver has indexed it.' }
+      return { outcome: 'taken', answer: 'The receiver has indexed the event.' }
   }
-  return { outcome: 'later', answer: 'The receiver took it and did not say in time that it was indexed.' }
+  return {
+    outcome: 'later',
+    answer: 'The receiver accepted the events, but did not confirm in time that they are indexed.',
+  }
 }
 
 const ask = (

@@ -36,7 +36,7 @@ export const sendSyslog: Send = async ({ outbound }, { kind, destination }, { ev
     await Promise.race([immediate(undefined, { signal: over }), end.then(early)])
     socket.end()
     await Promise.race([end, stalled(stalledMs, over)])
-    return { outcome: 'taken', answer: 'The receiver has read it.' }
+    return { outcome: 'taken', answer: 'The receiver has read the event.' }
   } catch (e) {
     signal.throwIfAborted()
     return { outcome: 'later', answer: e instanceof SyslogError ? e.message : 'The receiver reset the connection.' }
@@ -49,11 +49,11 @@ export const sendSyslog: Send = async ({ outbound }, { kind, destination }, { ev
 
 class SyslogError extends Error {}
 const early = (): Sent => {
-  throw new SyslogError('The receiver closed the connection before it had everything.')
+  throw new SyslogError('The receiver closed the connection before it had read all events.')
 }
 async function stalled(ms: number, signal: AbortSignal): Promise<never> {
   await delay(ms, undefined, { signal })
-  throw new SyslogError('The receiver did not read everything in time, or did not close its side of the connection.')
+  throw new SyslogError('The receiver did not read all events in time, or did not close its side of the connection.')
 }
 
 /** Resolves when the other side ends. Rejects if the connection breaks. */

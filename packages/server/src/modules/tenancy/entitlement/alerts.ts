@@ -56,12 +56,16 @@ export const detailOf = ({ metric, used, limit, level, enforcement }: Alert): st
   const has = `${spokenOf[metric]}: ${used} of ${limit}.`
   if (level === 'approaching') return has
   return enforcement === 'soft'
-    ? `${has} Nothing is cut; have the limit raised if that is what is needed.`
-    : `${has} What is there works on, and nothing more can be added: remove some, or have the limit raised.`
+    ? `${has} Nothing is refused. If more is needed, ask for a higher limit.`
+    : `${has} Existing ones keep working, and no more can be added: remove some, or ask for a higher limit.`
 }
 
 const severities = { approaching: 'info', at_limit: 'warning', over: 'warning' } as const
-const titles = { approaching: 'nears its limit of', at_limit: 'has reached its limit of', over: 'is over its limit of' }
+const titles = {
+  approaching: 'is near its limit of',
+  at_limit: 'has reached its limit of',
+  over: 'is over its limit of',
+}
 const noticeOf = (tenant: TenantId, alert: Alert): Notice => ({
   kind: `entitlement.${alert.level}`,
   severity: severities[alert.level],

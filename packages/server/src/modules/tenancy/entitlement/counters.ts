@@ -69,7 +69,7 @@ export function createCounters({
               await queries.insertMove(tx, tenant, metric, found - counted)
               const fields = { metric, counted, found }
               await audit.record(tx, jobSource(tenant, 'reconcile_entitlements'), 'entitlement.reconciled', fields)
-              log.warn({ tenant, ...fields }, 'a counter differed from what there is; it was put right')
+              log.warn({ tenant, ...fields }, 'a counter of a limit was wrong and has been corrected')
             }
           },
           background,

@@ -67,7 +67,7 @@ export function createEntitlements({ now, tellExceeded }: { now: () => Date; tel
             return fail('entitlement_exceeded', closed[licenseState === 'required' ? 'required' : 'expired'])
           return fail(
             'entitlement_exceeded',
-            `${nouns[metric]}: ${used + taken} of ${limit} are in use, and ${n} more asked for; remove some, or have the limit raised`,
+            `${nouns[metric]}: ${used + taken} of ${limit} are in use, and ${n} more were requested: remove some, or ask for a higher limit`,
           )
         },
       }
@@ -96,7 +96,7 @@ export function createEntitlements({ now, tellExceeded }: { now: () => Date; tel
       if (used >= limit)
         fail(
           'entitlement_exceeded',
-          `the license allows ${limit} tenants, and there are ${used}: delete one, or have the license extended`,
+          `the license allows ${limit} tenants, and there are ${used}: delete one, or load a license for more tenants`,
         )
     },
   }
@@ -105,9 +105,9 @@ export type Entitlements = ReturnType<typeof createEntitlements>
 
 const closed = {
   expired:
-    'the license of this deployment has ended, so nothing can be added: load a new one with POST /v1/admin/license/reload',
+    'the license of this deployment has expired, so nothing can be added: load a new one with POST /v1/admin/license/reload',
   required:
-    'HOLDFAST_LICENSE_FILE holds no good license, so nothing can be added: see GET /v1/admin/license/status for what is wrong with it',
+    'HOLDFAST_LICENSE_FILE has no valid license, so nothing can be added: GET /v1/admin/license/status shows the problem',
 }
 
 const laterOf = (a: Date, b: Date): Date => (a > b ? a : b)

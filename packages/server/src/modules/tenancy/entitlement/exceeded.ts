@@ -43,7 +43,7 @@ export function createExceeded({
           kind: 'entitlement.exceeded',
           severity: 'warning',
           title: `${spokenOf[metric]} beyond the limit were refused (${used} of ${limit} in use)`,
-          detail: `${asked} more found no place. What is there works on: remove some, or have the limit raised. The audit log has each refusal under entitlement.exceeded.`,
+          detail: `${asked} more were refused. Existing ones keep working. Remove some, or ask for a higher limit. The audit log has each refusal as entitlement.exceeded.`,
           subject: tenant,
           // While the notification is open, further refusals at this limit are only audited.
           dedupe_key: `entitlement.exceeded:${metric}:${limit}`,

@@ -13,7 +13,9 @@ export class BadLicense extends Error {}
 /** Throws `BadLicense`. Verifies the signature before it uses any content of the file. */
 export async function readLicenseFile({ file, keysFile }: LicenseFiles): Promise<ReadLicense> {
   if (keysFile === undefined)
-    throw new BadLicense('HOLDFAST_LICENSE_KEYS_FILE is not set: it names the public keys of who may issue licenses')
+    throw new BadLicense(
+      'HOLDFAST_LICENSE_KEYS_FILE is not set: set it to the file with the public keys of the license issuer',
+    )
   const [keysText, token] = [
     await textOf(keysFile, 'HOLDFAST_LICENSE_KEYS_FILE'),
     await textOf(file, 'HOLDFAST_LICENSE_FILE'),
@@ -50,12 +52,14 @@ export function requireFit(
   if (dateOf(claims.nbf) > at) throw new BadLicense(`the license is not valid before ${said(dateOf(claims.nbf))}`)
   if (graceEndOf(claims) <= at)
     throw new BadLicense(
-      `the license expired at ${said(dateOf(claims.exp))}, and its ${claims.grace_days} days of grace are over`,
+      `the license expired at ${said(dateOf(claims.exp))}, and its grace period of ${claims.grace_days} days is over`,
     )
   if (current && claims.iat < current.iat)
     throw new BadLicense(
       `the license was issued at ${said(dateOf(claims.iat))}, before the one in force (${said(dateOf(current.iat))})`,
     )
   if (current && claims.iat === current.iat && claims.jti !== current.jti)
-    throw new BadLicense('another license of the same moment is in force: have this one issued again')
+    throw new BadLicense(
+      'another license with the same time of issue is in force: ask the issuer to issue this one again',
+    )
 }

@@ -8,11 +8,11 @@ export function licenseHandlers({ license, now }: { license: LicenseRules; now: 
     const { row, deployment } = await license.read(tenant)
     const claims = row?.claims ?? null
     const at = now() > deployment.seen_at ? now() : deployment.seen_at
-    const standing = row ? licenseAt(claims, at) : undefined
+    const status = row ? licenseAt(claims, at) : undefined
     return {
       source: row ? ('file' as const) : ('community' as const),
-      state: standing?.state ?? ('active' as const),
-      edition: standing?.edition ?? 'community',
+      state: status?.state ?? ('active' as const),
+      edition: status?.edition ?? 'community',
       license_id: claims?.jti ?? null,
       issuer: claims?.iss ?? null,
       customer: claims?.sub ?? null,

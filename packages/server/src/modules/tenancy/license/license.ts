@@ -66,7 +66,7 @@ export function createLicense(deps: {
       } catch (e) {
         if (!(e instanceof BadLicense)) throw e
         await complain(actor, e)
-        return failField('license', `the file was not taken, and what held before goes on: ${e.message}`)
+        return failField('license', `the file was refused, and the license before it stays in force: ${e.message}`)
       }
     },
 
@@ -82,7 +82,7 @@ export function createLicense(deps: {
         else if ((await db.inTenant(tenant, queries.findLicense))?.token === null) await dismiss(source)
       } catch (e) {
         if (!(e instanceof BadLicense)) throw e
-        log.warn({ problem: e.message }, 'the license file was not taken')
+        log.warn({ problem: e.message }, 'the license file was refused')
         await complain(source, e)
       }
     },
@@ -107,8 +107,8 @@ export function createLicense(deps: {
 const problemOf = (message: string): Notice => ({
   kind: 'license.problem',
   severity: 'critical',
-  title: 'The license file was not taken at a start of the server',
-  detail: `${message}. The license that held before goes on; where there was none, nothing can be added. Put the file right and load it with POST /v1/admin/license/reload.`,
+  title: 'The license file was refused at a start of the server',
+  detail: `${message}. The license before it stays in force; without one, nothing can be added. Correct the file and load it with POST /v1/admin/license/reload.`,
   subject: { type: 'license', id: null, name: null },
   dedupe_key: `license.problem:${message}`,
 })

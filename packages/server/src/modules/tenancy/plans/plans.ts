@@ -64,7 +64,7 @@ export function createTenantPlans({ db, audit, now }: { db: Database; audit: Aud
         if (before.tenants > 0)
           fail(
             'validation_error',
-            `the plan ${before.name} is that of tenants (${before.tenants}): give them another one first`,
+            `${before.tenants} tenants have the plan ${before.name}: give them another plan first`,
           )
         await queries.deletePlan(tx, id, now())
         const target = targetOf(id, before.name)

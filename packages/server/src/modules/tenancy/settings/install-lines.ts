@@ -65,7 +65,7 @@ function checkTemplate(field: string, template: string): void {
   const unknown = template.match(placeholder)?.find((name) => !installPlaceholders.some((known) => known === name))
   if (unknown !== undefined)
     failField(field, `has the unknown placeholder ${unknown}: use ${installPlaceholders.join(' and ')}`)
-  if (ownSecret.test(template)) failField(field, 'holds a token or a key: write {token} in its place')
+  if (ownSecret.test(template)) failField(field, 'contains a token or a key: write {token} instead')
   checkAppearance(field, template)
 }
 
@@ -75,7 +75,7 @@ function checkAppearance(field: string, template: string): void {
   if (hidden !== undefined)
     failField(field, `has the invisible character U+${codeOf(hidden)}: delete it, or write an ordinary space`)
   if (template.trim() === '') failField(field, 'is blank: write the line, or null for the built-in example')
-  const mixed = template.split(' ').find((word) => latin.test(word) && lookalike.test(word))
+  const mixed = template.split(' ').find((part) => latin.test(part) && lookalike.test(part))
   if (mixed !== undefined)
     failField(field, `"${mixed}" mixes Latin letters with letters of another alphabet that look like them`)
 }

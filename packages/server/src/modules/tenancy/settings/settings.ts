@@ -95,7 +95,7 @@ function check({ principal }: Actor, before: SecuritySettings, after: SecuritySe
   const hasFactor =
     principal.kind === 'session' ? principal.mfa : principal.kind !== 'api_key' || !principal.standsForPerson
   if (turnsOn && !hasFactor)
-    failField('mfa.step_up', 'binds you too: enroll an authenticator app first, and do it in a session')
+    failField('mfa.step_up', 'applies to you too: enroll an authenticator app first, then repeat this in a session')
 }
 
 /** Steps of the first setup that the administrators of a tenant removed from its list. */

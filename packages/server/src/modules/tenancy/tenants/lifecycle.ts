@@ -135,7 +135,8 @@ export function createTenantLifecycle(deps: {
         const after = new Date(at.getTime() + delaySeconds * second)
         if (!(await queries.tenantTransitions[operation](tx, id, at, after))) {
           const isToGo = before.delete_after !== null && (operation === 'suspend' || operation === 'reactivate')
-          if (isToGo) fail('validation_error', 'the tenant is to be deleted: take that back with cancel_deletion first')
+          if (isToGo)
+            fail('validation_error', 'the tenant is scheduled for deletion: cancel that with cancel_deletion first')
           return unchanged(before)
         }
         const tenant = await read(tx, id)
@@ -168,15 +169,21 @@ const stateOf = ({ status, delete_after }: queries.TenantRow) => ({
 
 function refuseIndispensable(actor: Actor, { tenant_id, name }: queries.TenantRow, operation: Move): void {
   if (name === defaultTenant)
-    fail('validation_error', `the tenant ${defaultTenant} is where the deployment is administered from: it stays`)
+    fail(
+      'validation_error',
+      `the tenant ${defaultTenant} administers the deployment and cannot be suspended or deleted`,
+    )
   if (tenant_id === actor.principal.tenantId)
-    fail('validation_error', `to ${operation} your own tenant would shut you out: an administrator of another one must`)
+    fail(
+      'validation_error',
+      `${operation} of your own tenant would end your access: an administrator of another tenant must do it`,
+    )
 }
 
 const deletionOf = ({ tenant_id, name, delete_after }: queries.TenantRow) => ({
   kind: 'tenant.deletion_scheduled' as const,
   severity: 'critical' as const,
-  title: `The tenant ${name} is to be deleted`,
-  detail: `At ${delete_after?.toISOString()} all of it is deleted for good: users, devices, policies, keys. Until then nobody signs in, devices and gateways keep what they have until that ends, and whoever administers the deployment can take it back.`,
+  title: `The tenant ${name} is scheduled for deletion`,
+  detail: `At ${delete_after?.toISOString()} all its users, devices, policies and keys are deleted for good. Until then nobody can sign in, and devices and gateways keep their policies and certificates until these expire. An administrator of the deployment can cancel the deletion.`,
   subject: { type: 'tenant', id: encodeId('tenant', tenant_id), name },
 })

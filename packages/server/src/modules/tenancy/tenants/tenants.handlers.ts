@@ -47,8 +47,9 @@ export function tenantHandlers({ db, pager, lifecycle }: { db: Database; pager: 
 
     changeTenant: async ({ actor, body, expected }) => {
       const { operation, reason, tenant = {}, administrator, delay_seconds: delaySeconds } = body
-      if (operation !== 'create' && administrator) failField('administrator', 'is for a tenant that is created')
-      if (operation !== 'delete' && delaySeconds !== undefined) failField('delay_seconds', 'is for delete')
+      if (operation !== 'create' && administrator) failField('administrator', 'is allowed only with create')
+      if (operation !== 'delete' && delaySeconds !== undefined)
+        failField('delay_seconds', 'is allowed only with delete')
       if (operation !== 'create' && operation !== 'update' && body.tenant)
         failField('tenant', `has no meaning with ${operation}`)
       const { plan_id, ...others } = tenant
@@ -56,7 +57,8 @@ export function tenantHandlers({ db, pager, lifecycle }: { db: Database; pager: 
       const fields = { ...others, ...(planId !== undefined && { plan_id: planId }) }
       const change = () => {
         if (operation === 'create') {
-          if (body.tenant_id !== undefined) failField('tenant_id', 'is given by the server when a tenant is created')
+          if (body.tenant_id !== undefined)
+            failField('tenant_id', 'is assigned by the server: leave it out to create a tenant')
           expected.require(undefined)
           const name = tenant.name ?? failField('tenant.name', 'is required to create a tenant')
           return lifecycle.create(actor, { ...fields, name }, administrator, reason)

@@ -81,9 +81,9 @@ function spanOf({ from, to, step = 'day' }: Asked, at: Date) {
   // The last step is always a whole one.
   const toMs = floor(end - 1) + length
   const fromMs = floor(from === undefined ? toMs - usualSpanMs : Date.parse(from))
-  if (fromMs >= toMs) failField('from', 'must lie before to')
+  if (fromMs >= toMs) failField('from', 'must be before to')
   if (toMs - fromMs > usageDays[step] * day)
-    failField('from', `lies more than ${usageDays[step]} days before to, which is the most with step=${step}`)
+    failField('from', `is more than ${usageDays[step]} days before to, the maximum with step=${step}`)
   return { from: new Date(fromMs), to: new Date(toMs), step }
 }
 

@@ -65,11 +65,11 @@ export function createRotation({
     if (mode === 'planned' && retiring)
       fail(
         'validation_error',
-        `a rotation is under way: retire the anchor ${encodeId('signer', retiring.signer_id)} first`,
+        `a rotation is in progress: retire the anchor ${encodeId('signer', retiring.signer_id)} first`,
       )
     const isFresh = at.getTime() - (active.activated_at ?? active.created_at).getTime() < sameEmergency
     if (mode === 'emergency' && anchorId === undefined && isFresh)
-      failField('anchor_id', 'the active anchor is less than a minute old: name it to replace it')
+      failField('anchor_id', 'the active anchor is less than a minute old: give its id to replace it')
     return active
   }
 
@@ -85,7 +85,10 @@ export function createRotation({
       const roots = await signers.lockPurpose(tx, tenant, 'ca-root')
       const active = requireTurn(roots, asked, at)
       if (active.signer_id !== old.signerId)
-        fail('validation_error', 'the trust anchors were rotated by somebody else meanwhile')
+        fail(
+          'validation_error',
+          'another administrator has rotated the trust anchors meanwhile: read them before you try again',
+        )
       const issuers = await signers.lockPurpose(tx, tenant, 'ca-issuing')
       const retireAfter = new Date(at.getTime() + Math.max(overlapOf('ca-root'), asked.overlapMs))
       const isPlanned = asked.mode === 'planned'

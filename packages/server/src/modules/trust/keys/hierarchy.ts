@@ -22,10 +22,10 @@ export const renewIssuingAfter = (lifetime.issuing * 2) / 3
 /** A root with its key; `certificate` is PEM. */
 type Root = { signer: Signer; certificate: string; key: NewSigningKey }
 
-const termOf = (now: Date, life: number) => ({
+const termOf = (now: Date, lifetimeMs: number) => ({
   serial: mintSerial(),
   notBefore: new Date(now.getTime() - backdated),
-  notAfter: new Date(now.getTime() + life),
+  notAfter: new Date(now.getTime() + lifetimeMs),
 })
 
 async function makeRoot(provider: KeyProvider, tenant: TenantId, now: Date): Promise<Root> {

@@ -38,8 +38,8 @@ export type Keyring = {
 }
 
 /**
- * Purposes whose keys still sign while they retire: CRLs of what they issued, and sets for clients that know no younger
- * key.
+ * Purposes whose keys still sign while they retire: CRLs of their certificates, and sets for clients that know no
+ * younger key.
  */
 const signsWhileRetiring = new Set(['trust-set', 'ca-root', 'ca-issuing'])
 

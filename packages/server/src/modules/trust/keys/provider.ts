@@ -28,7 +28,10 @@ export type KeyProviders = readonly [KeyProvider, ...KeyProvider[]]
  */
 export class KeyAwayError extends AppError {
   constructor(cause: Error) {
-    super('internal_error', 'a signing key can not be used at the moment', { retryAfterSeconds: 5, cause })
+    super('internal_error', 'a signing key cannot be used at the moment: try again shortly', {
+      retryAfterSeconds: 5,
+      cause,
+    })
   }
 }
 

@@ -59,12 +59,12 @@ export function createSigners({
     tx: Tx,
     source: Source,
     key: SigningKeyRow,
-    { others, heir, ...how }: End & { others: readonly SigningKeyRow[]; heir: NewSigningKey | undefined },
+    { others, successor, ...how }: End & { others: readonly SigningKeyRow[]; successor: NewSigningKey | undefined },
   ): Promise<SigningKeyRow> {
     const tenant = source.tenantId
     const at = now()
     if (key.state === 'active') {
-      if (!how.compromised) fail('validation_error', 'the key is active: activate the one that is to follow it first')
+      if (!how.compromised) fail('validation_error', 'the key is active: activate its successor first')
       if (key.purpose === 'ca-root')
         fail('validation_error', 'the key is the active trust anchor: rotate trust anchors, mode emergency')
     } else if (key.state === 'retiring' && !how.compromised && !how.force) {
@@ -73,7 +73,7 @@ export function createSigners({
     }
     const ended = await queries.end(tx, tenant, key.signer_id, how.compromised ? 'compromised' : 'retired', at)
     if (!ended) throw new Error('a key that is locked has moved')
-    if (key.state === 'active' && heir) await insertKeys(tx, tenant, [heir], at)
+    if (key.state === 'active' && successor) await insertKeys(tx, tenant, [successor], at)
     if (how.compromised && ofAuthorities.has(key.purpose)) {
       const under = key.purpose === 'ca-root' ? await endUnder(tx, tenant, key, at) : []
       await deps.revokeIssuedBy(tx, source, [key.signer_id, ...under], at)
@@ -102,11 +102,12 @@ export function createSigners({
       db.inTenant(tenant, async (tx) => (await queries.findSigner(tx, tenant, signerId)) ?? missing('signer')),
 
     create: async (actor: Actor, purpose: Purpose, provider: SignerProvider | undefined): Promise<SigningKeyRow> => {
-      if (ofAuthorities.has(purpose)) failField('purpose', 'authorities are made by rotating trust anchors')
-      if (purpose === 'tuf-root') failField('purpose', 'the root of updates passes on by its own ceremony')
+      if (ofAuthorities.has(purpose))
+        failField('purpose', 'certification authorities are created by a rotation of the trust anchors')
+      if (purpose === 'tuf-root') failField('purpose', 'the update root is replaced with: holdfast update root')
       const by = provider === undefined ? providers : providers.filter((p) => p.name === provider)
-      if (by.length === 0) failField('provider', `this deployment has no ${provider} token`)
-      if (!by.some((p) => makes(p, purpose))) failField('provider', 'a token makes no key of Ed25519: say local')
+      if (by.length === 0) failField('provider', `this deployment has no ${provider} token: use local`)
+      if (!by.some((p) => makes(p, purpose))) failField('provider', 'a token creates no Ed25519 keys: use local')
       const tenant = actor.tenantId
       const refuse = () => failField('purpose', 'another key of this purpose is pending: activate or retire it first')
       // Checked before, so that a refused caller causes no key in a token.
@@ -146,14 +147,14 @@ export function createSigners({
       const tenant = actor.tenantId
       const found = await db.inTenant(tenant, (tx) => queries.findSigner(tx, tenant, signerId))
       const { purpose, state } = found ?? missing('signer')
-      const heir = how.compromised && state === 'active' ? await heirOf(tenant, purpose) : undefined
+      const successor = how.compromised && state === 'active' ? await heirOf(tenant, purpose) : undefined
       return db.inTenant(tenant, async (tx) => {
         const keys = await queries.lockPurpose(tx, tenant, purpose)
         const key = keys.find((k) => k.signer_id === signerId)
         if (!key)
           return { changed: false, signer: (await queries.findSigner(tx, tenant, signerId)) ?? missing('signer') }
         const others = keys.filter((k) => k !== key)
-        return { changed: true, signer: await endKey(tx, actor, key, { ...how, others, heir }) }
+        return { changed: true, signer: await endKey(tx, actor, key, { ...how, others, successor }) }
       })
     },
 
@@ -168,7 +169,7 @@ export function createSigners({
         const others = keys.filter((k) => k !== key)
         if (!key || (await needed(tx, tenant, key, others, now())).length > 0) return false
         const how = { compromised: false, force: false, reason: undefined }
-        await endKey(tx, source, key, { ...how, others, heir: undefined })
+        await endKey(tx, source, key, { ...how, others, successor: undefined })
         return true
       }),
   }
@@ -189,18 +190,17 @@ const createNeeded =
   ): Promise<string[]> => {
     const reasons: string[] = []
     if (key.state === 'retiring' && key.retire_after !== null && key.retire_after > at)
-      reasons.push(`what it signed is good until ${key.retire_after.toISOString()}`)
+      reasons.push(`its signatures are valid until ${key.retire_after.toISOString()}`)
     if (key.purpose === 'ca-issuing') {
       const certificates = await certificatesOf(tx, tenant, key.signer_id, at)
-      if (certificates > 0) reasons.push(`${certificates} certificates that it issued are still good`)
+      if (certificates > 0) reasons.push(`${certificates} certificates that it issued are still valid`)
     }
-    const heir = heirs.find((other) => other.state === 'active')
-    if ((key.purpose === 'ca-root' || key.purpose === 'trust-set') && heir) {
-      const listed = await firstListing(tx, tenant, heir.kid)
+    const successor = heirs.find((other) => other.state === 'active')
+    if ((key.purpose === 'ca-root' || key.purpose === 'trust-set') && successor) {
+      const listed = await firstListing(tx, tenant, successor.kid)
       const { devices, gateways } = await coverageOf(tx, tenant, listed ?? Number.MAX_SAFE_INTEGER)
       const behind = [...share('devices', devices), ...share('gateways', gateways)]
-      if (behind.length > 0)
-        reasons.push(`${behind.join(' and ')} have not fetched a trust set that lists the key after it`)
+      if (behind.length > 0) reasons.push(`${behind.join(' and ')} have not fetched a trust set with its successor`)
     }
     return reasons
   }

@@ -32,7 +32,7 @@ export function createDownloads({
 
   async function open(tenant: TenantId, { blob_id: blobId, size }: Stored, range: ByteRange | undefined) {
     if (running >= most)
-      throw new AppError('rate_limited', 'many packages are being downloaded; try again shortly', {
+      throw new AppError('rate_limited', 'too many packages are being downloaded: try again shortly', {
         retryAfterSeconds: 10,
       })
     running++

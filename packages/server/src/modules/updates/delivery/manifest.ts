@@ -140,7 +140,7 @@ function wantedOf(asked: UpdateQuestion, known: Asker['known'], releases: readon
 
 const isVersion = new RegExp(versionPattern)
 function versionOf(known: string | null): string {
-  if (known === null) return failField('version', 'is required: the device has never given its client_version')
+  if (known === null) return failField('version', 'is required: the device has never reported its client_version')
   if (isVersion.test(known)) return known
   return failField(
     'version',
@@ -156,6 +156,6 @@ function onlyArchOf(releases: readonly LiveRelease[], platform: WantedUpdate['pl
   if (other === undefined) return only
   return failField(
     'arch',
-    `is required: the device has not given its arch, and releases have packages for ${archs.join(', ')}`,
+    `is required: the device has not reported its arch, and releases have packages for ${archs.join(', ')}`,
   )
 }

@@ -23,7 +23,7 @@ const most = { ofTenant: 32, ofAll: 128 }
 /**
  * Adds packages to drafts. The bytes are counted and hashed while they are written to a file, which then goes to the
  * store, all outside of any transaction. A content that the tenant already has is not stored again. If the process ends
- * in between, a row shows what is in the store, or a job removes the file.
+ * in between, a row lists the stored file, or a job removes it.
  */
 export function createUploads({
   db,
@@ -39,7 +39,7 @@ export function createUploads({
   async function taken<T>(tenant: TenantId, work: () => Promise<T>): Promise<T> {
     const own = running.get(tenant) ?? 0
     if (own >= most.ofTenant || all >= most.ofAll)
-      throw new AppError('rate_limited', 'many packages are being received; try again shortly', {
+      throw new AppError('rate_limited', 'too many packages are being uploaded: try again shortly', {
         retryAfterSeconds: 5,
       })
     running.set(tenant, own + 1)
@@ -61,7 +61,10 @@ export function createUploads({
   }
   async function requireRoom(tx: Tx, tenant: TenantId, more: number): Promise<void> {
     if ((await queries.storedBytes(tx, tenant)) + more > largestOfTenant)
-      fail('validation_error', `the packages of a tenant may have ${largestOfTenant} bytes together: delete some first`)
+      fail(
+        'validation_error',
+        `the packages of a tenant may have at most ${largestOfTenant} bytes together: delete some first`,
+      )
   }
 
   /** Adds the package in one transaction. Of several uploads with one content the first one stored is used. */
@@ -129,7 +132,7 @@ export function createUploads({
       taken(actor.tenantId, async () => {
         const digest = digestOf(announced.digest)
         const length = announced.length ?? 0
-        if (length > largest) fail('bad_request', `a package may have ${largest} bytes here`)
+        if (length > largest) fail('bad_request', `a package may have at most ${largest} bytes`)
         await db.inTenant(actor.tenantId, async (tx) => {
           await requireDraft(tx, actor.tenantId, slot.release_id)
           await requireRoom(tx, actor.tenantId, 0)
@@ -137,7 +140,7 @@ export function createUploads({
         const received = await incoming.receive(bytes, largest)
         try {
           if (digest !== undefined && digest !== received.sha256)
-            failField('Repr-Digest', `what arrived has the SHA-256 ${received.sha256}`)
+            failField('Repr-Digest', `differs from the SHA-256 of the received content, ${received.sha256}`)
           return await keep(actor, slot, received).catch((e) => {
             // The content was removed in between, so it is stored again.
             if (e instanceof Late) return keep(actor, slot, received)
@@ -155,7 +158,7 @@ export type Uploads = ReturnType<typeof createUploads>
 async function inSlot(tx: Tx, tenant: TenantId, slot: PackageSlot, { sha256 }: Received): Promise<Package | undefined> {
   const there = await queries.packageInSlot(tx, tenant, slot)
   if (there && there.sha256 !== sha256)
-    failField('filename', 'there is such a package with another content: delete it first')
+    failField('filename', 'the release already has such a package with other content: delete it first')
   return there
 }
 

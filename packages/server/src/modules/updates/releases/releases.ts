@@ -59,7 +59,12 @@ export function createReleaseRules({ db, audit, pager, now }: Pick<UpdatesDeps, 
           await audit.record(tx, actor, 'release.created', namesInRelease(row), { target: releaseTarget(row) })
           return { ...row, packages: 0 }
         })
-      return mapUniqueViolation('version', 'release_version_is_unique_in_its_tenant', write, 'was released before')
+      return mapUniqueViolation(
+        'version',
+        'release_version_is_unique_in_its_tenant',
+        write,
+        'was already released: use another version',
+      )
     },
 
     /**
@@ -96,7 +101,7 @@ export function createReleaseRules({ db, audit, pager, now }: Pick<UpdatesDeps, 
         await lockRepository(tx, actor.tenantId)
         const row = (await queries.lockRelease(tx, actor.tenantId, releaseId)) ?? noRelease()
         if (row.status !== 'draft')
-          failField('release_id', `is ${row.status}: withdraw it; what was published stays on record`)
+          failField('release_id', `is ${row.status}: withdraw it; published releases are never deleted`)
         await queries.deleteDraft(tx, actor.tenantId, releaseId)
         await audit.record(tx, actor, 'release.deleted', namesInRelease(row), { target: releaseTarget(row) })
       }),

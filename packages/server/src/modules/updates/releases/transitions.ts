@@ -68,7 +68,8 @@ export function createReleaseTransitions({
     const { operation, reason } = given
     const rule = rules[operation]
     const rollout = rolloutOf(given, rule)
-    if (operation === 'halt' && reason === undefined) failField('reason', 'say why: it can not be taken back')
+    if (operation === 'halt' && reason === undefined)
+      failField('reason', 'is required, since this cannot be undone: give the reason')
     return db.inTenant(actor.tenantId, async (tx) => {
       const tenant = actor.tenantId
       if (operation === 'publish') await lockRepository(tx, tenant)
@@ -99,7 +100,7 @@ export type ReleaseTransitions = ReturnType<typeof createReleaseTransitions>
 
 function rolloutOf({ operation, rollout }: Given, { takesRollout }: Rule): ReleaseRollout | undefined {
   if (operation === 'roll_out' && !rollout) failField('rollout', 'is required')
-  if (rollout && !takesRollout) failField('rollout', `does not go with ${operation}`)
+  if (rollout && !takesRollout) failField('rollout', `is not allowed with ${operation}`)
   if (!rollout) return undefined
   const ids = rollout.group_ids.map(
     (id, i) => decodeId('group', id) ?? failField(`rollout.group_ids[${i}]`, 'no such group'),
@@ -119,15 +120,18 @@ function asShown({ rollout_percent: percent, rollout_group_ids: groups, ...other
 
 async function requireGroups(tx: Tx, tenant: TenantId, { rollout_group_ids: ids }: ReleaseRollout): Promise<void> {
   const known = new Set(await knownGroups(tx, tenant, ids))
-  const gone = ids.findIndex((id) => !known.has(id))
-  if (gone >= 0) failField(`rollout.group_ids[${gone}]`, 'no such group')
+  const deletedIndex = ids.findIndex((id) => !known.has(id))
+  if (deletedIndex >= 0) failField(`rollout.group_ids[${deletedIndex}]`, 'no such group')
 }
 
 async function requirePublishable(tx: Tx, tenant: TenantId, { status }: ReleaseRow, packages: number): Promise<void> {
   if (status !== 'draft') return
   if (packages === 0) fail('validation_error', 'the release has no packages: upload one first')
   if ((await queries.countLive(tx, tenant)) >= mostLive)
-    fail('validation_error', `${mostLive} releases are offered already: withdraw one that nobody needs`)
+    fail(
+      'validation_error',
+      `${mostLive} releases are already offered, which is the maximum: withdraw one that no device needs`,
+    )
 }
 
 const impossible = ({ status }: ReleaseRow, { operation }: Given) =>

@@ -48,7 +48,7 @@ export function createBucketStore({
 }
 
 /** Time in which an answer must begin. An upload has more time: its size at this many bytes a second. */
-const patience = { answerMs: 20 * second, bytesPerSecond: 256 * 1024 }
+const timeouts = { answerMs: 20 * second, bytesPerSecond: 256 * 1024 }
 
 /** Sends a stream body while it is read (`duplex`, Fetch standard §6.4). */
 const fetchInTime: typeof fetch = async (url, init) => {
@@ -56,7 +56,7 @@ const fetchInTime: typeof fetch = async (url, init) => {
   const late = new AbortController()
   const timer = setTimeout(
     () => late.abort(new Error('there was no answer from the bucket in time')),
-    patience.answerMs + (size / patience.bytesPerSecond) * second,
+    timeouts.answerMs + (size / timeouts.bytesPerSecond) * second,
   )
   try {
     return await fetch(url, { ...init, duplex: 'half', signal: late.signal } as RequestInit)

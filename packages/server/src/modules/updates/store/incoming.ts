@@ -24,7 +24,7 @@ export function createIncoming(dir: string) {
     try {
       for await (const chunk of bytes) {
         size += chunk.length
-        if (size > most) fail('bad_request', `a package may have ${most} bytes here`)
+        if (size > most) fail('bad_request', `a package may have at most ${most} bytes`)
         hash.update(chunk)
         await handle.writeFile(chunk)
       }
@@ -61,4 +61,4 @@ export type IncomingPackages = ReturnType<typeof createIncoming>
 
 const isFull = (e: unknown) => ['ENOSPC', 'EDQUOT'].includes(String((e as NodeJS.ErrnoException).code))
 const noRoom = (cause: unknown) =>
-  new AppError('internal_error', 'there is no room left where packages are kept; nothing was changed', { cause })
+  new AppError('internal_error', 'the package storage is full; nothing was changed', { cause })

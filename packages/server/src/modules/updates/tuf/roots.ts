@@ -18,7 +18,7 @@ const warnedMs = 30 * day
 /** Returns why a new root is needed from the holders of the root keys, or null if none is. */
 export function whyDue({ isOnline: online, isCurrent, root }: Repository, now: Date): string | null {
   if (online) return null
-  if (!isCurrent) return 'it does not name the keys that sign now, so that no new metadata are given out'
+  if (!isCurrent) return 'it does not list the present signing keys, so no new metadata are published'
   const left = root.expiresAt.getTime() - now.getTime()
   return left <= warnedMs ? `it expires at ${root.expiresAt.toISOString()}` : null
 }
@@ -37,21 +37,21 @@ export function createRoots({
      * other roles, and the signatures required by the present root and by the new one. If the control plane's key is
      * one of the root keys, it signs here.
      */
-    replace: async (actor: Actor, brought: Root): Promise<void> => {
+    replace: async (actor: Actor, newRoot: Root): Promise<void> => {
       const tenant = actor.tenantId
       const keys = await repositories.keysOf(tenant)
       const present = (await repositories.of(tenant)).root
-      const { signed } = brought
+      const { signed } = newRoot
       const { version } = signed
       if (version !== present.version + 1) failField('signed.version', `must be ${present.version + 1}`)
       const expiresAt = new Date(signed.expires)
       requireForm(signed, keys, expiresAt, now())
-      const document = await countersigned(brought, present.document.signed, keys)
-      const { keys: theirs, roles } = present.document.signed
-      if (!isSignedBy(document, theirs, roles.root))
-        failField('signatures', `root ${present.version} asks for ${roles.root.threshold} of its keys`)
+      const document = await countersigned(newRoot, present.document.signed, keys)
+      const { keys: presentKeys, roles } = present.document.signed
+      if (!isSignedBy(document, presentKeys, roles.root))
+        failField('signatures', `must be signed by ${roles.root.threshold} keys of root ${present.version}`)
       if (!isSignedBy(document, signed.keys, signed.roles.root))
-        failField('signatures', `this root asks for ${signed.roles.root.threshold} of its own keys`)
+        failField('signatures', `must be signed by ${signed.roles.root.threshold} of its own keys`)
       const at = now()
       await db.inTenant(tenant, async (tx) => {
         await lockRepository(tx, tenant)
@@ -59,7 +59,7 @@ export function createRoots({
         const text = JSON.stringify(document)
         const row = { role: 'root', version, document: text, expires_at: expiresAt, created_at: at } as const
         if (newest?.version !== present.version || !(await insertMetadata(tx, tenant, row)))
-          failField('signed.version', 'there is such a root meanwhile')
+          failField('signed.version', 'a root with this version was published meanwhile')
         const target = { type: 'update_root', id: null, name: `root ${version}` }
         const details = {
           online: isOnline(signed, keys),
@@ -86,40 +86,40 @@ export type Roots = ReturnType<typeof createRoots>
 
 function requireForm(signed: Root['signed'], keys: RoleKeys, expiresAt: Date, now: Date): void {
   for (const [keyid, key] of Object.entries(signed.keys)) {
-    if (!importTufKey(key)) failField(`signed.keys.${keyid}`, 'is no key of a scheme that is known')
+    if (!importTufKey(key)) failField(`signed.keys.${keyid}`, 'is not a key of a supported scheme')
     if (tufKeyId(key) !== keyid) failField(`signed.keys.${keyid}`, 'is not the id of its key')
   }
   for (const [role, { keyids, threshold }] of Object.entries(signed.roles)) {
-    if (threshold > keyids.length) failField(`signed.roles.${role}.threshold`, 'is more than it has keys')
+    if (threshold > keyids.length) failField(`signed.roles.${role}.threshold`, 'is higher than the number of keys')
     const unknown = keyids.findIndex((id) => !Object.hasOwn(signed.keys, id))
     if (unknown >= 0) failField(`signed.roles.${role}.keyids[${unknown}]`, 'is not among the keys')
   }
   for (const role of onlineRoles) {
     const { keyids, threshold } = signed.roles[role]
     if (threshold !== 1 || keyids.length !== 1 || keyids[0] !== keyIdOf(keys[role]))
-      failField(`signed.roles.${role}`, `must name the key ${keyIdOf(keys[role])} alone, which signs here`)
+      failField(`signed.roles.${role}`, `must list only the key ${keyIdOf(keys[role])}, with which this server signs`)
   }
   const left = expiresAt.getTime() - now.getTime()
   if (!(left >= lifetime.least && left <= lifetime.most))
-    failField('signed.expires', 'must be a day to ten years from now')
+    failField('signed.expires', 'must be between one day and ten years from now')
 }
 
 /** Adds the control plane's signature if its key is a root key of the present root or of the next one. */
-async function countersigned(brought: Root, present: Root['signed'], keys: RoleKeys): Promise<Root> {
+async function countersigned(newRoot: Root, present: Root['signed'], keys: RoleKeys): Promise<Root> {
   const own = keyIdOf(keys.root)
-  const isKeeper = [present, brought.signed].some(({ roles }) => roles.root.keyids.includes(own))
-  const others = brought.signatures.filter(
+  const isKeeper = [present, newRoot.signed].some(({ roles }) => roles.root.keyids.includes(own))
+  const others = newRoot.signatures.filter(
     (s, i, all) => s.keyid !== own && all.findIndex((o) => o.keyid === s.keyid) === i,
   )
-  const signatures = isKeeper ? [...others, await tufSignature(brought.signed, keys.root)] : others
-  return { signed: brought.signed, signatures }
+  const signatures = isKeeper ? [...others, await tufSignature(newRoot.signed, keys.root)] : others
+  return { signed: newRoot.signed, signatures }
 }
 
 const newestRootNotice = (tenantId: string, version: number, why: string): Notice => ({
   kind: 'update_root.due',
   severity: 'critical',
-  title: `A next root of the update repository is due after root ${version}`,
-  detail: `${why[0]?.toUpperCase()}${why.slice(1)}. Its keepers make and sign the next one: holdfast update root next, then sign, then publish.`,
+  title: `The update repository needs a new root after root ${version}`,
+  detail: `${why[0]?.toUpperCase()}${why.slice(1)}. The key holders create and sign it: holdfast update root next, then sign, then publish.`,
   subject: { type: 'tenant', id: tenantId, name: null },
   dedupe_key: `update_root.due:${version}:${why}`,
 })

@@ -56,7 +56,9 @@ export function createGrantBegin({
       if (!enrollsByDeviceCode(provider)) return 'turned_off'
       const { ofTenant, ofSource } = await queries.countOpenGrants(tx, tenant, source, now())
       if (ofTenant >= mostOfTenant || ofSource >= mostOfSource)
-        throw new AppError('rate_limited', 'too many machines wait to be approved', { retryAfterSeconds: 60 })
+        throw new AppError('rate_limited', 'too many machines wait for approval: try again later', {
+          retryAfterSeconds: 60,
+        })
       const times = { next_poll_at: later(startsWithinMs), expires_at: later(startsWithinMs) }
       const row = { ...key, ...times, tenant_id: tenant, provider_id: providerId, source, interval_seconds: 0 }
       const none = { end_reason: null, secret_jwe: null, poller: null }

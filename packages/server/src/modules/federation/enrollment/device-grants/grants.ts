@@ -38,10 +38,10 @@ export function createDeviceGrants(
   deps: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'kek' | 'onError'> & {
     oidc: Pick<Oidc, 'authorizeDevice' | 'redeemDeviceCode'>
     providers: Pick<Providers, 'clientOf'>
-    newcomer: Provisioning
+    provisioning: Provisioning
   },
 ) {
-  const { db, audit, now, newcomer } = deps
+  const { db, audit, now, provisioning } = deps
   const secrets = createGrantSecrets(deps.kek)
   const polling = createPolling({ ...deps, secrets })
   const waiters = createWaiters({ max: mostHeld, perTurn: 50, oneFirst: false })
@@ -91,7 +91,7 @@ export function createDeviceGrants(
       return first
     }
     held.set(name, others + 1)
-    hold.whenGone(ticket.gone)
+    hold.whenGone(ticket.onClientGone)
     const deadline = performance.now() + hold.seconds * second
     try {
       for (let given: Looked | undefined = first; ; ) {
@@ -144,13 +144,13 @@ export function createDeviceGrants(
       const { provider_id: providerId } = grant
       if (!provider) return { refused: 'turned_off', providerId }
       const spend = async (
-        tx: Parameters<ProvisioningCandidate['recognise']>[0],
+        tx: Parameters<ProvisioningCandidate['resolveAccount']>[0],
       ): Promise<UnresolvedAccount | undefined> =>
         (await queries.spendGrant(tx, by.tenantId, key, now())) ? undefined : 'replayed'
       try {
         const requiresApproval = provider.oidc?.device_code === 'approval'
         const way = { allows: enrollsByDeviceCode, requiresApproval, spend }
-        return { ...newcomer(by, provider, proven, way), providerId }
+        return { ...provisioning(by, provider, proven, way), providerId }
       } catch (e) {
         if (e instanceof FederationError) return { refused: e.reason, providerId }
         throw e

@@ -22,11 +22,11 @@ const isRecord = (value: unknown): value is Claims => typeof value === 'object' 
  */
 export function subjectClaimOf({ kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'>, claims: Claims): string {
   if (kind === 'entra_id' && (claimOf(claims, 'tid') ?? '') !== entraTenantOf(issuer))
-    throw new FederationError('subject', 'The token is of another tenant of Entra ID.')
+    throw new FederationError('subject', 'The token was issued by another tenant of Entra ID.')
   const name = kind === 'entra_id' ? 'oid' : 'sub'
   const subject = claimOf(claims, name)
   if (typeof subject !== 'string' || subject === '' || storable(subject, maxSubject) !== subject)
-    throw new FederationError('subject', `The claim ${name} is no text of 1 to ${maxSubject} characters.`)
+    throw new FederationError('subject', `The claim ${name} is not a text of 1 to ${maxSubject} characters.`)
   return subject
 }
 
@@ -53,11 +53,13 @@ export function groupsClaimOf(
     (isRecord(elsewhere) && Object.hasOwn(elsewhere, claimName)) ||
     (kind === 'saml' && Object.hasOwn(claims, groupsElsewhere)) ||
     (kind === 'entra_id' && claimName === 'groups' && (claimOf(claims, 'hasgroups') ?? false) !== false)
-  if (isOverage) refuse('The person is in more groups than the token holds; let the provider send fewer of them.')
+  if (isOverage)
+    refuse('The person is in more groups than the token can hold: configure the provider to send fewer groups.')
   const value = claimOf(claims, claimName) ?? undefined
   if (value === undefined) return undefined
   const list: unknown[] = Array.isArray(value) ? value : [value]
-  if (list.length > maxGroups) refuse(`The groups in the token are more than ${maxGroups}.`)
+  if (list.length > maxGroups)
+    refuse(`The token has more than ${maxGroups} groups: configure the provider to send fewer groups.`)
   const groups = list.map((group) => {
     if (typeof group !== 'string') return refuse('The claim of groups is neither a text nor a list of texts.')
     if (group.length > maxGroupLength)

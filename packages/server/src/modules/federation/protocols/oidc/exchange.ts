@@ -14,14 +14,14 @@ export type KnownClient = {
 /** Checks an answer first, to give a precise error. The library checks it again, and it alone sends the code. */
 function checkAnswer(answer: URLSearchParams, known: KnownClient, metadata: Metadata): void {
   if (!known.state || !known.nonce || !known.verifier)
-    throw new FederationError('state', 'What this sign-in began with is not known.')
+    throw new FederationError('state', 'The state of this sign-in is unknown: begin again.')
   const [state, otherState] = answer.getAll('state')
   if (state !== known.state || otherState !== undefined)
     throw new FederationError('state', 'The answer does not belong to this sign-in.')
   const [issuer, otherIssuer] = answer.getAll('iss')
   const isMissing = issuer === undefined && metadata.authorization_response_iss_parameter_supported
   if (isMissing || (issuer !== undefined && issuer !== metadata.issuer) || otherIssuer !== undefined)
-    throw new FederationError('issuer', 'The answer is not from the provider that was asked.')
+    throw new FederationError('issuer', 'The answer comes from another provider than the one that was asked.')
   const [error] = answer.getAll('error')
   if (error !== undefined)
     throw new FederationError('denied', `The provider did not sign the person in${safeWord(error)}.`)
@@ -92,8 +92,11 @@ export function toFederationError(e: unknown, client: Awaited<ReturnType<typeof 
   const refused = outboundErrorIn(e)
   if (refused) return new FederationError('unreachable', `The code could not be exchanged: ${refused.message}`)
   if (!(e instanceof client.ResponseBodyError))
-    return new FederationError('token', 'What the provider answered to the code is no such document.')
+    return new FederationError('token', 'The answer of the provider to the code is not a token response.')
   if (['invalid_client', 'unauthorized_client'].includes(e.error))
-    return new FederationError('client', 'The provider does not accept our client id, its secret, or how it was sent.')
+    return new FederationError(
+      'client',
+      'The provider refused the client id, the client secret or the client authentication method.',
+    )
   return new FederationError('code', `The provider refused the code${safeWord(e.error)}.`)
 }

@@ -138,16 +138,16 @@ function checkParty({ aud, azp }: JWTPayload, audiences: readonly string[]): voi
 }
 
 const sentences = {
-  token: 'What came from the provider is no such token.',
-  algorithm: 'The token is signed in a way that the provider does not announce, or that is not taken.',
+  token: 'The answer of the provider is not a valid token.',
+  algorithm: 'The signature algorithm of the token is not announced by the provider, or not accepted here.',
   keys: 'The provider does not publish the key that the token names, or publishes several of that name.',
   signature: 'The signature of the token is wrong.',
-  time: 'The token, or the sign-in that it tells of, is too old, has ended, or lies in the future.',
+  time: 'The token or its sign-in is too old, expired, or dated in the future. Check the clocks.',
   issuer: 'The token names another issuer.',
-  audience: 'The token was made for another client.',
-  nonce: 'The token does not belong to this sign-in, or to any.',
-  events: 'The token does not say that somebody has signed out.',
-  subject: 'The token does not say whom it is about.',
+  audience: 'The token was issued to another client.',
+  nonce: 'The nonce of the token does not belong to this sign-in.',
+  events: 'The token is not a logout token: it lacks the logout event.',
+  subject: 'The token names no user or session.',
 } as const
 export const refused = (reason: keyof typeof sentences) => new FederationError(reason, sentences[reason])
 

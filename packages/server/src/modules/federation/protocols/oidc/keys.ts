@@ -13,7 +13,7 @@ const maxNameLength = 512
 /** Reads the signing keys that a provider publishes. Throws FederationError. */
 export async function readKeys(outbound: Pick<Outbound, 'request'>, jwksUri: string): Promise<ProviderKeys> {
   const keys = keysIn(await read(outbound, jwksUri)).flatMap(usable)
-  if (keys.length === 0) throw unusable('The provider publishes no key that ID tokens can be verified with.')
+  if (keys.length === 0) throw unusable('The provider publishes no usable key for ID tokens.')
   if (keys.length > maxKeys) throw unusable(`The provider publishes more than ${maxKeys} keys.`)
   const { createLocalJWKSet } = await loadJose()
   return { find: createLocalJWKSet({ keys }), count: keys.length }
@@ -25,7 +25,7 @@ async function read(outbound: Pick<Outbound, 'request'>, jwksUri: string): Promi
     const headers = { accept: 'application/jwk-set+json, application/json' }
     const { status, body } = await outbound.request(jwksUri, { headers })
     if (status === 200) return body.toString()
-    throw unusable(`The provider answered ${status} where its keys must be; redirects are not followed.`)
+    throw unusable(`The provider answered ${status} at the URL of its keys (jwks_uri); redirects are not followed.`)
   } catch (e) {
     const refused = outboundErrorIn(e)
     if (!refused) throw e
@@ -38,7 +38,7 @@ function keysIn(text: string): readonly unknown[] {
     const { keys } = JSON.parse(text) as { keys?: unknown }
     if (Array.isArray(keys)) return keys
   } catch {}
-  throw unusable('What the provider shows as its keys is no such document.')
+  throw unusable('The document at the URL of the keys is not a JWK set.')
 }
 
 /** Returns the public part of a signing key, with bounded lengths. Other members are dropped. */

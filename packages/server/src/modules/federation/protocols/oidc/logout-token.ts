@@ -21,8 +21,8 @@ export async function verifyLogoutToken(
   expected: { audiences: readonly string[]; issuedWithinSeconds: number },
   source: TokenSource,
 ): Promise<SignedOut> {
-  const wanted = { ...expected, needs: ['jti', 'events'], type: /^(?:logout\+)?jwt$/i }
-  const payload = await judgeToken(provider, token, wanted, source)
+  const requirements = { ...expected, needs: ['jti', 'events'], type: /^(?:logout\+)?jwt$/i }
+  const payload = await judgeToken(provider, token, requirements, source)
   const { exp, iat = 0, jti, events } = payload
   if (exp !== undefined && !Number.isFinite(exp)) throw refused('time')
   // A logout token must have no nonce, so that an ID token is never accepted as one.

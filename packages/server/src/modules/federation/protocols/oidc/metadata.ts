@@ -79,8 +79,8 @@ async function read(outbound: Pick<Outbound, 'request'>, issuer: string): Promis
       throw new FederationError('issuer', 'The metadata of the provider names another issuer than the one configured.')
     throw unusable(
       code === 'OAUTH_RESPONSE_IS_NOT_CONFORM'
-        ? 'The provider did not answer 200 where its metadata must be; redirects are not followed.'
-        : 'What the provider shows as its metadata is no such document.',
+        ? 'The provider did not answer 200 at the URL of its metadata; redirects are not followed.'
+        : 'The document at the URL of the metadata is not provider metadata.',
     )
   }
 }

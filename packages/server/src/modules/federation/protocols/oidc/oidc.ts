@@ -224,5 +224,8 @@ function authentication(
   if (!clientSecret) return client.None()
   if (methods.includes('client_secret_basic')) return client.ClientSecretBasic(clientSecret)
   if (methods.includes('client_secret_post')) return client.ClientSecretPost(clientSecret)
-  throw new FederationError('client', 'The provider takes a client secret neither by Basic nor in the form.')
+  throw new FederationError(
+    'client',
+    'The provider accepts a client secret neither by client_secret_basic nor by client_secret_post.',
+  )
 }

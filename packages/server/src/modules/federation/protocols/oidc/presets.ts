@@ -45,13 +45,15 @@ const shapes: Readonly<Record<OidcKind, (url: URL) => string | undefined>> = {
       return `The issuer of Entra ID is on ${entraHosts.join(', ')}.`
     const tenant = entraTenantOf(url.href)
     if (!tenant)
-      return 'The issuer of Entra ID is https://login.microsoftonline.com/{tenant id}/v2.0 with the id of one tenant in small letters; common, organizations and consumers stand for many.'
-    return tenant === personalAccounts ? 'Anybody can have an account of that tenant of Entra ID.' : undefined
+      return 'The issuer of Entra ID is https://login.microsoftonline.com/{tenant id}/v2.0 with the id of one tenant in lower case; common, organizations and consumers are not accepted.'
+    return tenant === personalAccounts
+      ? 'This tenant of Entra ID is for personal accounts, which anybody can create: use the tenant of your company.'
+      : undefined
   },
   okta: ({ pathname }) =>
     /^\/(?:oauth2\/[^/]+)?$/.test(pathname)
       ? undefined
-      : 'The issuer of Okta is https://{organisation}, or that with /oauth2/ and the id of an authorization server.',
+      : 'The issuer of Okta is https://{organisation}, or https://{organisation}/oauth2/{id of an authorization server}.',
 }
 
 /**
@@ -66,6 +68,6 @@ export function issuerProblem(kind: OidcKind, issuer: string): string | undefine
   if (url.username || url.password || /[?#]/.test(issuer))
     return 'The issuer must hold no user name, password, query or fragment.'
   if (url.href !== issuer && url.href !== `${issuer}/`)
-    return 'The issuer must be written as the provider itself writes it, without anything that a URL would not need.'
+    return 'The issuer must be in the exact form of the provider: a normalized URL without redundant parts.'
   return shapes[kind](url)
 }

@@ -56,7 +56,7 @@ export async function addUserInfo(
   const endpoint = absent.length > 0 ? userInfoEndpoint(provider, metadata) : undefined
   if (endpoint === undefined) return proven
   if (accessToken === undefined || !sendable.test(accessToken))
-    throw unusable('The provider gave no access token that can be sent, and its ID token lacks mapped claims.')
+    throw unusable('The ID token lacks mapped claims, and the provider gave no usable access token for UserInfo.')
   const claims = await read(endpoint, accessToken, { outbound, source, provider })
   // Compares with the `sub` of the ID token (§5.3.2). For some kinds the subject of a link is another claim.
   if (typeof claims.sub !== 'string' || claims.sub !== proven.claims.sub) throw refused('subject')
@@ -76,7 +76,7 @@ async function read(
     throw new FederationError('unreachable', `The UserInfo of the provider could not be read: ${e.message}`)
   })
   if (answer.status !== 200)
-    throw unusable(`The provider answered ${answer.status} to the question for UserInfo; redirects are not followed.`)
+    throw unusable(`The provider answered ${answer.status} to the UserInfo request; redirects are not followed.`)
   const text = answer.body.toString('utf8')
   const [type = ''] = (answer.headers['content-type'] ?? '').split(';')
   switch (type.trim().toLowerCase()) {
@@ -94,7 +94,7 @@ function objectIn(text: string): Claims {
     const found: unknown = JSON.parse(text)
     if (typeof found === 'object' && found !== null && !Array.isArray(found)) return found as Claims
   } catch {}
-  throw unusable('The UserInfo of the provider is no JSON object.')
+  throw unusable('The UserInfo of the provider is not a JSON object.')
 }
 
 /** Verifies a signed answer (§5.3.2). Issuer and audience must match if they are present. Times are not required. */
@@ -103,7 +103,7 @@ async function verified(
   { source, provider }: { source: TokenSource; provider: OidcProvider },
 ): Promise<Claims> {
   if (token.split('.').length === 5)
-    throw new FederationError('encrypted', 'The UserInfo of the provider is encrypted, which is not taken.')
+    throw new FederationError('encrypted', 'The UserInfo of the provider is encrypted, which is not supported.')
   const { payload } = await verifySignature(token, source, {
     algorithms: [...source.algorithms],
     currentDate: source.now(),

@@ -25,16 +25,16 @@ export function judgeAssertion(xml: string, provider: SamlProvider, expected: Ex
   const assertionId = attributes.get('ID') ?? ''
   const isOurKind = name === 'Assertion' && namespace === ns.assertion && attributes.get('Version') === '2.0'
   if (!isOurKind || assertionId === '' || storable(assertionId, maxId) !== assertionId)
-    throw new FederationError('token', 'This is no assertion of SAML 2.0.')
+    throw new FederationError('token', 'The assertion is not SAML 2.0.')
 
   const issuer = onlyChild(assertion, ns.assertion, 'Issuer')
   if (elementText(issuer) !== provider.issuer || ![undefined, entityFormat].includes(issuer?.attributes.get('Format')))
-    throw new FederationError('issuer', 'The assertion is of another identity provider.')
+    throw new FederationError('issuer', 'The assertion was issued by another identity provider.')
 
   const clock = clockOf(expected.now)
   const issued = instantOf(attributes.get('IssueInstant'))
   if (!issued || clock.isBefore(issued) || clock.isPast(new Date(issued.getTime() + maxAgeMs)))
-    throw new FederationError('time', 'The assertion is too old, or its time is still to come.')
+    throw new FederationError('time', 'The assertion is too old, or dated in the future. Check the clocks.')
   const subject = onlyChild(assertion, ns.assertion, 'Subject')
   judgeConfirmation(subject, provider, expected.requestId, clock)
   judgeConditions(assertion, provider.entityId, clock)
@@ -67,10 +67,10 @@ function judgeConfirmation(subject: XmlElement | undefined, provider: SamlProvid
       if (data?.get('Recipient') !== provider.acsUrl)
         return new FederationError('destination', 'The assertion is not meant for this address.')
       if (data.get('InResponseTo') !== requestId)
-        return new FederationError('state', 'The assertion answers no request of ours.')
+        return new FederationError('state', 'The assertion does not answer a request of this server.')
       return problemOfTimes(data, clock, 'required')
     })
-  const [first = new FederationError('subject', 'The assertion does not say that its bearer is the person.')] = problems
+  const [first = new FederationError('subject', 'The assertion has no bearer confirmation for the person.')] = problems
   if (!problems.includes(undefined)) throw first
 }
 
@@ -83,7 +83,7 @@ function problemOfTimes(
   const [begin, ended] = [instantOf(from), instantOf(until)]
   const isReadable = (from === undefined || begin) && (until === undefined ? end === 'optional' : ended)
   if (isReadable && !(begin && clock.isBefore(begin)) && !(ended && clock.isPast(ended))) return undefined
-  return new FederationError('time', 'The assertion is not good yet, or no longer.')
+  return new FederationError('time', 'The assertion is not valid yet, or expired. Check the clocks.')
 }
 
 /** Checks the conditions. An unknown condition cannot be met (SAML core, 2.5.1.1). */
@@ -91,7 +91,7 @@ function judgeConditions(assertion: XmlElement, entityId: string, clock: Clock) 
   const conditions = onlyChild(assertion, ns.assertion, 'Conditions')
   const isKnown = ({ namespace, name }: XmlElement) => namespace === ns.assertion && knownConditions.includes(name)
   if (!conditions?.children.every(isKnown))
-    throw new FederationError('token', 'The assertion has no conditions, or one that is not known.')
+    throw new FederationError('token', 'The assertion has no conditions, or an unknown one.')
   const restrictions = childrenOf(conditions, ns.assertion, 'AudienceRestriction')
   const isForUs = (restriction: XmlElement) =>
     childrenOf(restriction, ns.assertion, 'Audience').some((audience) => elementText(audience) === entityId)
@@ -111,7 +111,7 @@ function judgeSignIn(assertion: XmlElement, maxAgeSeconds: number | undefined, c
     const ends = instantOf(until)
     const isOver = until !== undefined && (!ends || clock.isPast(ends))
     if (!at || clock.isBefore(at) || isOver)
-      throw new FederationError('time', 'The sign-in that the assertion speaks of is over, or still to come.')
+      throw new FederationError('time', 'The sign-in in the assertion has ended, or is dated in the future.')
     if (maxAgeSeconds !== undefined && clock.isPast(new Date(at.getTime() + maxAgeSeconds * 1000)))
       throw new FederationError('time', 'The person signed in too long ago.')
   }
@@ -125,16 +125,16 @@ function subjectOf(subject: XmlElement | undefined, provider: SamlProvider): str
   const nameId = onlyChild(subject, ns.assertion, 'NameID')
   const text = elementText(nameId)
   if (!nameId || text === undefined)
-    throw new FederationError('subject', 'The assertion does not name its person, once and in plain text.')
+    throw new FederationError('subject', 'The assertion must have exactly one NameID, in plain text.')
   const format = nameId.attributes.get('Format') ?? nameIdFormats.unspecified
-  const wanted = provider.nameIdFormat ?? 'persistent'
-  if (format !== nameIdFormats[wanted])
-    throw new FederationError('subject', `The provider names the person in another format than ${wanted}.`)
+  const requiredFormat = provider.nameIdFormat ?? 'persistent'
+  if (format !== nameIdFormats[requiredFormat])
+    throw new FederationError('subject', `The NameID has another format than ${requiredFormat}.`)
   const qualifier = nameId.attributes.get('NameQualifier') ?? provider.issuer
-  const ours = nameId.attributes.get('SPNameQualifier') ?? provider.entityId
-  if (qualifier !== provider.issuer || ours !== provider.entityId)
-    throw new FederationError('subject', 'The name of the person belongs to another provider or application.')
+  const spQualifier = nameId.attributes.get('SPNameQualifier') ?? provider.entityId
+  if (qualifier !== provider.issuer || spQualifier !== provider.entityId)
+    throw new FederationError('subject', 'The NameID is qualified for another provider or application.')
   if (text === '' || text.trim() !== text || storable(text, maxSubject) !== text || /\p{Cc}|\p{Cf}/u.test(text))
-    throw new FederationError('subject', `The name of the person is no plain text of 1 to ${maxSubject} characters.`)
+    throw new FederationError('subject', `The NameID is not a plain text of 1 to ${maxSubject} characters.`)
   return text
 }

@@ -28,12 +28,10 @@ export function readIdpMetadata(xml: string, now: Date): IdpMetadata {
   const issuer = entity.attributes.get('entityID') ?? ''
   if (issuer === '' || issuer.length > maxEntityId || issuer.trim() !== issuer) refuse('The metadata have no entityID.')
   const [idp, another] = childrenOf(entity, ns.metadata, 'IDPSSODescriptor').filter(isIdp)
-  if (!idp || another) return refuse('The metadata are not those of one identity provider.')
+  if (!idp || another) return refuse('The metadata must have one IDPSSODescriptor for SAML 2.0.')
   const ends = [...around, entity, idp].flatMap(({ attributes }) => {
     const text = attributes.get('validUntil')
-    return text === undefined
-      ? []
-      : (instantOf(text) ?? refuse('It can not be read until when the metadata are valid.'))
+    return text === undefined ? [] : (instantOf(text) ?? refuse('The validUntil of the metadata is not a valid time.'))
   })
   const [validUntil] = ends.toSorted((a, b) => a.getTime() - b.getTime())
   if (validUntil && validUntil <= now) refuse('The metadata are no longer valid.')
@@ -61,10 +59,10 @@ function entityIn(root: XmlElement): [entity: XmlElement, ...around: XmlElement[
   if (!one) return refuse('The metadata are not those of an identity provider.')
   if (more.length === 0) return one
   const ids = found.map(([{ attributes }]) => attributes.get('entityID') ?? '')
-  const named = ids.slice(0, mostNamed).map((id) => id.slice(0, 200))
+  const shownIds = ids.slice(0, mostNamed).map((id) => id.slice(0, 200))
   const rest = ids.length > mostNamed ? ` and ${ids.length - mostNamed} more` : ''
   return refuse(
-    `The metadata are those of ${ids.length} identity providers (${named.join(', ')}${rest}): give those of one of them.`,
+    `The metadata describe ${ids.length} identity providers (${shownIds.join(', ')}${rest}): give the metadata of one of them.`,
   )
 }
 
@@ -72,8 +70,8 @@ function ssoUrlOf(idp: XmlElement): string {
   const services = childrenOf(idp, ns.metadata, 'SingleSignOnService')
   const location = services.find(({ attributes }) => attributes.get('Binding') === samlBindings.redirect)
   const url = location?.attributes.get('Location') ?? ''
-  if (url === '') refuse('The metadata have no address to sign in at by redirect.')
-  return isSsoUrl(url) ? url : refuse('The address to sign in at is no https address.')
+  if (url === '') refuse('The metadata have no sign-in address with the HTTP-Redirect binding.')
+  return isSsoUrl(url) ? url : refuse('The sign-in address is not an https URL.')
 }
 
 /** Returns the signing certificates: keys declared for signing, or without a declared use. */
@@ -91,7 +89,7 @@ function certificatesOf(idp: XmlElement): IdpMetadata['certificates'] {
   if (usable.length === 0 || usable.length > 10)
     throw new FederationError(
       'keys',
-      'The metadata have no certificate of an RSA key of 2048 bits or more, or too many.',
+      'The metadata have no certificate of an RSA key of 2048 bits or more, or too many certificates.',
     )
   return usable.map((certificate) => ({ pem: String(certificate), notAfter: certificate.validToDate }))
 }
@@ -101,9 +99,9 @@ export function spMetadata(
   { entityId, acsUrl, nameIdFormat = 'persistent' }: Pick<SamlProvider, 'entityId' | 'acsUrl' | 'nameIdFormat'>,
   validUntil: Date,
 ): string {
-  const life = `validUntil="${validUntil.toISOString()}" cacheDuration="P1D"`
+  const validity = `validUntil="${validUntil.toISOString()}" cacheDuration="P1D"`
   return `<?xml version="1.0" encoding="UTF-8"?>
-<EntityDescriptor xmlns="${ns.metadata}" entityID="${escaped(entityId)}" ${life}>
+<EntityDescriptor xmlns="${ns.metadata}" entityID="${escaped(entityId)}" ${validity}>
   <SPSSODescriptor protocolSupportEnumeration="${ns.protocol}" AuthnRequestsSigned="false" WantAssertionsSigned="true">
     <NameIDFormat>${nameIdFormats[nameIdFormat]}</NameIDFormat>
     <AssertionConsumerService index="0" isDefault="true" Binding="${samlBindings.post}" Location="${escaped(acsUrl)}"/>

@@ -30,7 +30,7 @@ export function judgeResponse(xml: string, provider: SamlProvider, requestId: st
     response.namespace !== ns.protocol ||
     response.attributes.get('Version') !== '2.0'
   )
-    throw new FederationError('token', 'This is no response of SAML 2.0.')
+    throw new FederationError('token', 'The response is not SAML 2.0.')
   judgeStatus(response)
   const assertion = onlyAssertion(response)
   const signatures = judgeSignatures({ response, assertion }, provider.signedResponse)
@@ -41,13 +41,13 @@ export function judgeResponse(xml: string, provider: SamlProvider, requestId: st
   if (destination === undefined ? isSigned : destination !== provider.acsUrl)
     throw new FederationError('destination', 'The response is not meant for this address.')
   if (attributes.get('InResponseTo') !== requestId)
-    throw new FederationError('state', 'The response answers no request of ours.')
+    throw new FederationError('state', 'The response does not answer a request of this server.')
   const names = response.children.filter(({ name }) => name === 'Issuer')
   if (names.length > 1 || names.some((issuer) => elementText(issuer) !== provider.issuer))
-    throw new FederationError('issuer', 'The response is of another identity provider.')
+    throw new FederationError('issuer', 'The response was issued by another identity provider.')
   const issued = instantOf(attributes.get('IssueInstant'))?.getTime()
   if (issued === undefined || issued > now.getTime() + skewMs || issued + maxAgeMs <= now.getTime() - skewMs)
-    throw new FederationError('time', 'The response is too old, or its time is still to come.')
+    throw new FederationError('time', 'The response is too old, or dated in the future. Check the clocks.')
   return signatures
 }
 
@@ -55,17 +55,20 @@ function judgeStatus(response: XmlElement) {
   const code = onlyChild(onlyChild(response, ns.protocol, 'Status'), ns.protocol, 'StatusCode')
   const value = code?.attributes.get('Value') ?? ''
   if (value === statusSuccess) return
-  const [word = 'no status'] = /[A-Za-z]{1,40}$/.exec(value) ?? []
-  throw new FederationError('denied', `The identity provider did not sign the person in: it answered ${word}.`)
+  const [statusName = 'no status'] = /[A-Za-z]{1,40}$/.exec(value) ?? []
+  throw new FederationError('denied', `The identity provider did not sign the person in: it answered ${statusName}.`)
 }
 
 /** Returns the assertion. The response must contain no second one anywhere, and no encrypted one. */
 function onlyAssertion(response: XmlElement): XmlElement {
-  const named = [...everyElement(response)].filter(({ name }) => /^(Encrypted)?Assertion$/.test(name))
-  if (named.some(({ name }) => name === 'EncryptedAssertion'))
-    throw new FederationError('encrypted', 'The assertion is encrypted, which is not supported; let it be signed only.')
+  const assertions = [...everyElement(response)].filter(({ name }) => /^(Encrypted)?Assertion$/.test(name))
+  if (assertions.some(({ name }) => name === 'EncryptedAssertion'))
+    throw new FederationError(
+      'encrypted',
+      'The assertion is encrypted, which is not supported: configure the provider to sign only.',
+    )
   const assertion = onlyChild(response, ns.assertion, 'Assertion')
-  if (!assertion || named.length !== 1)
-    throw new FederationError('token', 'The response does not hold exactly one assertion in its place.')
+  if (!assertion || assertions.length !== 1)
+    throw new FederationError('token', 'The response must have exactly one assertion, directly below the root.')
   return assertion
 }

@@ -28,7 +28,7 @@ export function judgeSignatures({ response, assertion }: Signed, signedResponse:
   const ofAssertion = assertion.children.filter(isSignature)
   if (signatures === 0) refuse('Nothing in the response is signed.')
   if (own.length > 1 || ofAssertion.length > 1 || own.length + ofAssertion.length !== signatures)
-    refuse('The response has a signature where none belongs.')
+    refuse('The response has a signature at an unexpected position.')
   if (signedResponse && own.length === 0) refuse('The response itself is not signed.')
   for (const signature of own) judge(signature, response)
   for (const signature of ofAssertion) judge(signature, assertion)
@@ -45,7 +45,7 @@ function judge(signature: XmlElement, signed: XmlElement) {
     const found = parts.get(name) ?? []
     return found.length === 1 && found[0]!.namespace === ns.signature
       ? found[0]!
-      : refuse('A signature is not of the form that SAML asks for.')
+      : refuse('A signature does not have the form that SAML requires.')
   }
   const info = only('SignedInfo')
   const digest = only('DigestMethod')
@@ -55,25 +55,28 @@ function judge(signature: XmlElement, signed: XmlElement) {
   const isInside =
     signature.children.includes(info) && info.children.includes(target) && target.children.includes(digest)
   if (!isInside || parts.has('Object') || parts.has('Manifest'))
-    refuse('A signature is not of the form that SAML asks for.')
+    refuse('A signature does not have the form that SAML requires.')
   const id = signed.attributes.get('ID')
-  if (!id || target.attributes.get('URI') !== `#${id}`) refuse('A signature is over something else than it stands in.')
+  if (!id || target.attributes.get('URI') !== `#${id}`)
+    refuse('A signature covers another element than its own parent.')
   const algorithm = (element: XmlElement) => element.attributes.get('Algorithm') ?? ''
   const methods = [only('SignatureMethod')].filter((method) => info.children.includes(method)).map(algorithm)
   if (methods.some((method) => /#ecdsa-/.test(method)))
-    refuseAlgorithm('The provider signs with ECDSA, which is not supported; let it sign with RSA and SHA-256.')
+    refuseAlgorithm('The provider signs with ECDSA, which is not supported: configure it to sign with RSA and SHA-256.')
   if (methods.length === 0 || !methods.every((method) => signatureMethods.includes(method)))
-    refuseAlgorithm('The provider signs with an algorithm that is not accepted; let it sign with RSA and SHA-256.')
+    refuseAlgorithm(
+      'The provider signs with an algorithm that is not accepted: configure it to sign with RSA and SHA-256.',
+    )
   if (!digestMethods.includes(algorithm(digest)))
-    refuseAlgorithm('The provider signs a digest that is not accepted; let it use SHA-256.')
+    refuseAlgorithm('The provider signs a digest that is not accepted: configure it to use SHA-256.')
   const transforms = (parts.get('Transform') ?? []).map(algorithm)
   const isCanonical = algorithm(only('CanonicalizationMethod')) === exclusiveCanonical
   // The library ignores parameters of the canonicalization in the signed bytes.
   if (only('CanonicalizationMethod').children.length > 0)
-    refuseAlgorithm('A signature is made over a form of the XML that is not accepted.')
+    refuseAlgorithm('A signature uses a canonicalization of the XML that is not accepted.')
   const isUsual = transforms.every((transform) => [envelopedSignature, exclusiveCanonical].includes(transform))
   if (!isCanonical || !isUsual || new Set(transforms).size !== 2 || transforms.length !== 2)
-    refuseAlgorithm('A signature is made over a form of the XML that is not accepted.')
+    refuseAlgorithm('A signature uses a canonicalization of the XML that is not accepted.')
 }
 
 function refuse(message: string): never {

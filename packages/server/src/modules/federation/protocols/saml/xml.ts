@@ -54,7 +54,7 @@ export const withoutDeclaration = (xml: string): string => xml.replace(/^\ufeff/
  */
 export function readXml(document: string): XmlElement {
   const xml = withoutDeclaration(document).replace(/\r\n?/g, '\n')
-  if (noXml.test(xml)) refuse('The XML holds a character that XML does not know.')
+  if (noXml.test(xml)) refuse('The XML has a character that is not allowed in XML.')
   let root: XmlElement | undefined
   let nodes = 0
   const open: Open[] = []
@@ -84,8 +84,8 @@ export function readXml(document: string): XmlElement {
     if (open.length > maxDepth) refuse(`The XML is deeper than ${maxDepth} elements.`)
     at = end
   }
-  if (open.length > 0) refuse('The XML ends before its root does.')
-  return root ?? refuse('This is no XML.')
+  if (open.length > 0) refuse('The XML is incomplete: its root element is not closed.')
+  return root ?? refuse('The document is not XML.')
 }
 
 function match(pattern: RegExp, xml: string, at: number): RegExpExecArray {
@@ -115,7 +115,9 @@ const unescaped = (text: string): string =>
     if (name) return entities[name]!
     const code = decimal ? Number.parseInt(decimal, 10) : Number.parseInt(hexadecimal ?? '', 16)
     const character = code <= 0x10ffff ? String.fromCodePoint(code) : '\0'
-    return noXml.test(character) ? refuse('The XML holds an entity, or a number that is no character.') : character
+    return noXml.test(character)
+      ? refuse('The XML has an entity, or a character reference that is not a character.')
+      : character
   })
 
 function readTag(xml: string, start: number, outer: Scope): { opened: Open; isEmpty: boolean; end: number } {
@@ -127,7 +129,7 @@ function readTag(xml: string, start: number, outer: Scope): { opened: Open; isEm
     const found = attribute.exec(xml)
     if (!found) break
     const [all, name = '', double, single] = found
-    if (written.has(name)) refuse('An attribute of the XML is there twice.')
+    if (written.has(name)) refuse('An element of the XML has an attribute twice.')
     if (written.size === maxAttributes) refuse(`An element of the XML has more than ${maxAttributes} attributes.`)
     written.set(name, unescaped((double ?? single ?? '').replace(/[\t\n]/g, ' ')))
     at += all.length
@@ -144,7 +146,7 @@ function scopeOf(written: ReadonlyMap<string, string>, outer: Scope): Scope {
   for (const [name, value] of written) {
     if (name === 'xmlns') prefixes.set('', value)
     if (!name.startsWith('xmlns:')) continue
-    if (/^xmlns:xml/i.test(name) || value === '') refuse('The XML declares a prefix that it may not.')
+    if (/^xmlns:xml/i.test(name) || value === '') refuse('The XML declares a reserved prefix.')
     prefixes.set(name.slice(6), value)
   }
   return prefixes.size > 0 ? { prefixes, outer } : outer
@@ -165,7 +167,7 @@ function attributesOf(written: ReadonlyMap<string, string>, scope: Scope): Reado
     if (qualified === 'xmlns' || qualified.startsWith('xmlns:')) continue
     const [namespace, name] = qualified.includes(':') ? resolved(qualified, scope) : ['', qualified]
     const key = namespace ? `{${namespace}}${name}` : name
-    if (attributes.has(key)) refuse('An attribute of the XML is there twice.')
+    if (attributes.has(key)) refuse('An element of the XML has an attribute twice.')
     attributes.set(key, value)
   }
   return attributes

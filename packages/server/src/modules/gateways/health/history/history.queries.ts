@@ -150,8 +150,8 @@ export const sessionPeaks = async (
 }
 
 /** Retention: two days longer than the longest range that is shown. */
-const kept = sql`${purgeTime} - interval '32 days'`
+const oldestKept = sql`${purgeTime} - interval '32 days'`
 export const pruneGatewayHistory = [
-  deleting('gateway_state_changes', sql`at < ${kept}`),
-  deleting('gateway_hours', sql`hour < ${kept}`),
+  deleting('gateway_state_changes', sql`at < ${oldestKept}`),
+  deleting('gateway_hours', sql`hour < ${oldestKept}`),
 ]

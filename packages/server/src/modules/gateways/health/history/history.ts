@@ -66,9 +66,9 @@ export function createHistory({
       const times =
         ids.length > 0 ? await db.inTenant(tenant, (tx) => queries.timeInStates(tx, tenant, ids, window)) : []
       const byGateway = Map.groupBy(times, (t) => t.gateway_id)
-      const items = found.items.map((standing) => {
-        const steps = stepsOf(byGateway.get(standing.gateway.gateway_id) ?? [], window)
-        return { standing, states: steps.map((s) => s.worst) }
+      const items = found.items.map((snapshot) => {
+        const steps = stepsOf(byGateway.get(snapshot.gateway.gateway_id) ?? [], window)
+        return { standing: snapshot, states: steps.map((s) => s.worst) }
       })
       return { window, items, next_cursor: found.next_cursor }
     },

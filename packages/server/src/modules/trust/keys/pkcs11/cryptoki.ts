@@ -34,7 +34,7 @@ const functions = {
 type FunctionName = keyof typeof functions
 
 /** Size of a pointer and of CK_ULONG on all supported platforms: 64 bits, little-endian. */
-export const word = 8
+export const wordBytes = 8
 const functionsInList = 68
 
 /** A function of the library failed; `rv` is its CK_RV. */
@@ -65,18 +65,19 @@ export type Cryptoki = ReturnType<typeof loadCryptoki>
  */
 export function loadCryptoki(library: string) {
   const koffi = createRequire(import.meta.url)(`@koromix/koffi-${process.platform}-${process.arch}`) as Koffi
-  const pointer = memory(word)
+  const pointer = memory(wordBytes)
   const handle = koffi.load(library)
   loaded.add(handle)
   const rv = handle.func('C_GetFunctionList', 'unsigned long', ['void *'])(pointer)
   if (rv !== 0) throw new Error(`C_GetFunctionList answers 0x${rv.toString(16)}`)
   // A version of two bytes and padding, then the functions.
-  const list = Buffer.from(koffi.view(pointer.readBigUInt64LE(), word * (1 + functionsInList)))
+  const list = Buffer.from(koffi.view(pointer.readBigUInt64LE(), wordBytes * (1 + functionsInList)))
   const bound = new Map<FunctionName, Foreign>()
   const find = (name: FunctionName): Foreign => {
     const [at, parameters] = functions[name]
     const found =
-      bound.get(name) ?? koffi.decode(list.readBigUInt64LE(word * (1 + at)), koffi.proto('unsigned long', parameters))
+      bound.get(name) ??
+      koffi.decode(list.readBigUInt64LE(wordBytes * (1 + at)), koffi.proto('unsigned long', parameters))
     bound.set(name, found)
     return found
   }
@@ -95,11 +96,11 @@ export function loadCryptoki(library: string) {
         })
       }),
     template: (entries: readonly (readonly [type: number, value: Buffer])[]): Template => {
-      const bytes = memory(3 * word * entries.length)
+      const bytes = memory(3 * wordBytes * entries.length)
       for (const [i, [type, value]] of entries.entries()) {
-        bytes.writeBigUInt64LE(BigInt(type), 3 * word * i)
-        bytes.writeBigUInt64LE(value.length === 0 ? 0n : koffi.address(value), 3 * word * i + word)
-        bytes.writeBigUInt64LE(BigInt(value.length), 3 * word * i + 2 * word)
+        bytes.writeBigUInt64LE(BigInt(type), 3 * wordBytes * i)
+        bytes.writeBigUInt64LE(value.length === 0 ? 0n : koffi.address(value), 3 * wordBytes * i + wordBytes)
+        bytes.writeBigUInt64LE(BigInt(value.length), 3 * wordBytes * i + 2 * wordBytes)
       }
       return { bytes, values: entries.map(([, value]) => value) }
     },

@@ -1,4 +1,4 @@
-import { type Cryptoki, CryptokiError, memory, word } from './cryptoki.ts'
+import { type Cryptoki, CryptokiError, memory, wordBytes } from './cryptoki.ts'
 import type { TokenPlace } from './messages.ts'
 
 const osLockingOk = 2n
@@ -12,8 +12,8 @@ const sessionsMost = 8
 
 /** Initializes the library for several threads (CK_C_INITIALIZE_ARGS). */
 async function initialize(cryptoki: Cryptoki): Promise<void> {
-  const args = memory(6 * word)
-  args.writeBigUInt64LE(osLockingOk, 4 * word)
+  const args = memory(6 * wordBytes)
+  args.writeBigUInt64LE(osLockingOk, 4 * wordBytes)
   await cryptoki.call('C_Initialize', args).catch((e: unknown) => {
     if (!(e instanceof CryptokiError && e.rv === alreadyInitialized)) throw e
   })
@@ -21,13 +21,13 @@ async function initialize(cryptoki: Cryptoki): Promise<void> {
 
 /** Finds the slot whose token has this label, and its session limit. */
 async function findSlot(cryptoki: Cryptoki, label: string): Promise<{ slot: bigint; sessions: number }> {
-  const count = memory(word)
+  const count = memory(wordBytes)
   await cryptoki.call('C_GetSlotList', 1, null, count)
-  const slots = memory(word * Math.max(1, Number(count.readBigUInt64LE())))
+  const slots = memory(wordBytes * Math.max(1, Number(count.readBigUInt64LE())))
   await cryptoki.call('C_GetSlotList', 1, slots, count)
   const found: { slot: bigint; sessions: number }[] = []
   for (let i = 0; i < Number(count.readBigUInt64LE()); i++) {
-    const slot = slots.readBigUInt64LE(word * i)
+    const slot = slots.readBigUInt64LE(wordBytes * i)
     const info = memory(tokenInfo.size)
     await cryptoki.call('C_GetTokenInfo', slot, info)
     const limits = [tokenInfo.maxSessions, tokenInfo.maxRwSessions].map((at) => info.readBigUInt64LE(at))
@@ -56,7 +56,7 @@ export async function openTokenSessions(cryptoki: Cryptoki, { label, pin }: Toke
   let open = 0
 
   async function openOne(): Promise<bigint> {
-    const session = memory(word)
+    const session = memory(wordBytes)
     await cryptoki.call('C_OpenSession', slot, rwSerialSession, null, null, session)
     return session.readBigUInt64LE()
   }

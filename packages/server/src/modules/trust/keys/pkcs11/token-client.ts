@@ -84,7 +84,8 @@ function startProcess(environment: TokenConfig['environment']) {
     ask: <R extends Pkcs11Request>(request: R): Promise<TokenAnswers[R['ask']]> =>
       new Promise((resolve, reject) => {
         if (end) return reject(end)
-        if (waiting.size >= waitingMost) return reject(new TokenError('request', 'too many wait for the token'))
+        if (waiting.size >= waitingMost)
+          return reject(new TokenError('request', 'too many requests wait for the PKCS#11 token'))
         const id = asked++
         const late = () => fail(new TokenError('token', 'the token does not answer', false))
         waiting.set(id, { resolve, reject, timer: setTimeout(late, answerWithinMs) })
@@ -119,7 +120,7 @@ export function createTokenClient(config: TokenConfig, log: Log) {
     const process = await openWith(pin, openings)
     refusedPin = undefined
     lastError = undefined
-    log.info({ token, library }, 'the token is open')
+    log.info({ token, library }, 'the PKCS#11 token is open')
     return process
   }
 
@@ -147,7 +148,10 @@ export function createTokenClient(config: TokenConfig, log: Log) {
       if (e !== lastError) {
         lastError = e
         notBefore = performance.now() + pauseMs
-        log.error({ token, library, reason: e.message }, 'the token can not be used; what needs its keys is refused')
+        log.error(
+          { token, library, reason: e.message },
+          'the PKCS#11 token cannot be used; operations that need its keys are refused',
+        )
       }
       throw e
     })
@@ -164,7 +168,7 @@ export function createTokenClient(config: TokenConfig, log: Log) {
       if (!(e instanceof TokenError) || e.fault === 'request') throw e
       process.fail(e)
       if (current && (await current.catch(() => undefined)) === process) current = undefined
-      log.warn({ token, reason: e.message }, 'the token was lost')
+      log.warn({ token, reason: e.message }, 'the connection to the PKCS#11 token was lost')
       if (wasOpen === undefined || !e.mayTryAgain || request.ask === 'make') throw e
       return (await connect()).ask(request)
     }

@@ -1,6 +1,6 @@
 import { type PublicJwk, parsePublicJwk, type SigningAlg, thumbprint } from '@holdfast/crypto'
 import { BoundedMap } from '../../../../kernel/bounded-map.ts'
-import { type Cryptoki, CryptokiError, loadCryptoki, memory, word } from './cryptoki.ts'
+import { type Cryptoki, CryptokiError, loadCryptoki, memory, wordBytes } from './cryptoki.ts'
 import type { TokenPlace } from './messages.ts'
 import { openTokenSessions } from './slots.ts'
 
@@ -45,7 +45,7 @@ const held = (bytes: Buffer): Buffer => {
 const yes = held(Buffer.from([1]))
 const no = held(Buffer.from([0]))
 const number = (value: bigint): Buffer => {
-  const bytes = memory(word)
+  const bytes = memory(wordBytes)
   bytes.writeBigUInt64LE(value)
   return bytes
 }
@@ -66,8 +66,8 @@ export async function openToken(place: TokenPlace) {
 
   const idOf = (kid: string) => held(Buffer.from(kid, 'base64url'))
   async function findFirst(session: bigint, entries: readonly (readonly [number, Buffer])[]) {
-    const found = memory(word)
-    const count = memory(word)
+    const found = memory(wordBytes)
+    const count = memory(wordBytes)
     await cryptoki.call('C_FindObjectsInit', session, cryptoki.template(entries), entries.length)
     await cryptoki.call('C_FindObjects', session, found, 1, count)
     await cryptoki.call('C_FindObjectsFinal', session)
@@ -153,7 +153,7 @@ async function makePair(
     [attribute.derive, no],
     [attribute.label, label],
   ] as const
-  const handles = [memory(word), memory(word)] as const
+  const handles = [memory(wordBytes), memory(wordBytes)] as const
   await cryptoki.call(
     'C_GenerateKeyPair',
     session,
@@ -192,5 +192,5 @@ async function attributeOf(cryptoki: Cryptoki, session: bigint, handle: bigint, 
   const value = memory(256)
   const template = cryptoki.template([[type, value]])
   await cryptoki.call('C_GetAttributeValue', session, handle, template, 1)
-  return value.subarray(0, Number(template.bytes.readBigUInt64LE(2 * word)))
+  return value.subarray(0, Number(template.bytes.readBigUInt64LE(2 * wordBytes)))
 }
