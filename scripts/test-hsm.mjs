@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createSoftHsm, softHsmLibrary, tokenOfRun } from '../packages/server/test/token.ts'
+import { createSoftHsm, softHsmLibrary, tokenOfRun } from '../packages/server/test/support/deployment/pkcs11-token.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const given = process.argv.slice(2)

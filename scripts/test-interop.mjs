@@ -8,9 +8,9 @@ import { pipeline } from 'node:stream/promises'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
-import { startTestCluster } from '../packages/server/src/embedded/test-database.ts'
 import { fetchSyslogNg } from '../packages/server/test/interop/syslog-ng.ts'
 import { fetchKeycloak, keycloakHome, missingPackages } from '../packages/server/test/interop/tools.ts'
+import { startTestCluster } from '../packages/server/test/support/database/test-database.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 

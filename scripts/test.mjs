@@ -6,7 +6,7 @@ import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, wr
 import { availableParallelism, constants, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { startTestCluster } from '../packages/server/src/embedded/test-database.ts'
+import { startTestCluster } from '../packages/server/test/support/database/test-database.ts'
 import { buildConsole } from './console.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -68,7 +68,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => c
 
 /** Resolves at its end in any case; the tests report errors. */
 function compileOnce() {
-  const code = `await import(${JSON.stringify(pathToFileURL(join(root, 'packages/server/test/kit.ts')))})`
+  const code = `await import(${JSON.stringify(pathToFileURL(join(root, 'packages/server/test/support/deployment/deployment.ts')))})`
   const quietly = { cwd: root, stdio: 'ignore', timeout: 30_000 }
   const compiling = spawn(process.execPath, ['--input-type=module', '-e', code], quietly)
   return new Promise((resolve) => compiling.on('close', resolve).on('error', resolve))

@@ -68,9 +68,7 @@ const packageOf = new Map(
     name,
   ]),
 )
-const files = globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root }).filter(
-  (f) => !f.endsWith('.test.ts') && !/fixture|test-/.test(f),
-)
+const files = globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root }).filter((f) => !/\.test\.tsx?$/.test(f))
 
 /** Imports and re-exports, of types too. A statement before the first `from` ends the match at `=`, `(` or `:`. */
 const statement = /^(?:import|export)\s+(type\s)?(?:[^'";=():]*?from\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm
@@ -176,6 +174,32 @@ test('every import of ours names a file that is there', () => {
       .map(({ target }) => `${f} -> ${target}`),
   )
   assert.deepEqual(missing, [])
+})
+
+/** Files that start a process, or that a package exports to others by its name. */
+const entries = [
+  'packages/bench/src/bench.ts',
+  'packages/bench/src/deployment/clock.ts',
+  'packages/bench/src/ha.ts',
+  'packages/bench/src/rolling.ts',
+  'packages/bench/src/sim.ts',
+  'packages/bench/src/soak.ts',
+  'packages/cli/src/main.ts',
+  'packages/console/src/main.tsx',
+  'packages/server/src/main.ts',
+  'packages/server/src/modules/trust/keys/pkcs11/token-process.ts',
+]
+test('code that only tests import lies in a test folder', () => {
+  const quoted = /'(\.{1,2}\/[^']+|@holdfast\/[^']+)'/g
+  const imported = new Set(
+    files.flatMap((f) =>
+      [...readFileSync(join(root, f), 'utf8').matchAll(quoted)].map(([, spec = '']) => {
+        const [, name, path = 'index'] = /^@holdfast\/(\w+)(?:\/(.+))?$/.exec(spec) ?? []
+        return name ? `packages/${name}/src/${path}.ts` : normalize(join(dirname(f), spec))
+      }),
+    ),
+  )
+  assert.deepEqual(files.filter((f) => !imported.has(f)).sort(), entries)
 })
 
 test('npm start gets by with the dependencies that are not for development', () => {

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createTestDatabase } from '../packages/server/src/embedded/test-database.ts'
-import { listening } from '../packages/server/test/listening.ts'
+import { createTestDatabase } from '../packages/server/test/support/database/test-database.ts'
+import { listening } from '../packages/server/test/support/deployment/server-output.ts'
 
 const root = join(import.meta.dirname, '..')
 

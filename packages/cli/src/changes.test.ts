@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startServer, startShell } from './test-shell.ts'
+import { startServer, startShell } from '../test/support/shell.ts'
 
 test('what is changed about a user or a device is sent, and what is taken away as empty', async (t) => {
   const { url, asked } = await startServer(t, () => ({

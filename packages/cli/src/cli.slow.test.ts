@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { walkHelp } from './test-help.ts'
-import { startShell } from './test-shell.ts'
+import { walkHelp } from '../test/support/help-walk.ts'
+import { startShell } from '../test/support/shell.ts'
 
 test('every command has help, and an example of itself', async (t) => {
   const { run } = await startShell(t)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { walkHelp } from './test-help.ts'
-import { type Answered, type Asked, login, person, startServer, startShell } from './test-shell.ts'
+import { walkHelp } from '../test/support/help-walk.ts'
+import { type Answered, type Asked, login, person, startServer, startShell } from '../test/support/shell.ts'
 
 const device = (n: number, name = `laptop-${n}`) => ({
   device_id: `dev_${n}`,

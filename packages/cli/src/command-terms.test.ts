@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Answered, startServer, startShell } from './test-shell.ts'
+import { type Answered, startServer, startShell } from '../test/support/shell.ts'
 
 const refused = (detail: string, field?: string): Answered => ({
   status: 422,

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type Answered, login, person, startServer, startShell } from './test-shell.ts'
+import { type Answered, login, person, startServer, startShell } from '../test/support/shell.ts'
 
 test('login takes the code from the line after the password, and never from an argument', async (t) => {
   const { url, asked } = await startServer(t, () => login)

@@ -8,8 +8,8 @@ import { type Endpoint, operations } from '@holdfast/contract'
 import { Id } from '@holdfast/contract/schema'
 import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
 import type { Argument, Command, Option } from 'commander'
+import { type Answered, type Asked, startServer, startShell } from '../test/support/shell.ts'
 import { createProgram } from './program.ts'
-import { type Answered, type Asked, startServer, startShell } from './test-shell.ts'
 
 /** Placeholders for ids in commands, and their nouns. */
 const nounOfWord: Record<string, Noun> = {

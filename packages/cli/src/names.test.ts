@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
-import { type Answered, type Asked, startServer, startShell } from './test-shell.ts'
+import { type Answered, type Asked, startServer, startShell } from '../test/support/shell.ts'
 import { version } from './version.ts'
 
 const user = (n: number, username: string) => ({ user_id: `usr_${n}`, username, email: `${username}@example.com` })

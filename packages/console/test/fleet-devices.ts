@@ -2,8 +2,8 @@ import { createProof, generateKey } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
 import pg from 'pg'
 import { decodeId } from '../../server/src/kernel/ids.ts'
-import { newWireguardKey } from '../../server/test/gateways.ts'
-import { type Kit, times } from '../../server/test/kit.ts'
+import { newWireguardKey } from '../../server/test/support/actors/gateways.ts'
+import { type Kit, times } from '../../server/test/support/deployment/deployment.ts'
 import type { Directory } from './fleet-setup.ts'
 
 export type SeededDevice = { id: string; hasReported: boolean }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { encodeId } from '../../server/src/kernel/ids.ts'
-import type { Kit } from '../../server/test/kit.ts'
+import type { Kit } from '../../server/test/support/deployment/deployment.ts'
 
 /**
  * Creates a tenant with many devices, named from `many-1` on; the first ones are revoked. The devices are inserted as

@@ -1,5 +1,5 @@
-import { newSession, newWireguardKey, report } from '../../server/test/gateways.ts'
-import type { Kit } from '../../server/test/kit.ts'
+import { newSession, newWireguardKey, report } from '../../server/test/support/actors/gateways.ts'
+import type { Kit } from '../../server/test/support/deployment/deployment.ts'
 import type { SeededDevice } from './fleet-devices.ts'
 
 export type Directory = { userIds: string[]; groupIds: string[] }

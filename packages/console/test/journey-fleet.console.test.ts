@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { enroll, newSession, report, withGateway } from '../../server/test/gateways.ts'
-import { times } from '../../server/test/kit.ts'
-import { contentOf } from '../../server/test/updates.ts'
+import { enroll, newSession, report, withGateway } from '../../server/test/support/actors/gateways.ts'
+import { times } from '../../server/test/support/deployment/deployment.ts'
+import { contentOf } from '../../server/test/support/domain/releases.ts'
 import { type Ground, inBrowser, openGround } from './ground.ts'
 import { openPage, settle } from './page.ts'
 

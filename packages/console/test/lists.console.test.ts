@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { raise } from '../../server/test/notices.ts'
+import { raise } from '../../server/test/support/domain/notifications.ts'
 import { type Path, paths } from '../src/paths.ts'
 import { inBrowser, openGround } from './ground.ts'
 import { openPage, settle } from './page.ts'

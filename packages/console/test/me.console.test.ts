@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { createAuthenticator, makeUser, passwordOf, signInAs } from '../../server/test/people.ts'
+import { createAuthenticator, makeUser, passwordOf, signInAs } from '../../server/test/support/actors/people.ts'
 import { axeFindings } from './axe.ts'
 import { assertForgotten } from './forgotten.ts'
 import { type Ground, inBrowser, openGround } from './ground.ts'

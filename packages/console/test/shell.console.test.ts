@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inbox, raise } from '../../server/test/notices.ts'
+import { inbox, raise } from '../../server/test/support/domain/notifications.ts'
 import { inBrowser, openGround } from './ground.ts'
 import { fillSignIn, openPage, settle } from './page.ts'
 import { consoleViews } from './views.ts'

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { importJWK, jwtVerify } from 'jose'
+import { withoutOpenssl } from '../test/support/certificates.ts'
 import {
   generateLicenseKey,
   type LicenseClaims,
@@ -17,7 +18,6 @@ import {
   signLicense,
   verifyLicense,
 } from './license.ts'
-import { withoutOpenssl } from './x509/fixture.ts'
 
 const claims: LicenseClaims = {
   iss: 'Holdfast licensing',

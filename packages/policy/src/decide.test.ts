@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PolicyConditions, PolicyRule } from '@holdfast/contract/policy-document'
+import { compile, device, NOW } from '../test/support/policies.ts'
 import type { ConnectionContext } from './conditions.ts'
 import { decide } from './decide.ts'
-import { compile, device, NOW } from './fixture.ts'
 
 const at = (text: string): number => Date.parse(text)
 const db = {

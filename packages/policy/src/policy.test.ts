@@ -2,11 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PolicyRule, PolicySubjects } from '@holdfast/contract/policy-document'
 import fc from 'fast-check'
+import {
+  arbitraryDevice,
+  arbitraryRule,
+  arbitraryRules,
+  compile,
+  device,
+  NOW,
+  resolve,
+  world,
+} from '../test/support/policies.ts'
 import { compilePolicy } from './compile.ts'
 import type { ConnectionContext } from './conditions.ts'
 import { decide } from './decide.ts'
 import type { DeviceFacts } from './facts.ts'
-import { arbitraryDevice, arbitraryRule, arbitraryRules, compile, device, NOW, resolve, world } from './fixture.ts'
 import { selectVariant } from './select.ts'
 import type { Target } from './target.ts'
 import { variantContent } from './variant.ts'

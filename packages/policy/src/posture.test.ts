@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compile, device, NOW } from './fixture.ts'
+import { compile, device, NOW } from '../test/support/policies.ts'
 import { evaluateChecks } from './posture.ts'
 
 const compiled = compile({

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PolicyRule } from '@holdfast/contract/policy-document'
 import fc from 'fast-check'
+import { compile, device, NOW } from '../test/support/policies.ts'
 import { decide } from './decide.ts'
-import { compile, device, NOW } from './fixture.ts'
 import type { Target } from './target.ts'
 
 const rules = (...parts: [action: 'allow' | 'deny', to: string, ports?: string[]][]): PolicyRule[] =>

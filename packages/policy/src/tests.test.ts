@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PolicyTest } from '@holdfast/contract/policy-document'
-import { compile, NOW } from './fixture.ts'
+import { compile, NOW } from '../test/support/policies.ts'
 import { runPolicyTests } from './tests.ts'
 
 const run = (tests: Omit<PolicyTest, 'name'>[]) => {

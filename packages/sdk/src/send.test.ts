@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { startServer } from '../test/support/scripted-server.ts'
 import { createAdmin, signIn } from './admin/admin.ts'
 import { createClient } from './client.ts'
 import { ApiError, ConnectionError } from './errors.ts'
 import { createSender } from './send.ts'
-import { startServer } from './test-server.ts'
 
 test('path parameters are encoded, queries keep what is set, bodies are JSON', async (t) => {
   const { baseUrl, asked } = await startServer(t, () => ({ body: {} }))

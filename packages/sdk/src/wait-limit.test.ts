@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { startControl } from '../test/support/device-control-plane.ts'
+import { startGatewayControl } from '../test/support/gateway-control-plane.ts'
+import type { Answered, Asked } from '../test/support/scripted-server.ts'
 import { ApiError, ConnectionError } from './errors.ts'
-import { startControl } from './test-control.ts'
-import { startGatewayControl } from './test-gateway-control.ts'
-import type { Answered, Asked } from './test-server.ts'
 import { createWaitLimit } from './wait-limit.ts'
 
 /** nginx with `proxy_read_timeout 30s`, with its own error page. */

@@ -15,7 +15,7 @@ import {
   textOf,
   trusted,
   verify,
-} from './export.fixture.ts'
+} from '../../test/support/audit-export.ts'
 import { bringCheckpoint, type Known } from './keys.ts'
 import { verifyServer } from './verify-server.ts'
 

@@ -18,7 +18,7 @@ import {
   trusted,
   trustSet,
   verify,
-} from './export.fixture.ts'
+} from '../../test/support/audit-export.ts'
 import { trustedBy } from './keys.ts'
 import { linesOf } from './lines.ts'
 import { verifyExport } from './verify-export.ts'

@@ -4,8 +4,8 @@ import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { auditHash, canonicalJson, createGrowingTree, leafHash, noHash, signCheckpoint } from '@holdfast/crypto'
-import { startShell } from '../test-shell.ts'
-import { eventNamed, lineOf, manifestOf, signer, tenantId, trustSet } from './export.fixture.ts'
+import { eventNamed, lineOf, manifestOf, signer, tenantId, trustSet } from '../../test/support/audit-export.ts'
+import { startShell } from '../../test/support/shell.ts'
 
 const count = 1_000_000
 const mostSeconds = 60

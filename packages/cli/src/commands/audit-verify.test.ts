@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
-import { checkpointOf, lineOf, makeRecord, manifestOf, trustSet } from '../audit/export.fixture.ts'
-import { type Answered, startServer, startShell } from '../test-shell.ts'
+import { checkpointOf, lineOf, makeRecord, manifestOf, trustSet } from '../../test/support/audit-export.ts'
+import { type Answered, startServer, startShell } from '../../test/support/shell.ts'
 
 test('what is verified comes from a file or from standard input, and needs no server', async (t) => {
   const { home, run } = await startShell(t)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startServer, startShell } from '../test-shell.ts'
+import { startServer, startShell } from '../../test/support/shell.ts'
 
 const event = (seq: number) => ({
   event_id: `evt_${seq}`,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Asked, startServer, startShell } from '../test-shell.ts'
+import { type Asked, startServer, startShell } from '../../test/support/shell.ts'
 
 const run = {
   workflow_run_id: 'wfr_1',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Answered, startServer, startShell } from '../test-shell.ts'
+import { type Answered, startServer, startShell } from '../../test/support/shell.ts'
 
 const status = {
   source: 'file',

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { generateLicenseKey, peekLicense, readLicenseKeys, verifyLicense } from '@holdfast/crypto/license'
-import { startShell } from '../test-shell.ts'
+import { startShell } from '../../test/support/shell.ts'
 
 const day = 86_400
 const now = Math.floor(Date.now() / 1000)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Answered, type Asked, startServer, startShell } from '../test-shell.ts'
+import { type Answered, type Asked, startServer, startShell } from '../../test/support/shell.ts'
 
 const team = { plan_id: 'pln_1', name: 'team', limits: { users: 50, devices: 100 }, features: ['siem'], tenants: 2 }
 

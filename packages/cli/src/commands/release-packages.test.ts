@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { startShell } from '../test-shell.ts'
+import { startShell } from '../../test/support/shell.ts'
 
 const size = 200_000
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Asked, startServer, startShell } from '../test-shell.ts'
+import { type Asked, startServer, startShell } from '../../test/support/shell.ts'
 
 const connector = (next_seq: number | null) => ({ connector_id: 'sie_1', name: 'soc', delivery: { next_seq } })
 const event = { event_id: 'evt_1', seq: 7, kind: 'login.failed', timestamp: '2026-01-01', actor: { name: "o'hara" } }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startServer, startShell } from '../test-shell.ts'
+import { startServer, startShell } from '../../test/support/shell.ts'
 
 const signer = {
   signer_id: 'sgn_1',

@@ -4,7 +4,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readCertificateRequest } from '@holdfast/crypto/x509/certificate-request'
-import { startServer, startShell } from '../test-shell.ts'
+import { startServer, startShell } from '../../test/support/shell.ts'
 
 const spc = {
   spc_id: 'spc_1',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startServer, startShell } from '../test-shell.ts'
+import { startServer, startShell } from '../../test/support/shell.ts'
 
 const step = {
   at: '2026-11-23T00:00:00.000Z',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { countedMetrics, entitlementMetrics } from '@holdfast/contract/vocabulary'
-import { startServer, startShell } from '../test-shell.ts'
+import { startServer, startShell } from '../../test/support/shell.ts'
 
 const ofEach = <V>(names: readonly string[], value: V) => Object.fromEntries(names.map((name) => [name, value]))
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Answered, type Asked, startServer, startShell } from '../test-shell.ts'
+import { type Answered, type Asked, startServer, startShell } from '../../test/support/shell.ts'
 
 const acme = { tenant_id: 'tnt_1', name: 'acme', status: 'active', plan: 'team', delete_after: null }
 const path = '/v1/admin/tenants/lifecycle'

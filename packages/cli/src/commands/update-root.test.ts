@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { startShell } from '../test-shell.ts'
+import { startShell } from '../../test/support/shell.ts'
 
 async function start(t: TestContext) {
   const { run, home } = await startShell(t)

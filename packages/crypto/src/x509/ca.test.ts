@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { hash, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
+import { openssl, tenantId, withoutOpenssl, year } from '../../test/support/certificates.ts'
 import { importPublic } from '../jwk.ts'
 import { generateKey, softwareSigner } from '../signer.ts'
 import { createIssuingCertificate, createRootCertificate, mintSerial } from './ca.ts'
 import { certificateInfo } from './certificate-info.ts'
-import { openssl, tenantId, withoutOpenssl, year } from './fixture.ts'
 
 const skip = withoutOpenssl
 const notBefore = new Date(Date.UTC(2026, 0, 1) + 789)

@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import {
+  after,
+  damaged,
+  hierarchy,
+  hour,
+  now,
+  orRefused,
+  rootOf,
+  spcFields,
+  tenantId,
+  trustDomain,
+  year,
+} from '../../test/support/certificates.ts'
 import { publicSpki } from '../jwk.ts'
 import { generateKey, softwareSigner } from '../signer.ts'
 import { createRootCertificate, mintSerial } from './ca.ts'
@@ -14,19 +27,6 @@ import {
   keyUsages,
   subjectKeyIdentifier,
 } from './extensions.ts'
-import {
-  after,
-  damaged,
-  hierarchy,
-  hour,
-  now,
-  orRefused,
-  rootOf,
-  spcFields,
-  tenantId,
-  trustDomain,
-  year,
-} from './fixture.ts'
 import { subjectKeyOf } from './issuer.ts'
 import { buildName } from './name.ts'
 import { oid } from './oids.ts'

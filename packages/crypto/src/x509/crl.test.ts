@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import {
+  after,
+  damaged,
+  hierarchy,
+  hour,
+  now,
+  openssl,
+  orRefused,
+  tenantId,
+  withoutOpenssl,
+  year,
+} from '../../test/support/certificates.ts'
 import type { SigningAlg } from '../jwk.ts'
 import { generateKey, softwareSigner } from '../signer.ts'
 import { createRootCertificate, mintSerial } from './ca.ts'
@@ -11,7 +23,6 @@ import { createCrl, type RevokedCertificate } from './crl-write.ts'
 import { readDer } from './der-read.ts'
 import { contextOf, element, integer, sequence, tags, time } from './der-write.ts'
 import { authorityKeyIdentifier, extension } from './extensions.ts'
-import { after, damaged, hierarchy, hour, now, openssl, orRefused, tenantId, withoutOpenssl, year } from './fixture.ts'
 import { subjectKeyOf } from './issuer.ts'
 import { oid, oids } from './oids.ts'
 import { encodePem } from './pem.ts'

@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  after,
+  hierarchy,
+  hour,
+  now,
+  openssl,
+  rootOf,
+  tenantId,
+  withoutOpenssl,
+  year,
+} from '../../test/support/certificates.ts'
 import { createCrossCertificate, createRootCertificate, mintSerial } from './ca.ts'
 import { readCertificate } from './certificate.ts'
 import { verifyChain } from './chain.ts'
-import { after, hierarchy, hour, now, openssl, rootOf, tenantId, withoutOpenssl, year } from './fixture.ts'
 import { subjectKeyOf } from './issuer.ts'
 
 type Files = { der: Buffer; pem: string }

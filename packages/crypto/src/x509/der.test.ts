@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { orRefused } from '../../test/support/certificates.ts'
 import { DerReader, readDer } from './der-read.ts'
 import {
   bitString,
@@ -16,7 +17,6 @@ import {
   time,
   utf8String,
 } from './der-write.ts'
-import { orRefused } from './fixture.ts'
 import { oid } from './oids.ts'
 
 const malformed = { code: 'malformed' }

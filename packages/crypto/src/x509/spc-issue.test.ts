@@ -2,9 +2,6 @@ import assert from 'node:assert/strict'
 import { hash, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { importPublic, publicSpki } from '../jwk.ts'
-import { generateKey, softwareSigner } from '../signer.ts'
-import { readCertificate } from './certificate.ts'
 import {
   after,
   deviceId,
@@ -16,7 +13,10 @@ import {
   tenantId,
   trustDomain,
   withoutOpenssl,
-} from './fixture.ts'
+} from '../../test/support/certificates.ts'
+import { importPublic, publicSpki } from '../jwk.ts'
+import { generateKey, softwareSigner } from '../signer.ts'
+import { readCertificate } from './certificate.ts'
 import { keyIdentifier } from './issuer.ts'
 import { spcIssuer } from './spc-issue.ts'
 import { readSpc, spcVerifier } from './spc-read.ts'

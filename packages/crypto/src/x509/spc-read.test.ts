@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import {
+  damaged,
+  deviceId,
+  hierarchy,
+  orRefused,
+  spcFields,
+  tenantId,
+  trustDomain,
+} from '../../test/support/certificates.ts'
 import { publicSpki } from '../jwk.ts'
 import { readCertificate, signCertificate } from './certificate.ts'
 import { context, element, sequence } from './der-write.ts'
@@ -13,7 +22,6 @@ import {
   keyUsages,
   uriAltName,
 } from './extensions.ts'
-import { damaged, deviceId, hierarchy, orRefused, spcFields, tenantId, trustDomain } from './fixture.ts'
 import { keyIdentifier } from './issuer.ts'
 import { buildName } from './name.ts'
 import { oids } from './oids.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Asked, startServer } from '../test-server.ts'
+import { type Asked, startServer } from '../../test/support/scripted-server.ts'
 import { createAdmin, signIn } from './admin.ts'
 
 const login = (required_action: string | null = null) => ({

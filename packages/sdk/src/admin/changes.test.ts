@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { startServer } from '../../test/support/scripted-server.ts'
 import { ApiError } from '../errors.ts'
-import { startServer } from '../test-server.ts'
 import { createAdmin } from './admin.ts'
 import { changes } from './changes.ts'
 import { readEventStream, type StreamBlock } from './event-stream.ts'

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
+import { contentFor, createIssuer, digestOf, makeKey, peerOf } from '../../test/support/issuer.ts'
 import { applyPolicy, type GatewayState } from '../gateway/state.ts'
 import { verifyGatewayPolicy } from '../gateway/verifier.ts'
 import { createProofMemory, verifyDeviceAtGateway } from '../index.ts'
-import { contentFor, createIssuer, digestOf, makeKey, peerOf } from '../test-issuer.ts'
 import { pinTrust } from '../verify/trust-store.ts'
 import { sessionTarget } from './at-gateway.ts'
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { generateKey, softwareSigner } from '@holdfast/crypto'
+import { type Authorities, createAuthorities } from '../../test/support/authorities.ts'
+import { startControl as startDeviceControl } from '../../test/support/device-control-plane.ts'
+import { makeKey } from '../../test/support/issuer.ts'
+import type { Answered, Asked } from '../../test/support/scripted-server.ts'
 import { type DeviceCertificate, type DeviceOptions, type DeviceState, openDevice } from '../index.ts'
-import { type Authorities, createAuthorities } from '../test-authorities.ts'
-import { startControl as startDeviceControl } from '../test-control.ts'
-import { makeKey } from '../test-issuer.ts'
-import type { Answered, Asked } from '../test-server.ts'
 
 const refuses = (code: string) => ({ name: 'VerificationError', code })
 const hour = 3_600_000

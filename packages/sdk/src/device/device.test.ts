@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { test } from 'node:test'
 import { parsePublicJwk, thumbprint } from '@holdfast/crypto'
+import { day, startControl, token } from '../../test/support/device-control-plane.ts'
+import { contentFor, digestOf, makeKey } from '../../test/support/issuer.ts'
 import { ApiError, ConnectionError, type DeviceState, openDevice, type ProofSigner } from '../index.ts'
-import { day, startControl, token } from '../test-control.ts'
-import { contentFor, digestOf, makeKey } from '../test-issuer.ts'
 
 test('enrolling proves a key of its own and pins the trust set', async (t) => {
   const control = await startControl(t)

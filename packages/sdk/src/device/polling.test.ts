@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { day, startControl } from '../../test/support/device-control-plane.ts'
+import { contentFor, digestOf } from '../../test/support/issuer.ts'
 import { ApiError, DeviceEndedError, type DevicePolicy, type DeviceStatus, type openDevice } from '../index.ts'
-import { day, startControl } from '../test-control.ts'
-import { contentFor, digestOf } from '../test-issuer.ts'
 
 /** Runs the polling until `done` returns true for the received policies. */
 async function poll(device: Awaited<ReturnType<typeof openDevice>>, done: (seen: (string | null)[]) => boolean) {

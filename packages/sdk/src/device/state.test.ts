@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { generateKey } from '@holdfast/crypto'
-import { createIssuer } from '../test-issuer.ts'
+import { createIssuer } from '../../test/support/issuer.ts'
 import { type DeviceState, fileStore } from './state.ts'
 
 async function folder(t: TestContext): Promise<string> {

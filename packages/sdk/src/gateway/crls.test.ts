@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { createKeyAndRequest, readSpc } from '@holdfast/crypto'
+import { type Authorities, createAuthorities } from '../../test/support/authorities.ts'
+import { createIssuer, makeKey } from '../../test/support/issuer.ts'
+import { type Answered, startServer } from '../../test/support/scripted-server.ts'
 import { type Gateway, openGateway, VerificationError } from '../index.ts'
-import { type Authorities, createAuthorities } from '../test-authorities.ts'
-import { createIssuer, makeKey } from '../test-issuer.ts'
-import { type Answered, startServer } from '../test-server.ts'
 import type { GatewayCrls } from './crls.ts'
 
 const refuses = (code: string) => ({ name: 'VerificationError', code })

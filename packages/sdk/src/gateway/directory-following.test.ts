@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { startControl } from '../../test/support/device-control-plane.ts'
+import type { Answered } from '../../test/support/scripted-server.ts'
 import { type GatewayDirectory, openDevice } from '../index.ts'
-import { startControl } from '../test-control.ts'
-import type { Answered } from '../test-server.ts'
 
 const path = '/v1/gateway/pools'
 const pool = (name: string) => ({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { contentFor, createIssuer, digestOf } from '../../test/support/issuer.ts'
+import { type Answered, startServer } from '../../test/support/scripted-server.ts'
 import { type GatewayChange, openGateway } from '../index.ts'
-import { contentFor, createIssuer, digestOf } from '../test-issuer.ts'
-import { type Answered, startServer } from '../test-server.ts'
 
 const [a, b] = [contentFor('a'), contentFor('b')]
 const peer = (id: string, variant = digestOf(a), valid_until: string | null = null) => ({

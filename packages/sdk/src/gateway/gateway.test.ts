@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { content, startGatewayControl, variant } from '../../test/support/gateway-control-plane.ts'
+import { makeKey, peerOf, poolPart } from '../../test/support/issuer.ts'
+import type { Answered } from '../../test/support/scripted-server.ts'
 import type { GatewayChange } from '../index.ts'
-import { content, startGatewayControl, variant } from '../test-gateway-control.ts'
-import { makeKey, peerOf, poolPart } from '../test-issuer.ts'
-import type { Answered } from '../test-server.ts'
 
 test('first a snapshot, then deltas on what is held', async (t) => {
   const control = await startGatewayControl(t)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { contentFor, createIssuer, digestOf, peerOf } from '../test-issuer.ts'
+import { contentFor, createIssuer, digestOf, peerOf } from '../../test/support/issuer.ts'
 import { pinTrust } from '../verify/trust-store.ts'
 import { createTunnelKeys } from './keys.ts'
 import { applyPolicy, dropEnded, type GatewayState } from './state.ts'

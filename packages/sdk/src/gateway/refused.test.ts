@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { startControl } from '../../test/support/device-control-plane.ts'
+import { contentFor, createIssuer, digestOf, makeKey, peerOf } from '../../test/support/issuer.ts'
+import { type Answered, startServer } from '../../test/support/scripted-server.ts'
 import { openGateway } from '../index.ts'
-import { startControl } from '../test-control.ts'
-import { contentFor, createIssuer, digestOf, makeKey, peerOf } from '../test-issuer.ts'
-import { type Answered, startServer } from '../test-server.ts'
 
 /** Faults of data that the control plane signs or names. */
 const faults = ['forged', 'altered', 'old', 'foreign', 'expired', 'disguised'] as const

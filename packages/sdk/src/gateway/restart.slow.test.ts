@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { contentFor, createIssuer, digestOf, peerOf } from '../test-issuer.ts'
+import { contentFor, createIssuer, digestOf, peerOf } from '../../test/support/issuer.ts'
 
 const lifetimeMs = 8000
 const content = contentFor('a')
@@ -85,9 +85,13 @@ async function startControl(t: TestContext) {
 type Said = { at: number; kind?: string; status?: string; seq?: number; peers?: string[] }
 
 function startGateway(t: TestContext, args: string[]) {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('test-gateway-process.ts', import.meta.url)), ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('../../test/support/gateway-process.ts', import.meta.url)), ...args],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   t.after(() => child.kill('SIGKILL'))
   const said: Said[] = []
   const woken = new Set<() => void>()

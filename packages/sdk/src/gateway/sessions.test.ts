@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
+import { startServer } from '../../test/support/scripted-server.ts'
 import { createSender } from '../send.ts'
-import { startServer } from '../test-server.ts'
 import { createMeter, type MeterCall, type MeteringSample } from './metering.ts'
 import { createSessions } from './sessions.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { contentFor, createIssuer, digestOf, makeKey, peerOf, poolPart } from '../test-issuer.ts'
+import { contentFor, createIssuer, digestOf, makeKey, peerOf, poolPart } from '../../test/support/issuer.ts'
 import { pinTrust } from '../verify/trust-store.ts'
 import { applyPolicy, type GatewayState, isBlocked } from './state.ts'
 import { verifyGatewayPolicy } from './verifier.ts'

@@ -3,9 +3,9 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { contentFor, createIssuer, digestOf, makeKey, peerOf } from '../../test/support/issuer.ts'
+import { type Answered, startServer } from '../../test/support/scripted-server.ts'
 import { folderStore, type GatewayStore, openGateway } from '../index.ts'
-import { contentFor, createIssuer, digestOf, makeKey, peerOf } from '../test-issuer.ts'
-import { type Answered, startServer } from '../test-server.ts'
 
 const content = contentFor('a')
 const variants = { [digestOf(content)]: content }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createIssuer, makeKey } from '../test-issuer.ts'
+import { createIssuer, makeKey } from '../../test/support/issuer.ts'
 import { type GatewayDirectory, verifyGatewayDirectory } from './directory-verifier.ts'
 import { pinTrust } from './trust-store.ts'
 

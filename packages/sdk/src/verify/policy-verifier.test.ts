@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { contentFor, createIssuer, digestOf, makeKey } from '../test-issuer.ts'
+import { contentFor, createIssuer, digestOf, makeKey } from '../../test/support/issuer.ts'
 import { verifyBundle, verifyPointer } from './policy-verifier.ts'
 import { pinTrust } from './trust-store.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey, softwareSigner } from '@holdfast/crypto'
 import fc from 'fast-check'
-import { createIssuer, makeKey } from '../test-issuer.ts'
+import { createIssuer, makeKey } from '../../test/support/issuer.ts'
 import { verifyPostureAssertion } from './posture-verifier.ts'
 import { pinTrust } from './trust-store.ts'
 

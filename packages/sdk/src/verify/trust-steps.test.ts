@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { createIssuer, makeKey } from '../../test/support/issuer.ts'
 import { VerificationError } from '../errors.ts'
-import { createIssuer, makeKey } from '../test-issuer.ts'
 import { openTrust, type SignedTrustSet } from './trust-store.ts'
 
 const now = new Date('2030-01-01T00:00:00Z')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createIssuer, makeKey } from '../test-issuer.ts'
+import { createIssuer, makeKey } from '../../test/support/issuer.ts'
 import { openTrust, pinTrust } from './trust-store.ts'
 
 const now = new Date('2030-01-01T00:00:00Z')

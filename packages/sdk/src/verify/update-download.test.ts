@@ -4,9 +4,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { type Answered, type Asked, startServer } from '../../test/support/scripted-server.ts'
 import { createDeviceUpdates } from '../device/updates.ts'
 import { createSender } from '../send.ts'
-import { type Answered, type Asked, startServer } from '../test-server.ts'
 
 const text = 'a client '.repeat(20_000)
 const offered = { target: 'pkg_1', size: text.length, sha256: createHash('sha256').update(text).digest('hex') }

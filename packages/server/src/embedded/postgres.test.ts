@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
+import { withClient } from '../../test/support/database/test-database.ts'
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './postgres.ts'
-import { withClient } from './test-database.ts'
 
 const silent = { info() {}, warn() {} }
 const isRoot = process.getuid?.() === 0

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { type Role, roleNames } from '@holdfast/contract/vocabulary'
 import { ApiError, changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit, times } from '../kit.ts'
-import { makeUser, signInAs, untilStatus } from '../people.ts'
-import { until } from '../promptly.ts'
-import { assertOneASecond } from '../rates.ts'
-import { send } from '../raw-http.ts'
+import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { assertOneASecond } from '../support/deployment/request-rate.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const refusedWith = (status: number, about?: RegExp) => (e: unknown) =>
   e instanceof ApiError && e.status === status && (!about || about.test(e.message))

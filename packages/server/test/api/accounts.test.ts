@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { ApiError, changeSecuritySettings } from '@holdfast/sdk'
 import { bootstrap } from '../../src/bootstrap.ts'
 import { ConfigError } from '../../src/config/config.ts'
-import { eventsOf } from '../events.ts'
-import { startKit, times } from '../kit.ts'
-import { makeUser, trySignIn } from '../people.ts'
+import { makeUser, trySignIn } from '../support/actors/people.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const refusedWith = (status: number, about: RegExp) => (e: unknown) =>
   e instanceof ApiError && e.status === status && about.test(e.message)

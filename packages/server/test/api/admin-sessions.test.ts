@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { createClock, type Replica, runJob, startKit, times } from '../kit.ts'
-import { makeUser, signInAs, untilStatus } from '../people.ts'
-import { until } from '../promptly.ts'
-import { cookieOf, createBrowser } from '../raw-http.ts'
-import { accountOf, refusedWith, signIn, statuses } from '../sign-in.ts'
+import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
+import { accountOf, refusedWith, signIn, statuses } from '../support/actors/sign-in.ts'
+import { cookieOf, createBrowser } from '../support/clients/raw-http.ts'
+import { createClock, type Replica, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 test('sessions of administrators on two replicas', async (t) => {
   const clock = createClock()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeviceState, enrollDevice, openDevice, VerificationError } from '@holdfast/sdk'
-import { open, publish, rule, withGateway } from '../gateways.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { open, publish, rule, withGateway } from '../support/actors/gateways.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 async function enrolled(kit: Kit, saved: DeviceState[] = []) {
   const { secret: token } = await kit.admin.generateToken({ body: {} })

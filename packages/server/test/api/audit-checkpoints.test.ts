@@ -6,8 +6,8 @@ import type { KyselyPlugin } from 'kysely'
 import type { Database, Tx } from '../../src/db/database.ts'
 import { createCheckpoints } from '../../src/modules/audit/proof/checkpoints.ts'
 import { createTiles } from '../../src/modules/audit/proof/tiles.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { fillRecord } from '../record.ts'
+import { fillRecord } from '../support/database/audit-log.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 
 const sizes = async ({ admin }: Pick<Kit, 'admin'>) =>
   (await admin.listAuditCheckpoints({ query: { limit: 200, sort: 'size' } })).items.map((c) => c.size)

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { signIn } from '@holdfast/sdk'
-import { eventsOf } from '../events.ts'
-import { adminPassword, type Kit, startKit } from '../kit.ts'
-import { send } from '../raw-http.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { adminPassword, type Kit, startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const paths = ['/v1/admin/audit/export?format=csv', '/v1/audit/export/syslog']
 const count = async (kit: Kit) => (await eventsOf(kit, 'audit.export_started')).length

@@ -3,10 +3,10 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
 import { saveAuditExport, VerificationError } from '@holdfast/sdk'
-import { startCommand } from '../command.ts'
-import { readNdjson, sha256 } from '../exports.ts'
-import { refused } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
+import { refused } from '../support/actors/gateways.ts'
+import { startCommand } from '../support/clients/cli-command.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { readNdjson, sha256 } from '../support/domain/audit-exports.ts'
 
 test('holdfast audit export: a file of each format, whole and as it was signed, or none', async (t) => {
   const kit = await startKit(t)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withClient } from '../../src/embedded/test-database.ts'
-import { eventOf } from '../../src/modules/audit/formats/hostile.fixture.ts'
-import { readNdjson, signedManifest } from '../exports.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { promptly, until } from '../promptly.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { promptly, until } from '../support/deployment/wait-until.ts'
+import { readNdjson, signedManifest } from '../support/domain/audit-exports.ts'
+import { eventOf } from '../support/domain/hostile-events.ts'
 
 async function fill(kit: Pick<Kit, 'databaseUrl' | 'tenant' | 'admin'>, count: number): Promise<void> {
   await withClient(kit.databaseUrl, async (client) => {

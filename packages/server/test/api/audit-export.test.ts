@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'csv-parse/sync'
-import { exported, hashOf, readNdjson, sha256, signedManifest } from '../exports.ts'
-import { refused } from '../gateways.ts'
-import { type Kit, startKit, times } from '../kit.ts'
+import { refused } from '../support/actors/gateways.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { exported, hashOf, readNdjson, sha256, signedManifest } from '../support/domain/audit-exports.ts'
 
 const manifestOf = (kit: Pick<Kit, 'admin'>, content: string) =>
   kit.admin.getAuditExportManifest({ query: { sha256: sha256(content) } })

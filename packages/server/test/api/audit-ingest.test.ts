@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { withClient } from '../../src/embedded/test-database.ts'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { refused, withGateway } from '../gateways.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { refused, withGateway } from '../support/actors/gateways.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const event = (event_id: string, more: object = {}) => ({
   event_id,

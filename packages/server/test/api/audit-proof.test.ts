@@ -16,9 +16,9 @@ import {
 } from '@holdfast/crypto'
 import type { Tx } from '../../src/db/database.ts'
 import { tenantsToSign } from '../../src/modules/audit/proof/proof.queries.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { changeRecord, fillRecord, purgeRecord } from '../record.ts'
+import { changeRecord, fillRecord, purgeRecord } from '../support/database/audit-log.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 type Proof = Awaited<ReturnType<Kit['admin']['proveAuditEvent']>>
 const bytes = (hex: string) => Buffer.from(hex, 'hex')

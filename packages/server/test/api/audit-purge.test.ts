@@ -4,8 +4,6 @@ import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import { changeRetention } from '@holdfast/sdk'
 import { hashAt } from '../../src/modules/audit/export/export.queries.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
 import {
   addEvents,
   ageRecord,
@@ -18,7 +16,9 @@ import {
   purgesOf,
   releaseHold,
   settle,
-} from '../retention.ts'
+} from '../support/database/retention.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const recordOf = async ({ admin }: Kit) =>
   (await admin.listAuditEvents({ query: { limit: 200 } })).items.toSorted((a, b) => a.seq - b.seq)

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { auditKinds } from '@holdfast/contract/audit-fields'
 import { sql } from 'kysely'
 import type { Tx } from '../../src/db/database.ts'
-import { withClient } from '../../src/embedded/test-database.ts'
 import type { EventFilter } from '../../src/modules/audit/events/conditions.queries.ts'
 import { pathsOf } from '../../src/modules/audit/events/paths.queries.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 type Query = NonNullable<NonNullable<Parameters<Kit['admin']['listAuditEvents']>[0]>['query']>
 const start = Date.UTC(2026, 0, 31, 12)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { uuidv7 } from 'uuidv7'
-import { withClient } from '../../src/embedded/test-database.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { refused } from '../gateways.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { fill, minute, start } from '../made-events.ts'
-import { until } from '../promptly.ts'
-import { changeRecord } from '../record.ts'
+import { refused } from '../support/actors/gateways.ts'
+import { changeRecord } from '../support/database/audit-log.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { fill, minute, start } from '../support/database/varied-events.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 type Client = Kit['admin']
 type Query = NonNullable<NonNullable<Parameters<Kit['admin']['listAuditEvents']>[0]>['query']>

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
-import { recordOf, requireChain } from '../audit-chain.ts'
-import { withGateway } from '../gateways.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { withGateway } from '../support/actors/gateways.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { recordOf, requireChain } from '../support/domain/audit-chain.ts'
 
 async function connect(kit: Kit, options?: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: kit.databaseUrl, ...(options && { options }) })

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import { uuidv7 } from 'uuidv7'
 import { migrate } from '../../src/db/migrate.ts'
-import { createTestDatabase, withClient } from '../../src/embedded/test-database.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { migrateBefore } from '../migrate-before.ts'
+import { migrateBefore } from '../support/database/older-schema.ts'
+import { createTestDatabase, withClient } from '../support/database/test-database.ts'
 
 test('what was on record before there were places gets them in the order of its time, and loses nothing', async (t) => {
   const database = await createTestDatabase()

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { sha256 } from '../exports.ts'
-import type { Kit } from '../kit.ts'
-import { changeRecord, fillRecord, purgeRecord } from '../record.ts'
-import { anew, checkpointNow, exported, startVerifying } from '../verification.ts'
+import { changeRecord, fillRecord, purgeRecord } from '../support/database/audit-log.ts'
+import type { Kit } from '../support/deployment/deployment.ts'
+import { sha256 } from '../support/domain/audit-exports.ts'
+import { anew, checkpointNow, exported, startVerifying } from '../support/domain/audit-verification.ts'
 
 test('what is purged is not missed, and what is left goes on from it', async (t) => {
   const { kit, verify, file } = await startVerifying(t)

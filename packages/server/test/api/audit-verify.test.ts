@@ -3,9 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { withClient } from '../../src/embedded/test-database.ts'
-import { changeRecord, fillRecord } from '../record.ts'
-import { anew, checkpointNow, exported, type Started, startVerifying } from '../verification.ts'
+import { changeRecord, fillRecord } from '../support/database/audit-log.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { anew, checkpointNow, exported, type Started, startVerifying } from '../support/domain/audit-verification.ts'
 
 /** SQL changes to a row that an attacker with access to the database can make. */
 const attacks: Record<string, (it: number, last: number) => string[]> = {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withClient } from '../../src/embedded/test-database.ts'
 import { createWordIndexer } from '../../src/modules/audit/words/indexer.ts'
-import { startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 test('the words of a block are read in parts, however long its records are', async (t) => {
   const kit = await startKit(t)

@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withClient } from '../../src/embedded/test-database.ts'
-import { startDrill } from '../backups.ts'
-import { send } from '../calls.ts'
-import { createClock, type Kit, runJob, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { ageRecord, connectOwner, count, forget } from '../retention.ts'
-import { arrive, eventsIn, numbersIn, oneTo, opened, startHttp, toWebhook } from '../siem.ts'
-import { makeTenant } from '../tenants.ts'
-import { bearer } from '../world.ts'
+import { bearer } from '../support/actors/all-callers.ts'
+import { send } from '../support/clients/api-calls.ts'
+import { ageRecord, connectOwner, count, forget } from '../support/database/retention.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { startDrill } from '../support/deployment/backup-drill.ts'
+import { createClock, type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
+import { makeTenant } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import {
+  arrive,
+  eventsIn,
+  numbersIn,
+  oneTo,
+  opened,
+  startHttp,
+  toWebhook,
+} from '../support/providers/siem-receivers.ts'
 
 const generate = (kit: Kit) => {
   const headers = { ...bearer(kit.adminKey)('', ''), 'content-type': 'application/json', 'idempotency-key': 'cut-off' }

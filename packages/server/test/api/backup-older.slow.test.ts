@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { uuidv7 } from 'uuidv7'
 import { migrate } from '../../src/db/migrate.ts'
-import { withClient } from '../../src/embedded/test-database.ts'
-import { emptyDatabase, startOperator } from '../backups.ts'
-import { migrateBefore } from '../migrate-before.ts'
-import { until } from '../promptly.ts'
+import { migrateBefore } from '../support/database/older-schema.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { emptyDatabase, startOperator } from '../support/deployment/backup-drill.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const tenant = uuidv7()
 

@@ -7,10 +7,10 @@ import { packTar, unpackTar } from 'modern-tar'
 import { writeArchive } from '../../src/backup/archive.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
-import { withClient } from '../../src/embedded/test-database.ts'
-import { emptyDatabase, startOperator, within } from '../backups.ts'
-import { masterKeyLine, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { emptyDatabase, startOperator, within } from '../support/deployment/backup-drill.ts'
+import { masterKeyLine, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 type File = { header: { name: string; size: number }; data?: Uint8Array }
 

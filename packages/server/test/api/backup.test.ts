@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { isConsistent, peekCheckpoint } from '@holdfast/crypto'
-import { withClient } from '../../src/embedded/test-database.ts'
-import { startDrill, within } from '../backups.ts'
-import { startCommand } from '../command.ts'
-import { type Kit, runJob } from '../kit.ts'
-import { fillRecord } from '../record.ts'
+import { startCommand } from '../support/clients/cli-command.ts'
+import { fillRecord } from '../support/database/audit-log.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { startDrill, within } from '../support/deployment/backup-drill.ts'
+import { type Kit, runJob } from '../support/deployment/deployment.ts'
 
 type Signed = { origin: string; size: number; root: Buffer }
 async function sign(kit: Kit): Promise<Signed> {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { securityHeadersFor } from '../../src/http/answer/security-headers.ts'
-import { startKit } from '../kit.ts'
-import { send as sendRaw } from '../raw-http.ts'
-import { call, operation, send } from '../world.ts'
+import { call, operation, send } from '../support/actors/all-callers.ts'
+import { send as sendRaw } from '../support/clients/raw-http.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('bad input: each the right error of the right shape, never a 500, nothing half done', async (t) => {
   const kit = await startKit(t)

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeRetention } from '@holdfast/sdk'
 import { configureKept } from '../../src/db/kept.ts'
-import { eventsOf } from '../events.ts'
-import { runJob, startKit, times } from '../kit.ts'
 import {
   addEndedSessions,
   addTelemetry,
@@ -16,8 +14,10 @@ import {
   releaseHold,
   settle,
   statusOf,
-} from '../retention.ts'
-import { makeTenant } from '../tenants.ts'
+} from '../support/database/retention.ts'
+import { runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { makeTenant } from '../support/deployment/tenants.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const standard = { audit: null, vpn_sessions: 90, telemetry: 30, metering: 400, revoked_devices: 90 }
 const others = { admin_sessions: 30, notifications: 180, policy: 30, enrollment_tokens: 90 }

@@ -3,10 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { startCommand } from '../command.ts'
-import { audited, refused } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
+import { audited, refused } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { startCommand } from '../support/clients/cli-command.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 const file = `
 format: holdfast.config/1

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, publish, rule, withGateway } from '../gateways.ts'
-import { runJob, startKit } from '../kit.ts'
-import { createWitnesses, listenedFor } from '../witnesses.ts'
+import { enroll, newSession, publish, rule, withGateway } from '../support/actors/gateways.ts'
+import { runJob, startKit } from '../support/deployment/deployment.ts'
+import { createWitnesses, listenedFor } from '../support/domain/connection-reports.ts'
 
 test('gateways that fall silent', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

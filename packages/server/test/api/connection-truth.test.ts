@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { exampleId } from '@holdfast/contract/schema'
 import { changeGatewayPool } from '@holdfast/sdk'
-import { newCsr } from '../certificates.ts'
-import { startCommand } from '../command.ts'
-import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { createWitnesses, type Device } from '../witnesses.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../support/actors/gateways.ts'
+import { startCommand } from '../support/clients/cli-command.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { createWitnesses, type Device } from '../support/domain/connection-reports.ts'
 
 test('connection truth', async (t: TestContext) => {
   const kit = await startKit(t)

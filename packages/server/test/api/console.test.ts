@@ -7,11 +7,11 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { paths } from '../../../console/src/paths.ts'
 import { productVersion } from '../../src/kernel/product-version.ts'
-import { openBrowser } from '../browser.ts'
-import { adminPassword, createClock, type Kit, startKit } from '../kit.ts'
-import { assertStrictHeaders, assertStrictPage, bootOf } from '../pages.ts'
-import { createAuthenticator, makeUser, passwordOf, untilNextStep } from '../people.ts'
-import { asItStands, send } from '../raw-http.ts'
+import { createAuthenticator, makeUser, passwordOf, untilNextStep } from '../support/actors/people.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { asItStands, send } from '../support/clients/raw-http.ts'
+import { assertStrictHeaders, assertStrictPage, bootOf } from '../support/clients/strict-pages.ts'
+import { adminPassword, createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
 
 const root = join(import.meta.dirname, '../../../..')
 const html = { accept: 'text/html' }

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { migrate } from '../../src/db/migrate.ts'
-import { createTestDatabase, withClient } from '../../src/embedded/test-database.ts'
-import { migrateBefore } from '../migrate-before.ts'
-import { until } from '../promptly.ts'
+import { migrateBefore } from '../support/database/older-schema.ts'
+import { createTestDatabase, withClient } from '../support/database/test-database.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 test('events that get their places before, during and after the upgrade are each counted once', async (t) => {
   const database = await createTestDatabase()

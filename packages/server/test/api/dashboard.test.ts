@@ -6,11 +6,11 @@ import { createPager } from '../../src/db/page.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { createPendingAdoption } from '../../src/modules/dashboard/pending-adoption.ts'
 import { countOpenNotifications } from '../../src/modules/notifications/index.ts'
-import { enrollRaw } from '../calls.ts'
-import { enroll, publish, refused, rule, seqOf, withGateway } from '../gateways.ts'
-import { createClock, type Kit, startKit, times } from '../kit.ts'
-import { notice } from '../notices.ts'
-import { refusedWith, signIn } from '../sign-in.ts'
+import { enroll, publish, refused, rule, seqOf, withGateway } from '../support/actors/gateways.ts'
+import { refusedWith, signIn } from '../support/actors/sign-in.ts'
+import { enrollRaw } from '../support/clients/api-calls.ts'
+import { createClock, type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { notice } from '../support/domain/notifications.ts'
 
 const hourMs = 3_600_000
 /** Time in seconds after which all parts of the overview are refreshed. */

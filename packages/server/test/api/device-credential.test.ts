@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
-import { createClock, startKit, times } from '../kit.ts'
-import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../world.ts'
+import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../support/actors/all-callers.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 
 const digest = operation('policyDigest')
 const report = operation('reportPosture')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DeviceEndedError, type DeviceStatus, enrollDevice } from '@holdfast/sdk'
-import { startKit } from '../kit.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('a device polls through approval, suspension and its user, and ends only when it is revoked', async (t) => {
   const kit = await startKit(t)

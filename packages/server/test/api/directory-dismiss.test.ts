@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { group, people, person, push, snapshotOf, userOf } from '../directories.ts'
-import { createClock, startKit, times } from '../kit.ts'
-import { many, provision, pushed } from '../scim.ts'
+import { many, provision, pushed } from '../support/clients/scim-client.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { group, people, person, push, snapshotOf, userOf } from '../support/providers/directory-snapshots.ts'
 
 test('a run that is held is let go or confirmed, by one of all who decide at once, on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Kit, startKit } from '../kit.ts'
-import { config, keycloakClient, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
-import { bearer, call, operation } from '../world.ts'
+import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { config, keycloakClient, pull, settled, sourceOf, startKeycloak } from '../support/providers/directory-pulls.ts'
 
 type Keycloak = Awaited<ReturnType<typeof startKeycloak>>
 type Meddle = Parameters<Keycloak['meddle']>[0]

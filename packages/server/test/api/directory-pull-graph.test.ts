@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeDirectorySource } from '@holdfast/sdk'
 import { createOutbound } from '../../src/outbound/outbound.ts'
-import { createClock, startKit } from '../kit.ts'
-import { entraClient, member, removed, startGraph } from '../providers/graph.ts'
-import { config, heldOf, pull } from '../pulls.ts'
+import { createClock, startKit } from '../support/deployment/deployment.ts'
+import { config, heldOf, pull } from '../support/providers/directory-pulls.ts'
+import { entraClient, member, removed, startGraph } from '../support/providers/graph-directory.ts'
 
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const user = (n: number, name: string, more = {}) => ({

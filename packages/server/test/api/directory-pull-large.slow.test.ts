@@ -7,10 +7,10 @@ import { Worker } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { everything } from '../../src/replication/changes.ts'
-import { type Kit, type Replica, startKit } from '../kit.ts'
-import type { Change, Made, Wanted } from '../providers/keycloak-worker.ts'
-import { config, settled, sourceOf } from '../pulls.ts'
-import { call, enrollRaw, operation, type Raw } from '../world.ts'
+import { call, enrollRaw, operation, type Raw } from '../support/actors/all-callers.ts'
+import { type Kit, type Replica, startKit } from '../support/deployment/deployment.ts'
+import { config, settled, sourceOf } from '../support/providers/directory-pulls.ts'
+import type { Change, Made, Wanted } from '../support/providers/keycloak-directory-worker.ts'
 
 const users = Number(process.env.HOLDFAST_DIRECTORY_USERS ?? 20_000)
 const wanted: Wanted = { users, groups: Math.ceil(users / 25), perUser: 6 }
@@ -32,7 +32,9 @@ test(`a directory of ${users} users: read, applied, and who is out is out on ano
   const { admin } = kit
   const [here, there] = kit.replicas as [Replica, Replica]
   const client = kit.clientFor(kit.adminKey, here)
-  const worker = new Worker(new URL('../providers/keycloak-worker.ts', import.meta.url), { workerData: wanted })
+  const worker = new Worker(new URL('../support/providers/keycloak-directory-worker.ts', import.meta.url), {
+    workerData: wanted,
+  })
   kit.after(() => worker.terminate())
   const [{ issuer, ids }] = (await once(worker, 'message')) as [Made]
   const change = async (what: Change) => {

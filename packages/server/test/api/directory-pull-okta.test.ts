@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startKit } from '../kit.ts'
-import { startOkta } from '../providers/okta.ts'
-import { config, pull } from '../pulls.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { config, pull } from '../support/providers/directory-pulls.ts'
+import { startOkta } from '../support/providers/okta-directory.ts'
 
 test('Okta: pages by Link, a private key as the client, who is deprovisioned is gone', async (t) => {
   const kit = await startKit(t, { config })

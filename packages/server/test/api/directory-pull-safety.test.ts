@@ -6,11 +6,11 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { dueSources } from '../../src/modules/directory/pull/sources.queries.ts'
-import { people, push, snapshotOf } from '../directories.ts'
-import { createClock, type Kit, type Replica, runJob, startKit } from '../kit.ts'
-import { startOkta } from '../providers/okta.ts'
-import { config, keycloakClient, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
-import { provision, pushed } from '../scim.ts'
+import { provision, pushed } from '../support/clients/scim-client.ts'
+import { createClock, type Kit, type Replica, runJob, startKit } from '../support/deployment/deployment.ts'
+import { config, keycloakClient, pull, settled, sourceOf, startKeycloak } from '../support/providers/directory-pulls.ts'
+import { people, push, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { startOkta } from '../support/providers/okta-directory.ts'
 
 /** Waits until a condition holds, for up to 20 s. */
 async function until(what: () => boolean | Promise<boolean>): Promise<void> {

@@ -3,12 +3,20 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { changeDirectorySource } from '@holdfast/sdk'
 import { createOutbound, type Outbound } from '../../src/outbound/outbound.ts'
-import { createClock, type Kit, runJob, startKit } from '../kit.ts'
-import { inbox } from '../notices.ts'
-import { makeUser } from '../people.ts'
-import { promptly, until } from '../promptly.ts'
-import { config, heldOf, populateKeycloak, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
-import { bearer, call, operation } from '../world.ts'
+import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { createClock, type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
+import { promptly, until } from '../support/deployment/wait-until.ts'
+import { inbox } from '../support/domain/notifications.ts'
+import {
+  config,
+  heldOf,
+  populateKeycloak,
+  pull,
+  settled,
+  sourceOf,
+  startKeycloak,
+} from '../support/providers/directory-pulls.ts'
 
 test('a pull that is called off', async (t) => {
   const usual = createOutbound(config)

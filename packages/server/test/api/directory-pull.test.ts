@@ -4,10 +4,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { changeDirectorySource } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
-import { makeUser, signInAs, untilStatus } from '../people.ts'
-import { config, heldOf, keycloakClient, populateKeycloak, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
-import { bearer, call, enrollRaw, operation } from '../world.ts'
+import { bearer, call, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
+import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import {
+  config,
+  heldOf,
+  keycloakClient,
+  populateKeycloak,
+  pull,
+  settled,
+  sourceOf,
+  startKeycloak,
+} from '../support/providers/directory-pulls.ts'
 
 test('a Keycloak is followed: users, nested groups by their paths, who is disabled and who is gone', async (t) => {
   const kit = await startKit(t, { config })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { group, people, person, push, snapshotOf, type User, userOf } from '../directories.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { bearer, call, operation } from '../world.ts'
+import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { group, people, person, push, snapshotOf, type User, userOf } from '../support/providers/directory-snapshots.ts'
 
 const refusal = async (kit: Kit, body: unknown) => {
   const { status, json, text } = await call(kit, operation('ingestDirectorySnapshot'), bearer(kit.adminKey), body)

@@ -5,12 +5,12 @@ import { openGateway } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { group, people, person, push, snapshotOf } from '../directories.ts'
-import { everyEvent } from '../events.ts'
-import { type Kit, type Replica, startKit, times } from '../kit.ts'
-import { makeUser, signInAs, untilStatus } from '../people.ts'
-import { provision, pushed, scimUser } from '../scim.ts'
-import { call, enrollRaw, operation } from '../world.ts'
+import { call, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
+import { provision, pushed, scimUser } from '../support/clients/scim-client.ts'
+import { type Kit, type Replica, startKit, times } from '../support/deployment/deployment.ts'
+import { everyEvent } from '../support/domain/audit-events.ts'
+import { group, people, person, push, snapshotOf } from '../support/providers/directory-snapshots.ts'
 
 const idsOf = async (kit: Kit) => {
   const { items } = await kit.admin.listUsers({ query: { source: 'directory', limit: 200 } })

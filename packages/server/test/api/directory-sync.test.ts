@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiError } from '@holdfast/sdk'
 import { sql } from 'kysely'
-import { group, people, person, push, snapshotOf, type User, userOf } from '../directories.ts'
-import { createClock, type Kit, runJob, startKit } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { bearer, call, operation } from '../world.ts'
+import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { createClock, type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
+import { group, people, person, push, snapshotOf, type User, userOf } from '../support/providers/directory-snapshots.ts'
 
 /** Everything that a directory may change, as the database has it. */
 const tables = async ({ db, tenant }: Kit) => {

@@ -4,10 +4,10 @@ import type { Contract, Output } from '@holdfast/contract'
 import { effectiveStatuses } from '@holdfast/contract/devices'
 import { sql } from 'kysely'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { limit } from '../entitlements.ts'
-import { enroll, open, publish, rule, withGateway } from '../gateways.ts'
-import { createClock, type Kit, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { enroll, open, publish, rule, withGateway } from '../support/actors/gateways.ts'
+import { createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { limit } from '../support/domain/tenant-limits.ts'
 
 type Device = Output<Contract['getDevice']>
 type Made = { device: Awaited<ReturnType<typeof enroll>>; user_id: string; group_id: string }

@@ -4,12 +4,19 @@ import { changeSecuritySettings } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { bootstrap } from '../../src/bootstrap.ts'
 import { everything } from '../../src/replication/changes.ts'
-import { eventsOf } from '../events.ts'
-import { startFederated, whoIs } from '../federation.ts'
-import { adminPassword, type Kit, startKit, times } from '../kit.ts'
-import { inbox } from '../notices.ts'
-import { createAuthenticator, makeUser, passwordOf, signInAs, trySignIn, untilStatus } from '../people.ts'
-import { refusedWith } from '../sign-in.ts'
+import {
+  createAuthenticator,
+  makeUser,
+  passwordOf,
+  signInAs,
+  trySignIn,
+  untilStatus,
+} from '../support/actors/people.ts'
+import { refusedWith } from '../support/actors/sign-in.ts'
+import { adminPassword, type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { inbox } from '../support/domain/notifications.ts'
+import { startFederated, whoIs } from '../support/providers/oidc-sign-in.ts'
 
 const people = { anna: { name: 'anna' }, ben: { name: 'ben' } }
 const enforce = (kit: Kit, enforce_sso = true) => changeSecuritySettings(kit.admin, { login: { enforce_sso } })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startEnrollCommand } from '../enroll-command.ts'
-import { startKit } from '../kit.ts'
-import { startRealProvider } from '../providers/real-provider.ts'
+import { startEnrollCommand } from '../support/clients/enroll-command.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { startRealProvider } from '../support/providers/real-oidc-provider.ts'
 
 test('holdfast device enroll --device-code: somebody approves the machine at oidc-provider, or refuses', async (t) => {
   const idp = await startRealProvider(t, {

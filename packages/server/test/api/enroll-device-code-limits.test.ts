@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { type Machine, startGrants, statusIn } from '../device-grants.ts'
-import { runJob, times } from '../kit.ts'
-import { promptly } from '../promptly.ts'
+import { type Machine, startGrants, statusIn } from '../support/actors/device-code-enrollment.ts'
+import { runJob, times } from '../support/deployment/deployment.ts'
+import { promptly } from '../support/deployment/wait-until.ts'
 
 const waiting = 'authorization_pending'
 

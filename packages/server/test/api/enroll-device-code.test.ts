@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey, peekDeviceCredential, thumbprint } from '@holdfast/crypto'
-import { startGrants, statusIn } from '../device-grants.ts'
-import { times } from '../kit.ts'
-import { makeKey, sign } from '../providers/hostile-provider.ts'
-import { bearer, call, operation } from '../world.ts'
+import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { startGrants, statusIn } from '../support/actors/device-code-enrollment.ts'
+import { times } from '../support/deployment/deployment.ts'
+import { makeKey, sign } from '../support/providers/hostile-oidc-provider.ts'
 
 const waiting = 'authorization_pending'
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { beginOidcEnrollment } from '@holdfast/sdk'
-import { startEnrollCommand } from '../enroll-command.ts'
-import { startKit } from '../kit.ts'
-import { startRealProvider } from '../providers/real-provider.ts'
+import { startEnrollCommand } from '../support/clients/enroll-command.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { startRealProvider } from '../support/providers/real-oidc-provider.ts'
 
 test('holdfast device enroll --oidc: a person signs in at oidc-provider, and the device is theirs', async (t) => {
   const redirect_uris = ['http://127.0.0.1/callback']

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { enrollmentNonce, thumbprint } from '@holdfast/crypto'
 import { changeIdentityProvider, changeSecuritySettings } from '@holdfast/sdk'
-import { dispatcherTo, times } from '../kit.ts'
-import { attempt, challengeOf, fresh, newKey, reasons, start, tokenFor } from '../oidc-enrollment.ts'
-import { promptly } from '../promptly.ts'
+import { attempt, challengeOf, fresh, newKey, reasons, start, tokenFor } from '../support/actors/oidc-enrollment.ts'
+import { dispatcherTo, times } from '../support/deployment/deployment.ts'
+import { promptly } from '../support/deployment/wait-until.ts'
 
 const discovery = '/.well-known/openid-configuration'
 

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
 import { createProof, enrollmentNonce, mintChallenge, peekDeviceCredential, thumbprint } from '@holdfast/crypto'
 import { changeIdentityProvider } from '@holdfast/sdk'
+import { bearer, call, deviceCaller, operation, type Raw } from '../support/actors/all-callers.ts'
 import {
   type Attempt,
   attempt,
@@ -14,8 +15,7 @@ import {
   start,
   tokenFor,
   type World,
-} from '../oidc-enrollment.ts'
-import { bearer, call, deviceCaller, operation, type Raw } from '../world.ts'
+} from '../support/actors/oidc-enrollment.ts'
 
 const enroll = operation('enrollByOidc')
 const device = { name: 'phone', platform: 'ios' }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openBrowser } from '../browser.ts'
-import { startEnrollCommand } from '../enroll-command.ts'
-import { startSaml } from '../saml.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { startEnrollCommand } from '../support/clients/enroll-command.ts'
+import { startSaml } from '../support/providers/saml-idp.ts'
 
 test('holdfast device enroll --saml: a person signs in, our page hands it on, and the device is theirs', async (t) => {
   const { kit, provider, acs, answer } = await startSaml(t, { settings: { enrollment: true } })

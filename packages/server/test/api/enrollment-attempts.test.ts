@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey } from '@holdfast/crypto'
-import { newWireguardKey } from '../gateways.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { until } from '../promptly.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../world.ts'
+import { bearer, call, deviceCaller, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { newWireguardKey } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 type Terms = NonNullable<Parameters<Kit['admin']['generateToken']>[0]>['body']
 const tokenOf = async (kit: Kit, body: Terms = {}) => {

@@ -7,9 +7,9 @@ import pg from 'pg'
 import type { Tx } from '../../src/db/database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { addressCapacity } from '../../src/modules/devices/index.ts'
-import { eventsOf } from '../events.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../world.ts'
+import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../support/actors/all-callers.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 /** Concurrent enrollments on all replicas in turn, each with the given token and by default a new key. */
 const enrollMany = (

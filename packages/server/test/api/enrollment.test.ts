@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { contract, Input } from '@holdfast/contract'
 import { generateKey, peekDeviceCredential } from '@holdfast/crypto'
 import pg from 'pg'
-import { startKit, times } from '../kit.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../world.ts'
+import { bearer, call, deviceCaller, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('an enrollment token is used as often as it says, however many devices come at once', async (t) => {
   const kit = await startKit(t)

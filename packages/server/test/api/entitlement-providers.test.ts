@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeIdentityProvider } from '@holdfast/sdk'
-import { limit, usedOf } from '../entitlements.ts'
-import { startFederated } from '../federation.ts'
-import { fresh, start as startOidc } from '../oidc-enrollment.ts'
+import { fresh, start as startOidc } from '../support/actors/oidc-enrollment.ts'
+import { limit, usedOf } from '../support/domain/tenant-limits.ts'
+import { startFederated } from '../support/providers/oidc-sign-in.ts'
 
 test('whoever a provider would make a user of finds no place; whoever is one signs in', async (t) => {
   const people = { anna: { name: 'anna' }, ben: { name: 'ben' } }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
-import { eventsOf } from '../events.ts'
-import { withGateway } from '../gateways.ts'
-import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
-import { inbox } from '../notices.ts'
+import { withGateway } from '../support/actors/gateways.ts'
+import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { inbox } from '../support/domain/notifications.ts'
+import { rsaKey } from '../support/providers/saml-responses.ts'
 
 const day = 86_400
 const key = (kit: Kit, name: string, days: number) =>

@@ -2,9 +2,17 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway, changeGatewayPool, enrollDevice, type GatewayDirectory } from '@holdfast/sdk'
 import pg from 'pg'
-import { changeSomethingElse, enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, startKit } from '../kit.ts'
-import { promptly, until } from '../promptly.ts'
+import {
+  changeSomethingElse,
+  enroll,
+  newWireguardKey,
+  publish,
+  refused,
+  rule,
+  withGateway,
+} from '../support/actors/gateways.ts'
+import { createClock, startKit } from '../support/deployment/deployment.ts'
+import { promptly, until } from '../support/deployment/wait-until.ts'
 
 test('the directory of a device', async (t: TestContext) => {
   const clock = createClock()

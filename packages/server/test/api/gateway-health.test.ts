@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { exampleId } from '@holdfast/contract/schema'
 import { changeGatewayPool } from '@holdfast/sdk'
-import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../gateways.ts'
-import { createClock, startKit, times } from '../kit.ts'
+import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../support/actors/gateways.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 
 test('gateway health and impact', async (t: TestContext) => {
   const clock = createClock()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { refused, withGateway } from '../gateways.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
-import { listenedFor } from '../witnesses.ts'
+import { refused, withGateway } from '../support/actors/gateways.ts'
+import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { listenedFor } from '../support/domain/connection-reports.ts'
 
 test('history of gateways', async (t: TestContext) => {
   const clock = createClock()

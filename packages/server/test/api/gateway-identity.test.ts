@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway, changeGatewayPool } from '@holdfast/sdk'
+import { bearer, call, operation } from '../support/actors/all-callers.ts'
 import {
   audited,
   enroll,
@@ -12,9 +13,8 @@ import {
   rule,
   seqOf,
   withGateway,
-} from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { bearer, call, operation } from '../world.ts'
+} from '../support/actors/gateways.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('the identity of a gateway', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })

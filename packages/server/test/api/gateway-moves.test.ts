@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { newUuid } from '../../src/kernel/ids.ts'
-import { enroll, open, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
+import { enroll, open, withGateway } from '../support/actors/gateways.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 const count = 1000
 

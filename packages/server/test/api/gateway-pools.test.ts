@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGatewayPool } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
-import { audited, publish, refused, region, rule, seqOf } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
+import { audited, publish, refused, region, rule, seqOf } from '../support/actors/gateways.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('gateway pools', async (t: TestContext) => {
   const kit = await startKit(t)

@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test'
 import { mintToken, readToken } from '@holdfast/crypto'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { refused, withGateway } from '../gateways.ts'
-import { createClock, startKit, times } from '../kit.ts'
+import { refused, withGateway } from '../support/actors/gateways.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 
 test('gateway service secrets', async (t: TestContext) => {
   const clock = createClock()

@@ -4,8 +4,8 @@ import { contentDigest } from '@holdfast/crypto'
 import { createSender, type Gateway, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { poolAccessOf } from '../../src/modules/gateways/sync/pool-access.ts'
-import { enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, type Kit, type Replica, startKit, times } from '../kit.ts'
+import { enroll, newWireguardKey, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { createClock, type Kit, type Replica, startKit, times } from '../support/deployment/deployment.ts'
 
 const payloadOf = (jws: string) => JSON.parse(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString())
 type Made = Awaited<ReturnType<typeof withGateway>>

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGateway } from '@holdfast/sdk'
-import { audited, enroll, newSession, newWireguardKey, refused, report, withGateway } from '../gateways.ts'
-import { createClock, startKit, times } from '../kit.ts'
+import {
+  audited,
+  enroll,
+  newSession,
+  newWireguardKey,
+  refused,
+  report,
+  withGateway,
+} from '../support/actors/gateways.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 
 test('gateways', async (t: TestContext) => {
   const clock = createClock()

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { versionOf } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit, times } from '../kit.ts'
-import { refusedWith } from '../sign-in.ts'
+import { refusedWith } from '../support/actors/sign-in.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('a group that the published policy names stays until a policy without it is published', async (t) => {
   const { admin } = await startKit(t)

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { openGateway } from '@holdfast/sdk'
 import pg from 'pg'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { type Replica, runJob, startKit, times } from '../kit.ts'
-import { promptly } from '../promptly.ts'
-import { call, deviceCaller, enrollRaw, operation } from '../world.ts'
+import { call, deviceCaller, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { type Replica, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { promptly } from '../support/deployment/wait-until.ts'
 
 test('a session ends once, is there once, and goes with its month; a revoked device goes and its record stays', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

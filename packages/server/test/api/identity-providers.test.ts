@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
-import { clientSecret, startFederated } from '../federation.ts'
-import { makeUser } from '../people.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { clientSecret, startFederated } from '../support/providers/oidc-sign-in.ts'
 
 const people = { anna: { name: 'anna' } }
 

@@ -7,9 +7,9 @@ import {
   installPlatforms,
 } from '@holdfast/contract/enrollment-settings'
 import { sql } from 'kysely'
-import { eventsOf, everyEvent } from '../events.ts'
-import { startKit, times } from '../kit.ts'
-import { bearer, call, operation } from '../world.ts'
+import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf, everyEvent } from '../support/domain/audit-events.ts'
 
 const unset: GivenEnrollmentSettings = {
   install_templates: byPlatform(() => null),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startKit } from '../kit.ts'
-import { populate } from '../world.ts'
+import { populate } from '../support/actors/all-callers.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('every background job runs, twice, on a tenant that has something of everything', async (t) => {
   const kit = await startKit(t)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withClient } from '../../src/embedded/test-database.ts'
-import { enroll, publish, rule } from '../gateways.ts'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { tufClient } from '../tuf.ts'
-import { contentOf, release } from '../updates.ts'
+import { enroll, publish, rule } from '../support/actors/gateways.ts'
+import { tufClient } from '../support/clients/tuf-client.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
+import { contentOf, release } from '../support/domain/releases.ts'
 
 const isAway = (e: unknown) => {
   const { status, retryAfterSeconds } = e as { status?: number; retryAfterSeconds?: number }

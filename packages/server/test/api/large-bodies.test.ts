@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { eventsOf } from '../events.ts'
-import { type Kit, startKit } from '../kit.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const mib = 1024 * 1024
 const path = '/v1/admin/directory-sync/snapshot'

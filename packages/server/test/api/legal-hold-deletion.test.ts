@@ -2,10 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeRetention } from '@holdfast/sdk'
 import { configureKept } from '../../src/db/kept.ts'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { ageRecord, ask, connectOwner, count, forget, placeHold, releaseHold, settle } from '../retention.ts'
-import { makeTenant } from '../tenants.ts'
+import {
+  ageRecord,
+  ask,
+  connectOwner,
+  count,
+  forget,
+  placeHold,
+  releaseHold,
+  settle,
+} from '../support/database/retention.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
+import { makeTenant } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 test('a tenant with a hold is not deleted; of one that was, the record goes in its time', async (t) => {
   const clock = createClock()

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { generateLicenseKey, type LicenseClaims, signLicense } from '@holdfast/crypto'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { call, enrollRaw, operation } from '../calls.ts'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { refusedWith } from '../sign-in.ts'
+import { refusedWith } from '../support/actors/sign-in.ts'
+import { call, enrollRaw, operation } from '../support/clients/api-calls.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 
 const key = generateLicenseKey()
 const day = 86_400

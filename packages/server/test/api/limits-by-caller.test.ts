@@ -4,10 +4,10 @@ import { contract } from '@holdfast/contract'
 import { defaultSecuritySettings } from '@holdfast/contract/settings'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { createClock, type Kit, startKit } from '../kit.ts'
-import { eachLimit, looser, over } from '../own-limits.ts'
-import { enrollFactor, makeUser, type Person, signInAs, untilNextStep } from '../people.ts'
-import { type Got, type Sent, send } from '../raw-http.ts'
+import { enrollFactor, makeUser, type Person, signInAs, untilNextStep } from '../support/actors/people.ts'
+import { type Got, type Sent, send } from '../support/clients/raw-http.ts'
+import { createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
+import { eachLimit, looser, over } from '../support/domain/security-limits.ts'
 
 type Ask = (sent: Sent) => Promise<Got>
 type Callers = Record<string, Ask>

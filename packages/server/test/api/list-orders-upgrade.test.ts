@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { migrate } from '../../src/db/migrate.ts'
-import { createTestDatabase, withClient } from '../../src/embedded/test-database.ts'
-import { migrateBefore } from '../migrate-before.ts'
-import { until } from '../promptly.ts'
+import { migrateBefore } from '../support/database/older-schema.ts'
+import { createTestDatabase, withClient } from '../support/database/test-database.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const tenant = '00000000-0000-4000-8000-000000000001'
 /** More than one batch. */

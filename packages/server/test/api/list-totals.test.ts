@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { startKit } from '../kit.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('totals of lists pass the limit of costly requests, and lists without a total do not', async (t) => {
   const { admin, databaseUrl } = await startKit(t)

@@ -6,10 +6,10 @@ import { deviceFacets } from '@holdfast/contract/facets'
 import { compareVersions } from '@holdfast/contract/semver'
 import { countDeviceFacets, highestAddress, withAddresses } from '../../src/modules/devices/facets.queries.ts'
 import { drawAddresses } from '../../src/modules/devices/facets.ts'
-import { all, fillFleet, size } from '../fill-fleet.ts'
-import { rule } from '../gateways.ts'
-import { startKit } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
+import { rule } from '../support/actors/gateways.ts'
+import { all, fillFleet, size } from '../support/database/varied-fleet.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/separate-tenant.ts'
 
 type Device = Output<Contract['getDevice']>
 type Query = NonNullable<Given<Contract['listDevices']>['query']>

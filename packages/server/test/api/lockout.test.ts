@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { accountOf, count, refusedWith, right, signIn, statuses } from '../sign-in.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { accountOf, count, refusedWith, right, signIn, statuses } from '../support/actors/sign-in.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 test('failures are counted together on two replicas, of an account and of an address', async (t) => {
   const clock = createClock()

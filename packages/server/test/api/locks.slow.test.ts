@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client } from '@holdfast/sdk'
-import { audited, enroll, publish, rule } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { until } from '../promptly.ts'
-import { followingGateways } from '../workflows.ts'
+import { audited, enroll, publish, rule } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { followingGateways } from '../support/domain/workflow-runs.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
 type Target = Parameters<Client['createLock']>[0]['body']['target']

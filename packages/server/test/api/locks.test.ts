@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { newCsr } from '../certificates.ts'
-import { audited, enroll, open, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { makeUser, signInAs, trySignIn } from '../people.ts'
-import { until } from '../promptly.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { audited, enroll, open, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { makeUser, signInAs, trySignIn } from '../support/actors/people.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
 

@@ -6,8 +6,16 @@ import pg from 'pg'
 import { replaceValues, secretColumns, valuesUnder } from '../../src/db/secret-columns.ts'
 import { MasterKeyError } from '../../src/modules/secrets/index.ts'
 import { presence } from '../../src/modules/secrets/registry.queries.ts'
-import { withGateway } from '../gateways.ts'
-import { createClock, type Kit, type Replica, runJob, secretsOf, startKit, times } from '../kit.ts'
+import { withGateway } from '../support/actors/gateways.ts'
+import {
+  createClock,
+  type Kit,
+  type Replica,
+  runJob,
+  secretsOf,
+  startKit,
+  times,
+} from '../support/deployment/deployment.ts'
 import {
   type File,
   idOf,
@@ -19,8 +27,8 @@ import {
   startRotation,
   statusOf,
   writesB,
-} from '../master-keys.ts'
-import { until } from '../promptly.ts'
+} from '../support/deployment/master-key-rotation.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const refusesToStart = (kit: Kit, file: File, why: RegExp) =>
   assert.rejects(kit.startReplica(file), (e: unknown) => {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readToken, unseal } from '@holdfast/crypto'
 import { secretColumns } from '../../src/db/secret-columns.ts'
-import type { Cell } from '../cells.ts'
-import { type Replica, runJob, times } from '../kit.ts'
+import { trySignIn } from '../support/actors/people.ts'
+import type { Cell } from '../support/database/all-values.ts'
+import { type Replica, runJob, times } from '../support/deployment/deployment.ts'
 import {
   cellsOf,
   idOf,
@@ -19,9 +20,8 @@ import {
   startRotation,
   statusOf,
   writesB,
-} from '../master-keys.ts'
-import { trySignIn } from '../people.ts'
-import { tokenOfRun } from '../token.ts'
+} from '../support/deployment/master-key-rotation.ts'
+import { tokenOfRun } from '../support/deployment/pkcs11-token.ts'
 
 /** A PKCS#11 token seals its keys itself. */
 const sealedByToken = tokenOfRun ? ['signing_keys.private_jwe'] : []

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, report, withGateway } from '../gateways.ts'
-import { startKit } from '../kit.ts'
+import { enroll, newSession, report, withGateway } from '../support/actors/gateways.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('thousands of devices begin at once, before the database knows how many sessions there are', async (t) => {
   const kit = await startKit(t)

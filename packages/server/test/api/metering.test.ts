@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
-import { enroll, newSession, refused, report, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
+import { enroll, newSession, refused, report, withGateway } from '../support/actors/gateways.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('metering', async (t: TestContext) => {
   const kit = await startKit(t)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { call, enrollRaw } from '../calls.ts'
-import { type Kit, runJob, startKit } from '../kit.ts'
+import { call, enrollRaw } from '../support/clients/api-calls.ts'
+import { type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
 
 const scrape = (kit: Kit, headers: Record<string, string> = {}, path = '/metrics') =>
   fetch(kit.metricsUrl + path, { headers })

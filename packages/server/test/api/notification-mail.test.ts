@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeNotificationSettings } from '@holdfast/sdk'
 import { createMailer } from '../../src/modules/notifications/mail.ts'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit } from '../kit.ts'
-import { inbox, raise, startReceiver } from '../notices.ts'
-import { startSmtpListener } from '../smtp-listener.ts'
+import { createClock, startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { inbox, raise, startReceiver } from '../support/domain/notifications.ts'
+import { startSmtpListener } from '../support/providers/smtp-listener.ts'
 
 test('mail goes to each recipient alone, and a name can not add to its headers', async (t) => {
   const smtp = await startSmtpListener(t)

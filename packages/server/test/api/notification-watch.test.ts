@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit } from '../kit.ts'
-import { inbox, run } from '../notices.ts'
-import { listenedFor } from '../witnesses.ts'
-import { bearer, call, operation } from '../world.ts'
+import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { createClock, startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { listenedFor } from '../support/domain/connection-reports.ts'
+import { inbox, run } from '../support/domain/notifications.ts'
 
 test('a silent gateway is reported once, and closed by the system when it is back', async (t) => {
   const clock = createClock()

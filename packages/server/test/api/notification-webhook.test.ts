@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { changeNotificationSettings } from '@holdfast/sdk'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit } from '../kit.ts'
-import { enableWebhook, inbox, notice, opened, raise, startReceiver } from '../notices.ts'
+import { createClock, startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { enableWebhook, inbox, notice, opened, raise, startReceiver } from '../support/domain/notifications.ts'
 
 test('a webhook is signed as Standard Webhooks say, and sent again until it is taken', async (t) => {
   const clock = createClock()

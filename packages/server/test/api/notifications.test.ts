@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeNotificationSettings, changeSecuritySettings } from '@holdfast/sdk'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit, times } from '../kit.ts'
-import { enableWebhook, inbox, notice, opened, raise, refusedWith, startReceiver } from '../notices.ts'
-import { until } from '../promptly.ts'
-import { send } from '../raw-http.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import {
+  enableWebhook,
+  inbox,
+  notice,
+  opened,
+  raise,
+  refusedWith,
+  startReceiver,
+} from '../support/domain/notifications.ts'
 
 test('a notification exists if and only if the change that causes it does', async (t) => {
   const kit = await startKit(t)

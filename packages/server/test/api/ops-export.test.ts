@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import type { Contract, Input, Output } from '@holdfast/contract'
 import { exportKinds } from '@holdfast/contract/ops-export'
 import type { Client } from '@holdfast/sdk'
-import { startCommand } from '../command.ts'
-import { refused, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { populate } from '../world.ts'
+import { populate } from '../support/actors/all-callers.ts'
+import { refused, withGateway } from '../support/actors/gateways.ts'
+import { startCommand } from '../support/clients/cli-command.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 type Kind = Input<Contract['exportOperations']>['query']['kind']
 type Item = Output<Contract['exportOperations']>['items'][number]

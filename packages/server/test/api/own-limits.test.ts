@@ -3,10 +3,18 @@ import { test } from 'node:test'
 import { defaultSecuritySettings } from '@holdfast/contract/settings'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { sql } from 'kysely'
-import { adminPassword, createClock, startKit } from '../kit.ts'
-import { type Bound, eachLimit, looser, over } from '../own-limits.ts'
-import { enrollFactor, makeUser, type Person, passwordOf, signInAs, trySignIn, untilNextStep } from '../people.ts'
-import { type Got, send } from '../raw-http.ts'
+import {
+  enrollFactor,
+  makeUser,
+  type Person,
+  passwordOf,
+  signInAs,
+  trySignIn,
+  untilNextStep,
+} from '../support/actors/people.ts'
+import { type Got, send } from '../support/clients/raw-http.ts'
+import { adminPassword, createClock, startKit } from '../support/deployment/deployment.ts'
+import { type Bound, eachLimit, looser, over } from '../support/domain/security-limits.ts'
 
 test('nobody lifts a limit that binds them, by whatever route', async (t) => {
   const clock = createClock(untilNextStep())

@@ -3,12 +3,20 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { readCrl } from '@holdfast/crypto'
 import pg from 'pg'
-import { newCsr } from '../certificates.ts'
-import { enroll } from '../gateways.ts'
-import { runJob, startKit, times } from '../kit.ts'
-import { inventedSerial, ocspRequest, readOcsp } from '../ocsp.ts'
-import { addressesIn, askOcsp, fetchPki, issueTo, pkiName, startPki, statusOf } from '../pki.ts'
-import { until } from '../promptly.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { enroll } from '../support/actors/gateways.ts'
+import { inventedSerial, ocspRequest, readOcsp } from '../support/clients/ocsp-client.ts'
+import { runJob, startKit, times } from '../support/deployment/deployment.ts'
+import {
+  addressesIn,
+  askOcsp,
+  fetchPki,
+  issueTo,
+  pkiName,
+  startPki,
+  statusOf,
+} from '../support/deployment/pki-listener.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const der = (pem: string) => Buffer.from(pem.split('-----')[2]!, 'base64')
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { withClient } from '../../src/embedded/test-database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { followedMs, gridTimes } from '../../src/modules/dashboard/adoption-grid.ts'
-import { enroll, publish, refused, rule, seqOf, withGateway } from '../gateways.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
-import { forget } from '../retention.ts'
+import { enroll, publish, refused, rule, seqOf, withGateway } from '../support/actors/gateways.ts'
+import { forget } from '../support/database/retention.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
 
 test('times of points lie densely at first, and end after 30 days', () => {
   const second = 1000

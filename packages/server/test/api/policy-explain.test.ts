@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { PolicyConditions } from '@holdfast/contract/policy-document'
-import { enroll } from '../gateways.ts'
-import { startKit } from '../kit.ts'
+import { enroll } from '../support/actors/gateways.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('explain names the rules that would have allowed, the nearest first, with what each lacks and a sentence', async (t: TestContext) => {
   const kit = await startKit(t)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { audited, enroll, newSession, refused, report, withGateway } from '../gateways.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { inbox } from '../notices.ts'
-import { makeUser } from '../people.ts'
+import { audited, enroll, newSession, refused, report, withGateway } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { inbox } from '../support/domain/notifications.ts'
 
 const document = (cidr: string) => ({
   schema: 'holdfast.policy/1',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { enroll, refused } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { enroll, refused } from '../support/actors/gateways.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const document = (cidr: string) => ({
   schema: 'holdfast.policy/1',

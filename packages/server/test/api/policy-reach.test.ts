@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { enroll, refused } from '../gateways.ts'
-import { startKit } from '../kit.ts'
+import { enroll, refused } from '../support/actors/gateways.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const schema = 'holdfast.policy/1' as const
 const resources = { db: { cidrs: ['10.1.2.0/24'], ports: ['tcp/5432'] }, web: { cidrs: ['10.2.0.0/16'] } }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { audited, enroll, newSession, refused, report, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
+import { audited, enroll, newSession, refused, report, withGateway } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 const resources = { wiki: { cidrs: ['10.1.0.0/24'] }, ssh: { cidrs: ['10.2.0.0/24'] } }
 const allowing = (rules: object[], named: object = resources) => ({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '@holdfast/sdk'
-import { type Kit, startKit, times } from '../kit.ts'
-import { call, enrollRaw, operation, type RawDevice } from '../world.ts'
+import { call, enrollRaw, operation, type RawDevice } from '../support/actors/all-callers.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 
 const digestOf = async (kit: Kit, device: RawDevice) => {
   const { json, status, text } = await call(kit, operation('policyDigest'), device.caller)

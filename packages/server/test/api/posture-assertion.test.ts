@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { enroll, payloadOf } from '../gateways.ts'
-import { createClock, type Kit, startKit, times } from '../kit.ts'
-import { assertionOf, disk, publishChecks, reasonsOf, relied } from '../posture.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../world.ts'
+import { bearer, call, deviceCaller, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { enroll, payloadOf } from '../support/actors/gateways.ts'
+import { createClock, type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { assertionOf, disk, publishChecks, reasonsOf, relied } from '../support/domain/posture.ts'
 
 test('what is said of a device', async (t) => {
   const kit = await startKit(t)

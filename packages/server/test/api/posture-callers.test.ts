@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signIn } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { enroll } from '../gateways.ts'
-import { adminPassword, startKit } from '../kit.ts'
-import { assertionOf, publishChecks, reasonsOf, relied, report } from '../posture.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../world.ts'
+import { bearer, call, deviceCaller, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { enroll } from '../support/actors/gateways.ts'
+import { adminPassword, startKit } from '../support/deployment/deployment.ts'
+import { assertionOf, publishChecks, reasonsOf, relied, report } from '../support/domain/posture.ts'
 
 test('a device asks about itself: tenant, user and device are those of its credential, and still hold', async (t) => {
   const kit = await startKit(t)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { enroll, refused } from '../gateways.ts'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { checking, disk, publishChecks } from '../posture.ts'
+import { enroll, refused } from '../support/actors/gateways.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
+import { checking, disk, publishChecks } from '../support/domain/posture.ts'
 
 test('an administrator sees what each check asked for and found; the device what failed and what to do', async (t) => {
   const clock = createClock()

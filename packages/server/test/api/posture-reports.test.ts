@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { everyEvent } from '../events.ts'
-import { enroll, payloadOf, withGateway } from '../gateways.ts'
-import { holdTable } from '../hold-table.ts'
-import { createClock, type Kit, startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { checking, disk, publishChecks, rulesAt, score } from '../posture.ts'
-import { until } from '../promptly.ts'
+import { enroll, payloadOf, withGateway } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { holdTable } from '../support/database/table-lock.ts'
+import { createClock, type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { everyEvent } from '../support/domain/audit-events.ts'
+import { checking, disk, publishChecks, rulesAt, score } from '../support/domain/posture.ts'
 
 type Device = Awaited<ReturnType<typeof enroll>>
 const av = { expression: 'within_last(av.updated_at, 86400)' }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { configureKept } from '../../src/db/kept.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { connectOwner, forget, type Owner, settle } from '../retention.ts'
+import { connectOwner, forget, type Owner, settle } from '../support/database/retention.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
 
 const kinds = ['free', "the user's", "the device's"] as const
 type Kind = (typeof kinds)[number]

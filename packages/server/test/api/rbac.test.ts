@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { permissions, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { ApiError } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { makeUser, signInAs, untilStatus } from '../people.ts'
+import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const refusedWith = (status: number, about?: RegExp) => (e: unknown) =>
   e instanceof ApiError && e.status === status && (!about || about.test(e.message))

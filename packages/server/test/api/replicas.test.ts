@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { type Kit, type Replica, startKit } from '../kit.ts'
-import { untilStatus } from '../people.ts'
-import { call, createWorld, enrollRaw, operation, type RawDevice } from '../world.ts'
+import { call, createWorld, enrollRaw, operation, type RawDevice } from '../support/actors/all-callers.ts'
+import { untilStatus } from '../support/actors/people.ts'
+import { type Kit, type Replica, startKit } from '../support/deployment/deployment.ts'
 
 const digest = operation('policyDigest')
 const on = (kit: Kit, replica: Replica): Kit => ({ ...kit, ...replica })

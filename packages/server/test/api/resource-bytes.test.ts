@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enroll, newSession, refused, report, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
+import { enroll, newSession, refused, report, withGateway } from '../support/actors/gateways.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 const resource = (name: string, [rx_bytes, tx_bytes]: [number, number]) => ({ resource: name, rx_bytes, tx_bytes })
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fence } from '../../src/backup/fence.ts'
 import { withConnection } from '../../src/db/connection.ts'
-import { startKit, times } from '../kit.ts'
-import { connectOwner, forget } from '../retention.ts'
+import { connectOwner, forget } from '../support/database/retention.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('what waits for a week after a restore waits no shorter since a clock is off, and never for more than a month', async (t) => {
   const kit = await startKit(t)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { configureKept } from '../../src/db/kept.ts'
-import { runJob, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { ask, connectOwner, count, forget, placeHold, statusOf } from '../retention.ts'
+import { ask, connectOwner, count, forget, placeHold, statusOf } from '../support/database/retention.ts'
+import { runJob, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const day = 86_400_000
 const kept = Math.floor((Date.now() - Date.parse('2020-03-15')) / day)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import { createRetention } from '../../src/db/forgetting.ts'
 import type { Prune } from '../../src/db/retention.ts'
-import { startKit } from '../kit.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('a run takes all that is over, however much, in turns between tenants, and ends with its time', async (t) => {
   const kit = await startKit(t)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startKit } from '../kit.ts'
-import { connectOwner, count, forget, placeHold, releaseHold, settle } from '../retention.ts'
+import { connectOwner, count, forget, placeHold, releaseHold, settle } from '../support/database/retention.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const long = `now() - interval '401 days'`
 const rows = {

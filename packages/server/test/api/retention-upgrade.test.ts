@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { uuidv7 } from 'uuidv7'
 import { configureKept } from '../../src/db/kept.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { createTestDatabase, withClient } from '../../src/embedded/test-database.ts'
-import { migrateBefore } from '../migrate-before.ts'
+import { migrateBefore } from '../support/database/older-schema.ts'
+import { createTestDatabase, withClient } from '../support/database/test-database.ts'
 
 test('after an upgrade nothing goes by a period that nobody has confirmed yet, whichever version asks', async (t) => {
   const database = await createTestDatabase()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { runJob, startKit } from '../kit.ts'
-import { enrollRaw, populate } from '../world.ts'
+import { enrollRaw, populate } from '../support/actors/all-callers.ts'
+import { runJob, startKit } from '../support/deployment/deployment.ts'
 
 test('what is over is forgotten after its time, and what is still referred to stays', async (t) => {
   const kit = await startKit(t)

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Tx } from '../../src/db/database.ts'
-import { rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
-import { openBrowser } from '../browser.ts'
-import { runJob } from '../kit.ts'
-import { metadataOf, startSaml, startSamlIdp } from '../saml.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { runJob } from '../support/deployment/deployment.ts'
+import { metadataOf, startSaml, startSamlIdp } from '../support/providers/saml-idp.ts'
+import { rsaKey } from '../support/providers/saml-responses.ts'
 
 test('a certificate that the provider changes arrives by itself, and no sign-in fetches anything', async (t) => {
   const { kit, clock, idp, params, set, signIn, reasons } = await startSaml(t)

@@ -5,10 +5,10 @@ import { test } from 'node:test'
 import { type ApiError, changeIdentityProvider } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { ecKey, key, rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
-import { adminPassword } from '../kit.ts'
-import { trySignIn } from '../people.ts'
-import { metadataOf, startSaml } from '../saml.ts'
+import { trySignIn } from '../support/actors/people.ts'
+import { adminPassword } from '../support/deployment/deployment.ts'
+import { metadataOf, startSaml } from '../support/providers/saml-idp.ts'
+import { ecKey, key, rsaKey } from '../support/providers/saml-responses.ts'
 
 const idp = { entity_id: 'https://idp.example/saml', sso_url: 'https://idp.example/sso?a=1', certificates: [key.pem] }
 const refusedFor = (field: string) => (e: unknown) => {

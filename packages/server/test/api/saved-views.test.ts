@@ -4,9 +4,9 @@ import { contract } from '@holdfast/contract'
 import { type Role, type ViewList, viewLimits, viewListNames, viewLists } from '@holdfast/contract/vocabulary'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { audited, refused } from '../gateways.ts'
-import { runJob, startKit, times } from '../kit.ts'
-import { makeUser, type Person, signInAs } from '../people.ts'
+import { audited, refused } from '../support/actors/gateways.ts'
+import { makeUser, type Person, signInAs } from '../support/actors/people.ts'
+import { runJob, startKit, times } from '../support/deployment/deployment.ts'
 
 const path = '/v1/admin/views'
 type View = { view_id: string; list: string; name: string; shared: boolean; query: object; owner: object | null }

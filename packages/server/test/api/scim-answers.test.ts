@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { provision, pushed, resources, says, scimGroup, scimUser } from '../scim.ts'
-import { bearer, call } from '../world.ts'
+import { bearer, call } from '../support/actors/all-callers.ts'
+import { provision, pushed, resources, says, scimGroup, scimUser } from '../support/clients/scim-client.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
 
 test('what is shown is what is asked for', async (t) => {
   const kit = await startKit(t)

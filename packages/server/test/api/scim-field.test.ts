@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { push, snapshotOf } from '../directories.ts'
-import { startKit } from '../kit.ts'
-import { makeUser, passwordOf, trySignIn } from '../people.ts'
-import { config, pull, sourceOf, startKeycloak } from '../pulls.ts'
-import { many, provision, pushed, type Scim, scimGroup, scimUser } from '../scim.ts'
+import { makeUser, passwordOf, trySignIn } from '../support/actors/people.ts'
+import { many, provision, pushed, type Scim, scimGroup, scimUser } from '../support/clients/scim-client.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { config, pull, sourceOf, startKeycloak } from '../support/providers/directory-pulls.ts'
+import { push, snapshotOf } from '../support/providers/directory-snapshots.ts'
 
 /** Requests that identity providers send in practice, and that deployments have refused. */
 test('what identity providers send in the field', async (t) => {

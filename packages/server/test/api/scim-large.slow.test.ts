@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../kit.ts'
-import { provision, pushed, says } from '../scim.ts'
+import { provision, pushed, says } from '../support/clients/scim-client.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const size = 50_000
 type Look = { text: string; values: unknown[] }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { group, person, snapshotOf } from '../directories.ts'
-import { fillerOf } from '../fill-directory.ts'
-import { createClock, type Replica, runJob, startKit, times } from '../kit.ts'
-import { untilStatus } from '../people.ts'
-import { provision, pushed, type Scim, scimGroup, scimUser, scimWith } from '../scim.ts'
-import { call, enrollRaw, operation, type Raw } from '../world.ts'
+import { call, enrollRaw, operation, type Raw } from '../support/actors/all-callers.ts'
+import { untilStatus } from '../support/actors/people.ts'
+import { provision, pushed, type Scim, scimGroup, scimUser, scimWith } from '../support/clients/scim-client.ts'
+import { fillerOf } from '../support/database/large-directory.ts'
+import { createClock, type Replica, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { group, person, snapshotOf } from '../support/providers/directory-snapshots.ts'
 
 const off = [{ op: 'Replace', path: 'active', value: 'False' }]
 const suspend = (scim: Scim, id: string | undefined) => scim.patch(`Users/${id}`, off)

@@ -9,8 +9,8 @@ import {
   type ScimFilter,
 } from '../../src/modules/directory/scim/filter.ts'
 import { compareText } from '../../src/modules/directory/scim/match.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { many, provision, pushed, resources, says, scimGroup, scimUser } from '../scim.ts'
+import { many, provision, pushed, resources, says, scimGroup, scimUser } from '../support/clients/scim-client.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
 
 type Shown = { id: string } & Record<string, unknown>
 const elements = (value: unknown): unknown[] => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
-import { startKit } from '../kit.ts'
-import { provision, pushed, resources, says, scimUser } from '../scim.ts'
+import { provision, pushed, resources, says, scimUser } from '../support/clients/scim-client.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const enterprise = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
 test('what Entra ID sends, from the test of its connection to a deleted group', async (t) => {

@@ -7,9 +7,9 @@ import { sql } from 'kysely'
 import type { Actor } from '../../src/kernel/actor.ts'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { createSearch } from '../../src/modules/search/search.ts'
-import { enroll, open, refused, withGateway } from '../gateways.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { makeUser } from '../people.ts'
+import { enroll, open, refused, withGateway } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
 
 type Hit = Output<Contract['search']>['items'][number]
 

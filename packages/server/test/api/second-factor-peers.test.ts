@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enroll, open, publish, rule, withGateway } from '../gateways.ts'
-import { createClock, startKit } from '../kit.ts'
-import { enrollFactor, makeUser, signInAs, untilNextStep } from '../people.ts'
+import { enroll, open, publish, rule, withGateway } from '../support/actors/gateways.ts'
+import { enrollFactor, makeUser, signInAs, untilNextStep } from '../support/actors/people.ts'
+import { createClock, startKit } from '../support/deployment/deployment.ts'
 
 test('gateways are told when the user of a device last proved a second factor', async (t) => {
   const clock = createClock(untilNextStep())

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { RevokedSession } from '@holdfast/sdk'
 import { isBlocked } from '@holdfast/sdk'
-import { enroll, newSession, open, publish, report, rule, withGateway } from '../gateways.ts'
-import { createClock, startKit, times } from '../kit.ts'
+import { enroll, newSession, open, publish, report, rule, withGateway } from '../support/actors/gateways.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 
 const sample = (device: { id: string }, more: object = {}) => ({
   session_id: newSession(),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { raceForAdministrators } from '../administrators.ts'
-import { startKit } from '../kit.ts'
+import { raceForAdministrators } from '../support/actors/administrator-race.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 /** More with HOLDFAST_RACE_ROUNDS. */
 const rounds = Number(process.env.HOLDFAST_RACE_ROUNDS ?? 200)

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client } from '@holdfast/sdk'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { raceForAdministrators } from '../administrators.ts'
-import { createClock, type Kit, startKit, times } from '../kit.ts'
-import { enrollFactor, makeUser, signInAs, trySignIn, untilNextStep } from '../people.ts'
+import { raceForAdministrators } from '../support/actors/administrator-race.ts'
+import { enrollFactor, makeUser, signInAs, trySignIn, untilNextStep } from '../support/actors/people.ts'
+import { createClock, type Kit, startKit, times } from '../support/deployment/deployment.ts'
 
 /** Runs it 20 times at once on two replicas; how many of them won. */
 const twenty = async (kit: Kit, work: (client: Client, i: number) => Promise<boolean>): Promise<number> => {

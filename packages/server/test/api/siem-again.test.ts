@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { runJob, startKit, times } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
-import { until } from '../promptly.ts'
-import { arrive, eventsIn, numbersIn, oneTo, opened, type Received, startHttp, toWebhook, untilCame } from '../siem.ts'
-import { deliveryOf, isAllSent, streamOf, withStream } from '../siem-delivery.ts'
+import { runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { deliveryOf, isAllSent, streamOf, withStream } from '../support/domain/siem-delivery.ts'
+import {
+  arrive,
+  eventsIn,
+  numbersIn,
+  oneTo,
+  opened,
+  type Received,
+  startHttp,
+  toWebhook,
+  untilCame,
+} from '../support/providers/siem-receivers.ts'
 
 test('events of tenants of one deployment of two replicas are sent once more', async (t) => {
   const deployment = await startKit(t, { replicas: 2, config: opened })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signIn } from '@holdfast/sdk'
-import { withClient } from '../../src/embedded/test-database.ts'
-import { refused } from '../gateways.ts'
-import { adminPassword, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { call } from '../support/actors/all-callers.ts'
+import { refused } from '../support/actors/gateways.ts'
+import { withClient } from '../support/database/test-database.ts'
+import { adminPassword, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 import {
   arrive,
   eventsIn,
@@ -15,8 +16,7 @@ import {
   toSyslog,
   toWebhook,
   untilCame,
-} from '../siem.ts'
-import { call } from '../world.ts'
+} from '../support/providers/siem-receivers.ts'
 
 test('a credential is never shown, and is not sent to another origin, nor by another certificate', async (t) => {
   const kit = await startKit(t, { config: opened })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { runJob, startKit } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
-import { until } from '../promptly.ts'
+import { runJob, startKit } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { deliveryOf } from '../support/domain/siem-delivery.ts'
 import {
   arrive,
   eventsIn,
@@ -16,8 +17,7 @@ import {
   toSyslog,
   toWebhook,
   untilCame,
-} from '../siem.ts'
-import { deliveryOf } from '../siem-delivery.ts'
+} from '../support/providers/siem-receivers.ts'
 
 /** Asserts the order of first arrivals by sequence number. */
 const requireOrder = (events: readonly Received[]) => {

@@ -2,9 +2,18 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import type { Contract, Input } from '@holdfast/contract'
-import { type Kit, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { arrive, numbersIn, oneTo, opened, type Received, type Request, startHttp, untilCame } from '../siem.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import {
+  arrive,
+  numbersIn,
+  oneTo,
+  opened,
+  type Received,
+  type Request,
+  startHttp,
+  untilCame,
+} from '../support/providers/siem-receivers.ts'
 
 type Body = Input<Contract['createSiemConnector']>['body']
 const json = (response: ServerResponse, status: number, body: unknown) =>

@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refused } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
-import { until } from '../promptly.ts'
-import { arrive, eventsIn, numbersIn, oneTo, opened, type Received, startHttp, toWebhook, untilCame } from '../siem.ts'
-import { deliveryOf, isAllSent, withStream } from '../siem-delivery.ts'
+import { refused } from '../support/actors/gateways.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { deliveryOf, isAllSent, withStream } from '../support/domain/siem-delivery.ts'
+import {
+  arrive,
+  eventsIn,
+  numbersIn,
+  oneTo,
+  opened,
+  type Received,
+  startHttp,
+  toWebhook,
+  untilCame,
+} from '../support/providers/siem-receivers.ts'
 
 test('an event that holds a connector up, of one deployment of two replicas', async (t) => {
   const deployment = await startKit(t, { replicas: 2, config: opened })

@@ -3,11 +3,19 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
-import { until } from '../promptly.ts'
-import { arrive, eventsIn, numbersIn, opened, type Received, startHttp, toWebhook } from '../siem.ts'
-import { isAllSent } from '../siem-delivery.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { isAllSent } from '../support/domain/siem-delivery.ts'
+import {
+  arrive,
+  eventsIn,
+  numbersIn,
+  opened,
+  type Received,
+  startHttp,
+  toWebhook,
+} from '../support/providers/siem-receivers.ts'
 
 test('many receivers of one replica', async (t) => {
   const deployment = await startKit(t, { config: opened })

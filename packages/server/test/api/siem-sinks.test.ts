@@ -4,10 +4,18 @@ import { test } from 'node:test'
 import { changeSiemConnector } from '@holdfast/sdk'
 import { Webhook } from 'standardwebhooks'
 import { idOf } from '../../src/kernel/ids.ts'
-import { runJob, startKit } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
-import { until } from '../promptly.ts'
-import { arrive, opened, type Request, startHttp, startSyslog, toSyslog, toWebhook } from '../siem.ts'
+import { runJob, startKit } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import {
+  arrive,
+  opened,
+  type Request,
+  startHttp,
+  startSyslog,
+  toSyslog,
+  toWebhook,
+} from '../support/providers/siem-receivers.ts'
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`
 const verifies = (secret: string, { body, headers }: Request): boolean => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Kit, startKit } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
-import { until } from '../promptly.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { change, deliveryOf, withStream } from '../support/domain/siem-delivery.ts'
 import {
   arrive,
   eventsIn,
@@ -15,8 +16,7 @@ import {
   startHttp,
   toWebhook,
   untilCame,
-} from '../siem.ts'
-import { change, deliveryOf, withStream } from '../siem-delivery.ts'
+} from '../support/providers/siem-receivers.ts'
 
 type Answer = Parameters<typeof startHttp>[1]
 /** A webhook that is enabled once this number of events waits for it. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rsaKey, signed } from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import type { ReturnReason } from '../../src/modules/federation/sign-in/refused-returns.ts'
-import { openBrowser } from '../browser.ts'
-import { whoIs } from '../federation.ts'
-import { times } from '../kit.ts'
-import { makeUser, trySignIn } from '../people.ts'
-import { send } from '../raw-http.ts'
-import { answeringBoth, requestIn, type SamlWorld, startSaml } from '../saml.ts'
+import { makeUser, trySignIn } from '../support/actors/people.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { times } from '../support/deployment/deployment.ts'
+import { whoIs } from '../support/providers/oidc-sign-in.ts'
+import { answeringBoth, requestIn, type SamlWorld, startSaml } from '../support/providers/saml-idp.ts'
+import { rsaKey, signed } from '../support/providers/saml-responses.ts'
 
 test('people sign in by SAML', async (t) => {
   const world = await startSaml(t, { replicas: 2 })

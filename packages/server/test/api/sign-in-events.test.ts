@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AuditKind } from '@holdfast/contract/vocabulary'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { accountOf, signIn } from '../sign-in.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { accountOf, signIn } from '../support/actors/sign-in.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
 
 test('every event of the specification carries exactly its fields', async (t) => {
   const clock = createClock()

@@ -3,12 +3,6 @@ import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import decodeQR from 'qr/decode.js'
-import { openBrowser } from '../browser.ts'
-import { eventsOf } from '../events.ts'
-import { createNetwork, type Network } from '../faults/proxy.ts'
-import { startFederated } from '../federation.ts'
-import { adminPassword, createClock, startKit } from '../kit.ts'
-import { bootOf } from '../pages.ts'
 import {
   createAuthenticator,
   enrollFactor,
@@ -17,8 +11,14 @@ import {
   trySignIn,
   untilNextStep,
   untilStatus,
-} from '../people.ts'
-import { send } from '../raw-http.ts'
+} from '../support/actors/people.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { bootOf } from '../support/clients/strict-pages.ts'
+import { createNetwork, type Network } from '../support/database/network-faults.ts'
+import { adminPassword, createClock, startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { startFederated } from '../support/providers/oidc-sign-in.ts'
 
 const good = 'seven crabs walk sideways'
 const alertIn = (text: string) => /role="alert" id="problem">([^<]*)</.exec(text)?.[1]

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import type { ReturnReason } from '../../src/modules/federation/sign-in/refused-returns.ts'
 import type { Reason } from '../../src/modules/identity/signin/sign-in-steps.ts'
-import { openBrowser } from '../browser.ts'
-import { eventsOf } from '../events.ts'
-import { startFederated } from '../federation.ts'
-import { createClock } from '../kit.ts'
-import { enrollFactor, makeUser, passwordOf, trySignIn, untilNextStep } from '../people.ts'
+import { enrollFactor, makeUser, passwordOf, trySignIn, untilNextStep } from '../support/actors/people.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { createClock } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
+import { startFederated } from '../support/providers/oidc-sign-in.ts'
 
 test('every way in which a sign-in with a password ends without a session is on record, with its reason and the name', async (t) => {
   const clock = createClock(untilNextStep())

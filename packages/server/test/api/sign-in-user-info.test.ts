@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openBrowser } from '../browser.ts'
-import { startKit } from '../kit.ts'
-import { opened } from '../notices.ts'
-import { startHostileProvider } from '../providers/hostile-provider.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { opened } from '../support/domain/notifications.ts'
+import { startHostileProvider } from '../support/providers/hostile-oidc-provider.ts'
 
 test('a provider whose ID token has no profile is asked for it, and refuses whom it can not be asked about', async (t) => {
   const kit = await startKit(t, { config: opened })

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { adminPassword, startKit } from '../kit.ts'
-import { assertStrictPage, bootOf } from '../pages.ts'
-import { makeUser } from '../people.ts'
-import { cookieOf, createBrowser, type Sent, send } from '../raw-http.ts'
-import { accountOf, right, signIn } from '../sign-in.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { accountOf, right, signIn } from '../support/actors/sign-in.ts'
+import { cookieOf, createBrowser, type Sent, send } from '../support/clients/raw-http.ts'
+import { assertStrictPage, bootOf } from '../support/clients/strict-pages.ts'
+import { adminPassword, startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 test('signing in gives a session that knows who it is, and signing out ends it', async (t) => {
   const kit = await startKit(t)

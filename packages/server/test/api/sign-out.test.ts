@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openBrowser } from '../browser.ts'
-import { startFederated, whoIs } from '../federation.ts'
-import { makeUser, signInAs, untilStatus } from '../people.ts'
-import { cookieOf, send } from '../raw-http.ts'
+import { makeUser, signInAs, untilStatus } from '../support/actors/people.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { cookieOf, send } from '../support/clients/raw-http.ts'
+import { startFederated, whoIs } from '../support/providers/oidc-sign-in.ts'
 
 test('the own session ends first; then a browser is told where the one with the provider ends', async (t) => {
   const { kit, params, provider, real, set, signIn } = await startFederated(t, {

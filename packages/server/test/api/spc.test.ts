@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { certificateInfo, generateKey, readCrl, readSpc, verifyChain } from '@holdfast/crypto'
-import { csrFor, newCsr } from '../certificates.ts'
-import { audited, enroll, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { until } from '../promptly.ts'
+import { csrFor, newCsr } from '../support/actors/certificate-requests.ts'
+import { audited, enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 type Clock = ReturnType<typeof createClock>
 const invalid = refused(422)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit, times } from '../kit.ts'
-import { enrollFactor, makeUser, signInAs, untilNextStep, untilStatus } from '../people.ts'
-import { send } from '../raw-http.ts'
+import { enrollFactor, makeUser, signInAs, untilNextStep, untilStatus } from '../support/actors/people.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const emptyPolicy = { schema: 'holdfast.policy/1', rules: [] }
 

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import type { Client } from '@holdfast/sdk'
 import { bootstrap } from '../../src/bootstrap.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { enroll } from '../gateways.ts'
-import { adminPassword, type Kit, startKit } from '../kit.ts'
-import { makeUser, passwordOf, signInAs, trySignIn } from '../people.ts'
-import { refusedWith } from '../sign-in.ts'
+import { enroll } from '../support/actors/gateways.ts'
+import { makeUser, passwordOf, signInAs, trySignIn } from '../support/actors/people.ts'
+import { refusedWith } from '../support/actors/sign-in.ts'
+import { adminPassword, type Kit, startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 type Query = { tenant_id: string }
 type Stop = (client: Client, user_id: string, query: Query) => Promise<unknown>

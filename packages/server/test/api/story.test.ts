@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { enrollDevice, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../kit.ts'
-import { promptly, until } from '../promptly.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { promptly, until } from '../support/deployment/wait-until.ts'
 
 test('the whole story through the SDK: enroll, publish, apply, connect, meter, revoke, and all of it on record', async (t) => {
   const kit = await startKit(t)

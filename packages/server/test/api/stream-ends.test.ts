@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
-import { createClock, type Replica, startKit, times } from '../kit.ts'
-import { makeUser, signInAs } from '../people.ts'
-import { until } from '../promptly.ts'
-import { type Opened, openStreams } from '../streams.ts'
+import { makeUser, signInAs } from '../support/actors/people.ts'
+import { type Opened, openStreams } from '../support/clients/change-streams.ts'
+import { createClock, type Replica, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 test('how a stream of changes ends', async (t) => {
   const clock = createClock()

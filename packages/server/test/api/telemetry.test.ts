@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, report, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
+import { enroll, newSession, report, withGateway } from '../support/actors/gateways.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 test('telemetry', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })

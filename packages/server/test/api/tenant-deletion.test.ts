@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { bearer, call, deviceCaller, enrollRaw, operation } from '../calls.ts'
-import { createClock, runJob, startKit } from '../kit.ts'
-import { send } from '../raw-http.ts'
-import { ask, connectOwner, count } from '../retention.ts'
-import { refusedWith } from '../sign-in.ts'
-import { janesPassword, makeTenant } from '../tenants.ts'
+import { refusedWith } from '../support/actors/sign-in.ts'
+import { bearer, call, deviceCaller, enrollRaw, operation } from '../support/clients/api-calls.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { ask, connectOwner, count } from '../support/database/retention.ts'
+import { createClock, runJob, startKit } from '../support/deployment/deployment.ts'
+import { janesPassword, makeTenant } from '../support/deployment/tenants.ts'
 
 test('a tenant is deleted after its delay, taken back until then; nothing of it is left but its tombstone and record', async (t) => {
   const clock = createClock()

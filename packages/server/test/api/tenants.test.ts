@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { bearer, type Caller, call, enrollRaw, operation } from '../calls.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { cookieOf, send } from '../raw-http.ts'
-import { count, refusedWith } from '../sign-in.ts'
-import { acme, janesPassword, makeTenant } from '../tenants.ts'
-import { challengeFrom } from '../world.ts'
+import { challengeFrom } from '../support/actors/all-callers.ts'
+import { count, refusedWith } from '../support/actors/sign-in.ts'
+import { bearer, type Caller, call, enrollRaw, operation } from '../support/clients/api-calls.ts'
+import { cookieOf, send } from '../support/clients/raw-http.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { acme, janesPassword, makeTenant } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 test('tenants are made, renamed and suspended', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { eventsOf } from '../events.ts'
-import { withGateway } from '../gateways.ts'
-import { startKit } from '../kit.ts'
-import { makeUser, signInAs } from '../people.ts'
-import { send } from '../raw-http.ts'
-import { call, enrollRaw, operation } from '../world.ts'
+import { call, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { withGateway } from '../support/actors/gateways.ts'
+import { makeUser, signInAs } from '../support/actors/people.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 test('a caller that asks too often is on record: the first 429 of a minute at once, the others with their count', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

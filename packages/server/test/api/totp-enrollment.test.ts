@@ -3,8 +3,6 @@ import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { adminPassword, createClock, type Kit, startKit, times } from '../kit.ts'
 import {
   createAuthenticator,
   enrollFactor,
@@ -14,7 +12,9 @@ import {
   trySignIn,
   untilNextStep,
   untilStatus,
-} from '../people.ts'
+} from '../support/actors/people.ts'
+import { adminPassword, createClock, type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 type Clock = ReturnType<typeof createClock>
 test('a second factor is enrolled', async (t) => {

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { eventsOf } from '../events.ts'
-import { createClock, startKit, times } from '../kit.ts'
 import {
   createAuthenticator,
   enrollFactor,
@@ -12,8 +10,10 @@ import {
   signInAs,
   trySignIn,
   untilNextStep,
-} from '../people.ts'
-import { send } from '../raw-http.ts'
+} from '../support/actors/people.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 const statuses = (answers: { status: number }[]) => answers.map((a) => a.status).sort()
 const onlyOne = (n: number, won: number, lost: number) => [won, ...Array(n - 1).fill(lost)].sort()

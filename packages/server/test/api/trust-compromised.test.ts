@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { certificateInfo, readCrl, verifyChain } from '@holdfast/crypto'
-import { newCsr } from '../certificates.ts'
-import { enroll, publish, refused, rule, withGateway } from '../gateways.ts'
-import { startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 test('an issuing CA is compromised: another one issues, and the root lists it', async (t) => {
   const kit = await startKit(t)

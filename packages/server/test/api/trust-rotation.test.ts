@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { certificateInfo, verifyChain } from '@holdfast/crypto'
 import { openTrust, pinTrust, type SignedTrustSet } from '@holdfast/sdk'
-import { newCsr } from '../certificates.ts'
-import { audited, enroll, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
-import { tenantOf } from '../own-tenant.ts'
-import { until } from '../promptly.ts'
-import { tokenOfRun } from '../token.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { audited, enroll, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { tokenOfRun } from '../support/deployment/pkcs11-token.ts'
+import { tenantOf } from '../support/deployment/separate-tenant.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const day = 86_400
 const subjects = (certificates: readonly string[]) => certificates.map((c) => certificateInfo(c).subject)

@@ -12,8 +12,8 @@ import {
   region,
   rule,
   withGateway,
-} from '../gateways.ts'
-import { createClock, startKit, times } from '../kit.ts'
+} from '../support/actors/gateways.ts'
+import { createClock, startKit, times } from '../support/deployment/deployment.ts'
 
 /** The u-coordinates of small order on Curve25519 and its twist, each with the encodings that reduce to it. */
 const smallOrder = [

@@ -13,9 +13,9 @@ import {
   report,
   rule,
   withGateway,
-} from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
-import { promptly, until } from '../promptly.ts'
+} from '../support/actors/gateways.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { promptly, until } from '../support/deployment/wait-until.ts'
 
 test('unified policy', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })

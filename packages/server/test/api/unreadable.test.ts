@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { startKit } from '../kit.ts'
-import { call, createWorld, operation, send } from '../world.ts'
+import { call, createWorld, operation, send } from '../support/actors/all-callers.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 /** Sends bytes as they are, and reads until the server ends the connection. */
 function exchange(url: string, bytes: string): Promise<string> {

@@ -4,10 +4,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { enrollDevice, VerificationError } from '@holdfast/sdk'
-import { bearer, type Caller, send } from '../calls.ts'
-import { refused } from '../gateways.ts'
-import { type Kit, startKit } from '../kit.ts'
-import { changeTo, contentOf, deviceOn, draft, linux, randomContent, release, sha256, upload } from '../updates.ts'
+import { refused } from '../support/actors/gateways.ts'
+import { bearer, type Caller, send } from '../support/clients/api-calls.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import {
+  changeTo,
+  contentOf,
+  deviceOn,
+  draft,
+  linux,
+  randomContent,
+  release,
+  sha256,
+  upload,
+} from '../support/domain/releases.ts'
 
 const sdkDevice = async (kit: Kit) => {
   const { secret: token } = await kit.admin.generateToken({ body: {} })

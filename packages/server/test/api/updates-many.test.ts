@@ -2,9 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { bucketOf } from '../../src/modules/updates/delivery/offer.ts'
-import { refused } from '../gateways.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { changeTo, deviceOn, linux, offered, pieces, randomContent, release, upload } from '../updates.ts'
+import { refused } from '../support/actors/gateways.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import {
+  changeTo,
+  deviceOn,
+  linux,
+  offered,
+  pieces,
+  randomContent,
+  release,
+  upload,
+} from '../support/domain/releases.ts'
 
 const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
 

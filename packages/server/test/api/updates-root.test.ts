@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
 import type { Contract, Input } from '@holdfast/contract'
-import { startCommand } from '../command.ts'
-import { audited, refused } from '../gateways.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { tufClient } from '../tuf.ts'
-import { contentOf, deviceOn, release, sha256 } from '../updates.ts'
+import { audited, refused } from '../support/actors/gateways.ts'
+import { startCommand } from '../support/clients/cli-command.ts'
+import { tufClient } from '../support/clients/tuf-client.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { contentOf, deviceOn, release, sha256 } from '../support/domain/releases.ts'
 
 type Root = Input<Contract['replaceTufRoot']>['body']
 type Role = Root['signed']['roles']['root']

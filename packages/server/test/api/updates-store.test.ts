@@ -6,11 +6,11 @@ import { type TestContext, test } from 'node:test'
 import S3rver from '@20minutes/s3rver'
 import { AppError } from '../../src/kernel/app-error.ts'
 import { createIncoming } from '../../src/modules/updates/store/incoming.ts'
-import { refused } from '../gateways.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { makeTenant } from '../tenants.ts'
-import { contentOf, deviceOn, draft, randomContent, release, upload } from '../updates.ts'
+import { refused } from '../support/actors/gateways.ts'
+import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { makeTenant } from '../support/deployment/tenants.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { contentOf, deviceOn, draft, randomContent, release, upload } from '../support/domain/releases.ts'
 
 const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
 const folder = async (t: TestContext) => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isSignedBy } from '@holdfast/crypto'
-import { refused } from '../gateways.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { tufClient } from '../tuf.ts'
-import { changeTo, contentOf, release, sha256 } from '../updates.ts'
-import { enrollRaw } from '../world.ts'
+import { enrollRaw } from '../support/actors/all-callers.ts'
+import { refused } from '../support/actors/gateways.ts'
+import { tufClient } from '../support/clients/tuf-client.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { changeTo, contentOf, release, sha256 } from '../support/domain/releases.ts'
 
 const path = '1.1.0/linux/x64/client.tar.gz'
 const flip = (bytes: Buffer, at: number) => Buffer.from(bytes.map((byte, i) => (i === at ? byte ^ 1 : byte)))

@@ -4,10 +4,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
-import { bearer, call } from '../calls.ts'
-import { audited, refused } from '../gateways.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { contentOf, draft, linux, pieces, randomContent, sha256, upload } from '../updates.ts'
+import { audited, refused } from '../support/actors/gateways.ts'
+import { bearer, call } from '../support/clients/api-calls.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { contentOf, draft, linux, pieces, randomContent, sha256, upload } from '../support/domain/releases.ts'
 
 const mib = 1024 * 1024
 const newDraft = async ({ admin }: Kit, version = '1.0.0') =>

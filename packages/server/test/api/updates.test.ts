@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { verifyJws } from '@holdfast/crypto'
 import { enrollDevice } from '@holdfast/sdk'
 import pg from 'pg'
-import { audited, payloadOf, refused } from '../gateways.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { changeTo, deviceOn, draft, offered, release, upload, versionsIn } from '../updates.ts'
+import { audited, payloadOf, refused } from '../support/actors/gateways.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
+import { changeTo, deviceOn, draft, offered, release, upload, versionsIn } from '../support/domain/releases.ts'
 
 /** The same deployment as an administrator of a tenant without releases. */
 async function newTenantOf(kit: Kit): Promise<Kit> {

@@ -4,11 +4,11 @@ import { changeRetention } from '@holdfast/sdk'
 import fc from 'fast-check'
 import { configureKept } from '../../src/db/kept.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { enrollRaw } from '../calls.ts'
-import { withGateway } from '../gateways.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { ask, connectOwner, count, forget, settle } from '../retention.ts'
-import { refusedWith } from '../sign-in.ts'
+import { withGateway } from '../support/actors/gateways.ts'
+import { refusedWith } from '../support/actors/sign-in.ts'
+import { enrollRaw } from '../support/clients/api-calls.ts'
+import { ask, connectOwner, count, forget, settle } from '../support/database/retention.ts'
+import { type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
 
 const hourMs = 3_600_000
 const usageOf = (kit: Kit, query: { from?: string; to?: string; step?: 'hour' | 'day' } = {}) =>

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiError } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { eventsOf } from '../events.ts'
-import { startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { count, refusedWith } from '../sign-in.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { count, refusedWith } from '../support/actors/sign-in.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { eventsOf } from '../support/domain/audit-events.ts'
 
 test('a user lives through create, update, suspend, reactivate and delete, each once', async (t) => {
   const kit = await startKit(t)

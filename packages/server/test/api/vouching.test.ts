@@ -3,13 +3,22 @@ import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
 import { type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { changeIdentityProvider } from '@holdfast/sdk'
-import { openBrowser } from '../browser.ts'
-import { whoIs } from '../federation.ts'
-import type { Kit } from '../kit.ts'
-import { makeUser, signInAs } from '../people.ts'
-import { answerTo, metadataOf, type SamlWorld, startSaml, startSamlIdp } from '../saml.ts'
-import { covers } from '../stronger.ts'
-import { anotherKey, idpOf, providersFor, type Schema, setOne, settable, settingsOf, statusOf } from '../vouching.ts'
+import { makeUser, signInAs } from '../support/actors/people.ts'
+import { covers } from '../support/actors/role-escalation.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import type { Kit } from '../support/deployment/deployment.ts'
+import { whoIs } from '../support/providers/oidc-sign-in.ts'
+import {
+  anotherKey,
+  idpOf,
+  providersFor,
+  type Schema,
+  setOne,
+  settable,
+  settingsOf,
+  statusOf,
+} from '../support/providers/provider-settings.ts'
+import { answerTo, metadataOf, type SamlWorld, startSaml, startSamlIdp } from '../support/providers/saml-idp.ts'
 
 type Given = Parameters<typeof changeIdentityProvider>[2]
 

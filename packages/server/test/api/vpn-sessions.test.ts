@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { exampleId } from '@holdfast/contract/schema'
 import { sql } from 'kysely'
-import { audited, enroll, newSession, refused, report, withGateway } from '../gateways.ts'
-import { runJob, startKit, times } from '../kit.ts'
-import { listenedFor } from '../witnesses.ts'
+import { audited, enroll, newSession, refused, report, withGateway } from '../support/actors/gateways.ts'
+import { runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { listenedFor } from '../support/domain/connection-reports.ts'
 
 test('VPN sessions', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startKit } from '../kit.ts'
-import { makeUser, passwordOf, signInAs } from '../people.ts'
+import { makeUser, passwordOf, signInAs } from '../support/actors/people.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('the administrator whom the requester made with the tenant is no second person', async (t) => {
   const kit = await startKit(t)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { enroll, withGateway } from '../gateways.ts'
-import { startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { lockDevice, withSlowGateway } from '../workflows.ts'
+import { enroll, withGateway } from '../support/actors/gateways.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { lockDevice, withSlowGateway } from '../support/domain/workflow-runs.ts'
 
 test('a gateway is waited for as far as the run changed things, however much is changed meanwhile', async (t) => {
   const kit = await startKit(t)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { audited, enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
-import { holdTable } from '../hold-table.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { until } from '../promptly.ts'
-import { drive, ended, leave, lockDevice, newRecipient, withSlowGateway } from '../workflows.ts'
+import { audited, enroll, newWireguardKey, publish, refused, rule, withGateway } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { holdTable } from '../support/database/table-lock.ts'
+import { createClock, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { drive, ended, leave, lockDevice, newRecipient, withSlowGateway } from '../support/domain/workflow-runs.ts'
 
 test('what a replica left is gone on with by one of two, and nothing is made twice', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

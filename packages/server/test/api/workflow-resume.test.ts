@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { audited, enroll, publish, rule } from '../gateways.ts'
-import { holdTable } from '../hold-table.ts'
-import { startKit } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { until } from '../promptly.ts'
-import { drive, ended, leave } from '../workflows.ts'
+import { audited, enroll, publish, rule } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { holdTable } from '../support/database/table-lock.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { drive, ended, leave } from '../support/domain/workflow-runs.ts'
 
 test('what a step did is found on record and not done again, whatever became of it since', async (t) => {
   const kit = await startKit(t)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { audited, refused, withGateway } from '../gateways.ts'
-import { type Kit, runJob, startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { addTelemetry, connectOwner, count, placeHold, purgesOf } from '../retention.ts'
-import { leave, newRecipient } from '../workflows.ts'
+import { audited, refused, withGateway } from '../support/actors/gateways.ts'
+import { addTelemetry, connectOwner, count, placeHold, purgesOf } from '../support/database/retention.ts'
+import { type Kit, runJob, startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { leave, newRecipient } from '../support/domain/workflow-runs.ts'
 
 const meOf = (kit: Kit, secret: string) => kit.clientFor(secret).unifiedPolicy({ query: {} })
 

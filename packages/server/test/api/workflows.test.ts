@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { audited, enroll, publish, refused, rule } from '../gateways.ts'
-import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
-import { inbox } from '../notices.ts'
-import { createAuthenticator, makeUser, passwordOf, signInAs } from '../people.ts'
-import { followingGateways } from '../workflows.ts'
+import { audited, enroll, publish, refused, rule } from '../support/actors/gateways.ts'
+import { createAuthenticator, makeUser, passwordOf, signInAs } from '../support/actors/people.ts'
+import { createClock, type Kit, runJob, startKit, times } from '../support/deployment/deployment.ts'
+import { inbox } from '../support/domain/notifications.ts'
+import { followingGateways } from '../support/domain/workflow-runs.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
 

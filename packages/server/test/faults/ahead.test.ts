@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { enroll, open, publish, rule, seqOf, withGateway } from '../gateways.ts'
-import { startKit } from '../kit.ts'
-import { promptly } from '../promptly.ts'
-import { createNetwork, type Network } from './proxy.ts'
+import { enroll, open, publish, rule, seqOf, withGateway } from '../support/actors/gateways.ts'
+import { createNetwork, type Network } from '../support/database/network-faults.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { promptly } from '../support/deployment/wait-until.ts'
 
 test('what was read from the database before it was heard of is told under no older number', async (t) => {
   let network: Network | undefined

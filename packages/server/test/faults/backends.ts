@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import pg from 'pg'
-import type { Kit } from '../kit.ts'
+import type { Kit } from '../support/deployment/deployment.ts'
 
 /** The backends of this test's own database. Stopped ones continue at the end of the test. */
 export async function watchBackends(t: TestContext, kit: Kit) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Kit, type Replica, startKit } from '../kit.ts'
-import { bearer, type Caller, call, operation } from '../world.ts'
-import { createNetwork, type Network } from './proxy.ts'
+import { bearer, type Caller, call, operation } from '../support/actors/all-callers.ts'
+import { createNetwork, type Network } from '../support/database/network-faults.ts'
+import { type Kit, type Replica, startKit } from '../support/deployment/deployment.ts'
 
 export const withKey =
   (caller: Caller, key: string): Caller =>

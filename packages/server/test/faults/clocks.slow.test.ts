@@ -6,12 +6,21 @@ import { pathToFileURL } from 'node:url'
 import { createProof } from '@holdfast/crypto'
 import { type Client, changeSecuritySettings, createClient, openGateway, signIn } from '@holdfast/sdk'
 import pg from 'pg'
-import { dispatcherTo, times } from '../kit.ts'
-import { createAuthenticator, untilNextStep } from '../people.ts'
-import { until } from '../promptly.ts'
-import { assertOneASecond } from '../rates.ts'
-import { bearer, type Caller, call, enrollRaw, operation, type Raw, type RawDevice, type Reached } from '../world.ts'
-import { password, startDeployment } from './processes.ts'
+import {
+  bearer,
+  type Caller,
+  call,
+  enrollRaw,
+  operation,
+  type Raw,
+  type RawDevice,
+  type Reached,
+} from '../support/actors/all-callers.ts'
+import { createAuthenticator, untilNextStep } from '../support/actors/people.ts'
+import { dispatcherTo, times } from '../support/deployment/deployment.ts'
+import { assertOneASecond } from '../support/deployment/request-rate.ts'
+import { password, startDeployment } from '../support/deployment/server-processes.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const publicUrl = 'http://holdfast.test'
 const tenMinutes = 600_000

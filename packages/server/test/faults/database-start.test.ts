@@ -10,9 +10,9 @@ import { connectDatabase } from '../../src/db/database.ts'
 import { explainDatabaseError } from '../../src/db/explain-error.ts'
 import { MigrationError, migrate } from '../../src/db/migrate.ts'
 import { retryWhileUnavailable } from '../../src/db/unavailable.ts'
-import { createTestDatabase, withClient } from '../../src/embedded/test-database.ts'
-import { ecKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import { masterKeysInUse } from '../../src/modules/secrets/index.ts'
+import { createTestDatabase, withClient } from '../support/database/test-database.ts'
+import { ecKey } from '../support/providers/saml-responses.ts'
 import { startPooler } from './pooler.ts'
 
 /** A database, and a PostgreSQL user that has no privilege but to log in. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startGrants } from '../device-grants.ts'
-import { createNetwork, type Network } from './proxy.ts'
+import { startGrants } from '../support/actors/device-code-enrollment.ts'
+import { createNetwork, type Network } from '../support/database/network-faults.ts'
 
 /** Two replicas, the first behind a network that can be disturbed, and a provider whose answers the test controls. */
 async function startDisturbed(t: TestContext) {

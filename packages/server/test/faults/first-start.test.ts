@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTestDatabase } from '../../src/embedded/test-database.ts'
+import { createTestDatabase } from '../support/database/test-database.ts'
 import { endFirstStarts, makeSecrets, startOnce } from './starts.ts'
 
 test('a first start that was ended anywhere is finished by the next one', (t) =>

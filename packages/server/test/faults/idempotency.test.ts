@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { startKit, times } from '../kit.ts'
-import { bearer, type Caller, call, deviceCaller, operation } from '../world.ts'
+import { bearer, type Caller, call, deviceCaller, operation } from '../support/actors/all-callers.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 import { endAtEachStatement, withKey } from './claims.ts'
 
 test('a change under an Idempotency-Key is made once, wherever its replica ends', (t) =>

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { createTestDatabase } from '../../src/embedded/test-database.ts'
 import { startJobs } from '../../src/jobs/runner.ts'
-import { createNetwork } from './proxy.ts'
+import { createNetwork } from '../support/database/network-faults.ts'
+import { createTestDatabase } from '../support/database/test-database.ts'
 
 const quiet = { info() {}, warn() {}, error() {} }
 

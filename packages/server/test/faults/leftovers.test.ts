@@ -9,9 +9,9 @@ import pg from 'pg'
 import { parseConfig } from '../../src/config/config.ts'
 import { loadSecrets } from '../../src/config/secrets.ts'
 import { connectFeed } from '../../src/replication/feed-connection.ts'
-import { everyEvent } from '../events.ts'
-import { startKit, times } from '../kit.ts'
-import { bearer, call, enrollRaw, operation, type RawDevice } from '../world.ts'
+import { bearer, call, enrollRaw, operation, type RawDevice } from '../support/actors/all-callers.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { everyEvent } from '../support/domain/audit-events.ts'
 
 test('small things that were wrong once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

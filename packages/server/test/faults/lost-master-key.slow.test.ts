@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startDeployment } from './processes.ts'
+import { startDeployment } from '../support/deployment/server-processes.ts'
 
 test('a process without the master key of its database says so in one sentence, and serves nothing', async (t) => {
   const { launch, start, folder } = await startDeployment(t)

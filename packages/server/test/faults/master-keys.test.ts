@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { deriveKeys } from '../../src/config/secrets.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { createTestDatabase } from '../../src/embedded/test-database.ts'
 import { MasterKeyError, openPeppers } from '../../src/modules/secrets/index.ts'
-import { schema, startKit, times } from '../kit.ts'
-import { idOf, readsB } from '../master-keys.ts'
+import { createTestDatabase } from '../support/database/test-database.ts'
+import { schema, startKit, times } from '../support/deployment/deployment.ts'
+import { idOf, readsB } from '../support/deployment/master-key-rotation.ts'
 
 const read = async <T extends object>(url: string, question: string): Promise<T[]> => {
   const client = new pg.Client({ connectionString: url })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startKit } from '../kit.ts'
-import { bearer, call, operation } from '../world.ts'
+import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('a group and a pool that are deleted while a policy that names them is published: one of the two is refused', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

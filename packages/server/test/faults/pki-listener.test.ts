@@ -6,10 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { request } from 'undici'
 import { AppError } from '../../src/kernel/app-error.ts'
-import { dispatcherTo, type Kit, times } from '../kit.ts'
-import { inventedSerial, ocspRequest, readOcsp } from '../ocsp.ts'
-import { askOcsp, fetchPki, type Issued, startPki, statusOf } from '../pki.ts'
-import { send } from '../raw-http.ts'
+import { inventedSerial, ocspRequest, readOcsp } from '../support/clients/ocsp-client.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { dispatcherTo, type Kit, times } from '../support/deployment/deployment.ts'
+import { askOcsp, fetchPki, type Issued, startPki, statusOf } from '../support/deployment/pki-listener.ts'
 
 /** Opens a connection on which the test writes arbitrary bytes. Returns everything received until its end. */
 function speak({ pkiUrl }: Pick<Kit, 'pkiUrl'>, say: (write: (text: string | Buffer) => void) => Promise<void> | void) {

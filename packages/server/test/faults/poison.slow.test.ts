@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
 import pg from 'pg'
 import { everything } from '../../src/replication/changes.ts'
-import { startKit, times } from '../kit.ts'
-import { bearer, call, createWorld, enrollRaw, fill, operation, send } from '../world.ts'
+import { bearer, call, createWorld, enrollRaw, fill, operation, send } from '../support/actors/all-callers.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
 
 /** Texts that jsonb or text columns refuse, or that become so when cut at the wrong place. */
 const poisons = ['\0', '\ud83d', '\udc00x', `${'a'.repeat(63)}😀`, `${'b'.repeat(511)}😀`, 'x\0y']

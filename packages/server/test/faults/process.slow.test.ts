@@ -4,9 +4,9 @@ import { request } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { promptly } from '../promptly.ts'
-import { password, startDeployment } from './processes.ts'
-import { createNetwork } from './proxy.ts'
+import { createNetwork } from '../support/database/network-faults.ts'
+import { password, startDeployment } from '../support/deployment/server-processes.ts'
+import { promptly } from '../support/deployment/wait-until.ts'
 
 const clean = ({ output }: { output: () => string }) => assert.doesNotMatch(output(), /unhandled|uncaught|TypeError/i)
 

@@ -6,9 +6,9 @@ import { bootstrap } from '../../src/bootstrap.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import { deriveKeys, type Secrets } from '../../src/config/secrets.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { createTestDatabase } from '../../src/embedded/test-database.ts'
 import { openPeppers } from '../../src/modules/secrets/index.ts'
-import { createNetwork } from './proxy.ts'
+import { createNetwork } from '../support/database/network-faults.ts'
+import { createTestDatabase } from '../support/database/test-database.ts'
 
 const quiet = { info() {}, warn() {}, error() {} }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startKit, times } from '../kit.ts'
-import { promptly } from '../promptly.ts'
-import { bearer, call, enrollRaw, operation } from '../world.ts'
+import { bearer, call, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { promptly } from '../support/deployment/wait-until.ts'
 import { watchBackends } from './backends.ts'
 
 test('a replica that is asked to stop is not ready at once, serves on, answers who waits, and then closes', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Replica, startKit, times } from '../kit.ts'
-import { bearer, call, operation } from '../world.ts'
+import { bearer, call, operation } from '../support/actors/all-callers.ts'
+import { type Replica, startKit, times } from '../support/deployment/deployment.ts'
 
 const users = 20
 /** More with HOLDFAST_RACE_ROUNDS. */

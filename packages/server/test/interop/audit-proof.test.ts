@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runJob, startKit } from '../kit.ts'
-import { fillRecord } from '../record.ts'
+import { fillRecord } from '../support/database/audit-log.ts'
+import { runJob, startKit } from '../support/deployment/deployment.ts'
 import { askPython, without } from './tools.ts'
 
 type Answer = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startKit } from '../kit.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 import { runOnFiles, without } from './tools.ts'
 
 /** The published chain of the tenant, and the chain of another tenant. */

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { csv, csvHeader } from '../../src/modules/audit/formats/csv.ts'
-import { attacks, eventOf, hostileEvent, texts } from '../../src/modules/audit/formats/hostile.fixture.ts'
+import { attacks, eventOf, hostileEvent, texts } from '../support/domain/hostile-events.ts'
 import { runTool, without } from './tools.ts'
 
 const separators = { comma: ',', semicolon: ';', tab: '\t' }

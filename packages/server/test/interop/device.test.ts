@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startKit } from '../kit.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 import { askPython, without } from './tools.ts'
 
 type Seen = {

@@ -1,11 +1,11 @@
 import { createPrivateKey } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { encodePem, generateKey } from '@holdfast/crypto'
-import { csrFor } from '../certificates.ts'
-import { enroll, withGateway } from '../gateways.ts'
-import { createClock, type Kit, startKit } from '../kit.ts'
-import { pkiName } from '../pki.ts'
-import { until } from '../promptly.ts'
+import { csrFor } from '../support/actors/certificate-requests.ts'
+import { enroll, withGateway } from '../support/actors/gateways.ts'
+import { createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
+import { pkiName } from '../support/deployment/pki-listener.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 /** Issues a device certificate with a new key; both are PEM. */
 export async function certify({ client }: Awaited<ReturnType<typeof enroll>>) {

@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
-import { rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
-import { send } from '../raw-http.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { rsaKey } from '../support/providers/saml-responses.ts'
 import { createProgram, freePort } from './program.ts'
 import { runTool } from './tools.ts'
 

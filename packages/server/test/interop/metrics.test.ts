@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { startKit } from '../kit.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 import { without } from './tools.ts'
 
 test('promtool reads the metrics and has nothing to say against them', { skip: without('promtool') }, async (t) => {

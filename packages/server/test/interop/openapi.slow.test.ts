@@ -4,8 +4,6 @@ import { test } from 'node:test'
 import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { decodeId, encodeId, newUuid } from '../../src/kernel/ids.ts'
-import { people, snapshotOf } from '../directories.ts'
-import { type Kit, startKit } from '../kit.ts'
 import {
   bearer,
   call,
@@ -17,7 +15,9 @@ import {
   send,
   speaking,
   type World,
-} from '../world.ts'
+} from '../support/actors/all-callers.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
+import { people, snapshotOf } from '../support/providers/directory-snapshots.ts'
 import { judge, type Sample } from './openapi-samples.ts'
 import { without } from './tools.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
-import { startKit } from '../kit.ts'
-import { bearer, call, fill, populate } from '../world.ts'
+import { bearer, call, fill, populate } from '../support/actors/all-callers.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 import { judge, type Sample } from './openapi-samples.ts'
 import { without } from './tools.ts'
 

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { defaultPasswordParams } from '@holdfast/crypto'
 import pg from 'pg'
-import { createClock, type Kit, startKit } from '../kit.ts'
-import { makeUser, passwordOf, signInAs, trySignIn } from '../people.ts'
+import { makeUser, passwordOf, signInAs, trySignIn } from '../support/actors/people.ts'
+import { createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
 import { askPython, runTool, without } from './tools.ts'
 
 async function onUsers<T extends pg.QueryResultRow>(kit: Kit, query: string, values: unknown[]): Promise<T[]> {

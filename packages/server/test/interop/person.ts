@@ -1,4 +1,4 @@
-import { send } from '../raw-http.ts'
+import { send } from '../support/clients/raw-http.ts'
 
 /**
  * The end of a browser's way: another site, with the form posted there, or a page of the provider that it can't leave.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressesIn } from '../pki.ts'
+import { addressesIn } from '../support/deployment/pki-listener.ts'
 import { type Certified, rotated, startFleet, type Trusted, trustedBy } from './fleet.ts'
 import { show, startNginx } from './nginx.ts'
 import { judgedByOpenvpn } from './openvpn.ts'

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { addressesIn } from '../pki.ts'
+import { addressesIn } from '../support/deployment/pki-listener.ts'
 import { type Certified, rotated, startFleet, type Trusted, trustedBy } from './fleet.ts'
 import { runOnFiles, runTool, without } from './tools.ts'
 

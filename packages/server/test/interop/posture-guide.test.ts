@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import * as sdk from '@holdfast/sdk'
 import * as jose from 'jose'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { type Kit, startKit } from '../kit.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import { runOnFiles, type ToolName, without } from './tools.ts'
 
 const guide = await readFile(new URL('../../../../docs/posture.md', import.meta.url), 'utf8')

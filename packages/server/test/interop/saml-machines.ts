@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beginSamlEnrollment } from '@holdfast/sdk'
-import { openBrowser } from '../browser.ts'
-import type { Kit } from '../kit.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import type { Kit } from '../support/deployment/deployment.ts'
 
 const redirectUri = 'http://127.0.0.1:4711/callback'
 const device = { name: 'laptop', platform: 'linux' } as const

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FederationError } from '../../src/modules/federation/enrollment/proven.ts'
 import { createSaml } from '../../src/modules/federation/protocols/saml/saml.ts'
-import { posted, provider, rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
+import { posted, provider, rsaKey } from '../support/providers/saml-responses.ts'
 import { askPython, without } from './tools.ts'
 
 const skip = without('python3-pysaml2') || without('xmlsec1')

@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import { openapi } from '@holdfast/contract/openapi'
 import { scimBase } from '@holdfast/contract/scim-shapes'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { startKit } from '../kit.ts'
-import { provision } from '../scim.ts'
+import { provision } from '../support/clients/scim-client.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const seconds = Number(process.env.SCHEMATHESIS_SECONDS ?? 8)
 const isThere = spawnSync('st', ['--version']).status === 0

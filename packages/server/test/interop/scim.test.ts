@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startKit } from '../kit.ts'
-import { many, provision, pushed } from '../scim.ts'
+import { many, provision, pushed } from '../support/clients/scim-client.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 import { askPython, without } from './tools.ts'
 
 const skip = without('scim2-tester')

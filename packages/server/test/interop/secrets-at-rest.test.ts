@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { unseal } from '@holdfast/crypto'
 import { changeNotificationSettings } from '@holdfast/sdk'
 import pg from 'pg'
-import { type Cell, readEverything } from '../cells.ts'
-import { adminPassword, createClock, type Kit, startKit } from '../kit.ts'
-import { createAuthenticator, makeUser, passwordOf, signInAs } from '../people.ts'
-import { call, operation, populate } from '../world.ts'
+import { call, operation, populate } from '../support/actors/all-callers.ts'
+import { createAuthenticator, makeUser, passwordOf, signInAs } from '../support/actors/people.ts'
+import { type Cell, readEverything } from '../support/database/all-values.ts'
+import { adminPassword, createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
 
 async function readDatabase(kit: Kit) {
   const client = new pg.Client({ connectionString: kit.databaseUrl })

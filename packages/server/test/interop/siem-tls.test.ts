@@ -4,8 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { changeSiemConnector } from '@holdfast/sdk'
-import { startKit } from '../kit.ts'
-import { arrive, numbersIn, oneTo, opened, startSyslog, toSyslog, untilCame } from '../siem.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import {
+  arrive,
+  numbersIn,
+  oneTo,
+  opened,
+  startSyslog,
+  toSyslog,
+  untilCame,
+} from '../support/providers/siem-receivers.ts'
 import { certificateIn } from './syslog-receivers.ts'
 import { without } from './tools.ts'
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey, type PrivateJwk } from '@holdfast/crypto'
 import pg from 'pg'
-import { type Kit, startKit } from '../kit.ts'
-import { call, deviceCaller, operation } from '../world.ts'
+import { call, deviceCaller, operation } from '../support/actors/all-callers.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import { askPython, without } from './tools.ts'
 
 const skip = without('python3-jwcrypto')

@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { softHsmLibrary } from '../token.ts'
+import { softHsmLibrary } from '../support/deployment/pkcs11-token.ts'
 import { syslogNg } from './syslog-ng.ts'
 
 /**

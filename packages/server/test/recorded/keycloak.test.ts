@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keycloakClient, startKeycloak } from '../providers/keycloak.ts'
+import { keycloakClient, startKeycloak } from '../support/providers/keycloak-directory.ts'
 import { askDirectory, readRecorded, staff, teams } from './keycloak.ts'
 
 test('the directory that pulls are tried on answers as Keycloak did', async (t) => {

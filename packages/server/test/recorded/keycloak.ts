@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { send } from '../raw-http.ts'
+import { send } from '../support/clients/raw-http.ts'
 
 const file = new URL('keycloak.json', import.meta.url)
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enroll } from '../gateways.ts'
-import { createClock, type Replica, runJob, startKit } from '../kit.ts'
-import { call, enrollRaw, operation, type RawDevice } from '../world.ts'
+import { call, enrollRaw, operation, type RawDevice } from '../support/actors/all-callers.ts'
+import { enroll } from '../support/actors/gateways.ts'
+import { createClock, type Replica, runJob, startKit } from '../support/deployment/deployment.ts'
 
 const document = (mark: number, groups: string[]) => ({
   schema: 'holdfast.policy/1',

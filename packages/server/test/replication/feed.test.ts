@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { newUuid } from '../../src/kernel/ids.ts'
-import { until } from '../promptly.ts'
+import { until } from '../support/deployment/wait-until.ts'
 import { startFeeds } from './feeds.ts'
 
 const device = (subject = newUuid()) => ({ kind: 'device' as const, subject })

@@ -1,13 +1,13 @@
 import type { TestContext } from 'node:test'
 import pg from 'pg'
 import { connectDatabase } from '../../src/db/database.ts'
-import { createTestDatabase } from '../../src/embedded/test-database.ts'
 import type { TenantId } from '../../src/kernel/actor.ts'
 import { newUuid } from '../../src/kernel/ids.ts'
 import { type Change, createChanges } from '../../src/replication/changes.ts'
 import { createClock } from '../../src/replication/clock.ts'
 import { createFeed } from '../../src/replication/feed.ts'
-import { schema } from '../kit.ts'
+import { createTestDatabase } from '../support/database/test-database.ts'
+import { schema } from '../support/deployment/deployment.ts'
 
 /** Replicas that consist of a feed only, on a database that the test may change freely. */
 export async function startFeeds(t: TestContext, count = 2) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { startKit } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { enrollRaw } from '../world.ts'
+import { enrollRaw } from '../support/actors/all-callers.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 /** Three pages. */
 const devices = 12_000

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { enroll } from '../gateways.ts'
-import { startKit } from '../kit.ts'
-import { publishChecks, rulesAt, score } from '../posture.ts'
+import { enroll } from '../support/actors/gateways.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { publishChecks, rulesAt, score } from '../support/domain/posture.ts'
 
 test('a check that went and came back while nobody asked a replica is judged there by the last report', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import type { TenantId } from '../../src/kernel/actor.ts'
-import { startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
-import { call, enrollRaw, operation } from '../world.ts'
+import { call, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { startKit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
 
 const tenantCount = 200
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getHeapSpaceStatistics } from 'node:v8'
 import { sql } from 'kysely'
-import { startKit } from '../kit.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const oldMegabytes = () =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')!.space_used_size / 2 ** 20

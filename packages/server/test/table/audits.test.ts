@@ -4,8 +4,18 @@ import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { entryPermissions } from '@holdfast/contract/endpoint'
 import { credentialKinds, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { mintToken } from '@holdfast/crypto'
-import { adminPassword, type Kit, startKit } from '../kit.ts'
-import { bearer, type Caller, call, createWorld, fill, operation, type Raw, refusalIn, speaking } from '../world.ts'
+import {
+  bearer,
+  type Caller,
+  call,
+  createWorld,
+  fill,
+  operation,
+  type Raw,
+  refusalIn,
+  speaking,
+} from '../support/actors/all-callers.ts'
+import { adminPassword, type Kit, startKit } from '../support/deployment/deployment.ts'
 
 type Event = Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'][number]
 /** All audit events, by the request that caused them. */

@@ -16,9 +16,9 @@ import { createAdmin } from '@holdfast/sdk'
 import pg from 'pg'
 import type { TObject } from 'typebox'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../kit.ts'
-import { send } from '../raw-http.ts'
-import { bearer, challengeFrom, createWorld } from '../world.ts'
+import { bearer, challengeFrom, createWorld } from '../support/actors/all-callers.ts'
+import { send } from '../support/clients/raw-http.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const prefixOf = {
   session: 'hfs',

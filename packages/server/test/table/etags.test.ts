@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Endpoint, operations } from '@holdfast/contract'
-import { plantGrant } from '../device-grants.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { type Caller, call, chunkOf, createWorld, fill, type World } from '../world.ts'
+import { type Caller, call, chunkOf, createWorld, fill, type World } from '../support/actors/all-callers.ts'
+import { plantGrant } from '../support/actors/device-code-enrollment.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 
 const reads = operations.filter(([, e]) => e.method === 'GET')
 const tagged = reads.filter(([, e]) => e.etag)

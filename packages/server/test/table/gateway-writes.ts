@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { examples } from '@holdfast/contract/examples'
 import { changeGatewayPool } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { newWireguardKey } from '../gateways.ts'
-import type { Kit } from '../kit.ts'
-import { call, operation } from '../world.ts'
+import { call, operation } from '../support/actors/all-callers.ts'
+import { newWireguardKey } from '../support/actors/gateways.ts'
+import type { Kit } from '../support/deployment/deployment.ts'
 import type { Here } from './here.ts'
 
 /** Keys are new, and a session that is terminated was started before. */

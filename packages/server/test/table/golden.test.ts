@@ -7,8 +7,8 @@ import { entryPermissions } from '@holdfast/contract/endpoint'
 import { openapi } from '@holdfast/contract/openapi'
 import { type Permission, permissions, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import pg from 'pg'
-import { startKit } from '../kit.ts'
-import { describeSchema } from '../schema-dump.ts'
+import { describeSchema } from '../support/database/schema-dump.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const directory = join(import.meta.dirname, '../golden')
 /** The public description of the interface stands at the root. */

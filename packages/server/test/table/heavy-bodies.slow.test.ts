@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type Endpoint, type Operation, operations } from '@holdfast/contract'
-import { type Kit, startKit } from '../kit.ts'
-import { type Caller, createWorld, exampleBody, fill, speaking, type World } from '../world.ts'
+import { type Caller, createWorld, exampleBody, fill, speaking, type World } from '../support/actors/all-callers.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
 
 /**
  * The most CPU time that one request may cost, in ms. It includes the test's own, since server and test share a thread.

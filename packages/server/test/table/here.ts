@@ -1,6 +1,6 @@
-import type { Kit } from '../kit.ts'
-import { type Population, populate } from '../population.ts'
-import { bearer, sessionOn, type World } from '../world.ts'
+import { bearer, sessionOn, type World } from '../support/actors/all-callers.ts'
+import { type Population, populate } from '../support/actors/sample-objects.ts'
+import type { Kit } from '../support/deployment/deployment.ts'
 
 /** The callers of the writes, and the objects that they write to. */
 export type Here = { own: Population; callers: Pick<World['callers'], 'session' | 'api_key' | 'device' | 'gateway'> }

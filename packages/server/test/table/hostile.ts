@@ -6,8 +6,6 @@ import { certificateInfo, encodePem } from '@holdfast/crypto'
 import { refuseControls } from '../../src/http/body/text-rules.ts'
 import { AppError } from '../../src/kernel/app-error.ts'
 import { atOnce } from '../../src/kernel/time-slice.ts'
-import { newCsr } from '../certificates.ts'
-import { type Kit, startKit } from '../kit.ts'
 import {
   type Caller,
   call,
@@ -19,7 +17,9 @@ import {
   send,
   speaking,
   type World,
-} from '../world.ts'
+} from '../support/actors/all-callers.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import { mutantsOfBytes, mutantsOfJson, mutantsOfText } from './mutants.ts'
 
 /** Operations that would break later requests of this file. */

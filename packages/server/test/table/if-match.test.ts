@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract, type Operation, operations } from '@holdfast/contract'
-import { type Kit, startKit, times } from '../kit.ts'
-import { bearer, call, fill, operation as operationOf, populate, type Raw, speaking, thingsIn } from '../world.ts'
+import {
+  bearer,
+  call,
+  fill,
+  operation as operationOf,
+  populate,
+  type Raw,
+  speaking,
+  thingsIn,
+} from '../support/actors/all-callers.ts'
+import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 
 type Ids = Record<string, string>
 /**

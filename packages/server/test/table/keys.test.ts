@@ -3,8 +3,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
-import { startKit } from '../kit.ts'
 import { sharedTables } from '../statements/guard.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('every key of a table of tenants begins with the tenant, and no policy asks a question of its own', async (t) => {
   const kit = await startKit(t)

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { encodeId } from '../../src/kernel/ids.ts'
-import type { Kit } from '../kit.ts'
+import type { Kit } from '../support/deployment/deployment.ts'
 import { federationRows } from './lists-federation.fixture.ts'
 import { updateRows } from './lists-updates.fixture.ts'
 import { workflowRows } from './lists-workflows.fixture.ts'

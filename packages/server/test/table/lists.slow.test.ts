@@ -5,8 +5,8 @@ import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { connectionOptions } from '../../src/db/database.ts'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../kit.ts'
-import { bearer, call, populate } from '../world.ts'
+import { bearer, call, populate } from '../support/actors/all-callers.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 import { fillLists } from './lists.fixture.ts'
 
 /** Set it higher by hand for measurements: the number of rows read must not grow with it. */

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { contract, type Operation, operations } from '@holdfast/contract'
 import { type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import type { TSchema } from 'typebox'
-import { snapshotOf } from '../directories.ts'
-import { startKit } from '../kit.ts'
-import { makeUser } from '../people.ts'
-import { scimGroup, scimUser, scimWith } from '../scim.ts'
-import { bearer, call, enrollRaw, operation } from '../world.ts'
+import { bearer, call, enrollRaw, operation } from '../support/actors/all-callers.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { scimGroup, scimUser, scimWith } from '../support/clients/scim-client.ts'
+import { startKit } from '../support/deployment/deployment.ts'
+import { snapshotOf } from '../support/providers/directory-snapshots.ts'
 
 /** Body fields that may put users and devices into groups or under tags. */
 const watched = ['group_ids', 'tags', 'members', 'add_members', 'group_mappings', 'groups']

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { startKit } from '../kit.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 import { schema } from './once-schema.ts'
 import { races } from './races.ts'
 

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { openapi } from '@holdfast/contract/openapi'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import openapiTypes, { astToString } from 'openapi-typescript'
-import { startKit } from '../kit.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('Redocly finds nothing to say about the API description', async () => {
   const config = await createConfig({ extends: ['recommended'] })

@@ -7,7 +7,7 @@ import {
   verifyPointer,
   verifyPostureAssertion,
 } from '@holdfast/sdk'
-import { contentFor, createIssuer, digestOf, peerOf } from '@holdfast/sdk/test-issuer'
+import { contentFor, createIssuer, digestOf, peerOf } from '@holdfast/sdk/test/issuer'
 import { ofJson, ofJsonText, ofText, type Parser } from './parsers.ts'
 
 /** The parsers of the SDK for data from a control plane. The data is signed, and then wrong in one part. */

@@ -32,10 +32,10 @@ import { signingCertificates } from '../../src/modules/federation/protocols/saml
 import { readIdpMetadata } from '../../src/modules/federation/protocols/saml/metadata.ts'
 import { isSsoUrl } from '../../src/modules/federation/protocols/saml/provider.ts'
 import { createSaml } from '../../src/modules/federation/protocols/saml/saml.ts'
-import * as idp from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import { readXml } from '../../src/modules/federation/protocols/saml/xml.ts'
 import { safeNext } from '../../src/modules/identity/signin/next-path.ts'
 import { createOutbound } from '../../src/outbound/outbound.ts'
+import * as idp from '../support/providers/saml-responses.ts'
 import { ofBytes, ofJson, ofJsonText, ofText, type Parser, parsersOfCrypto } from './parsers.ts'
 import { parsersOfSdk } from './parsers-sdk.ts'
 

@@ -42,8 +42,8 @@ import {
   verifyLicense,
   verifyProof,
 } from '@holdfast/crypto'
-import { hierarchy, hour, now } from '@holdfast/crypto/x509/fixture'
-import { ocspRequest } from '../ocsp.ts'
+import { hierarchy, hour, now } from '@holdfast/crypto/test/certificates'
+import { ocspRequest } from '../support/clients/ocsp-client.ts'
 import { mutantsOfBytes, mutantsOfJson, mutantsOfText } from './mutants.ts'
 
 /** A function that parses foreign input, a valid input, and the only errors that it may throw. */

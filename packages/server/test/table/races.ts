@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { examples } from '@holdfast/contract/examples'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { type Client, changeGatewayPool } from '@holdfast/sdk'
-import { enroll, newWireguardKey, refused, withGateway } from '../gateways.ts'
-import { type Kit, times } from '../kit.ts'
-import { raise } from '../notices.ts'
-import { makeUser } from '../people.ts'
-import { until } from '../promptly.ts'
-import { bearer, call, deviceCaller, enrollRaw, operation, type Raw } from '../world.ts'
+import { bearer, call, deviceCaller, enrollRaw, operation, type Raw } from '../support/actors/all-callers.ts'
+import { enroll, newWireguardKey, refused, withGateway } from '../support/actors/gateways.ts'
+import { makeUser } from '../support/actors/people.ts'
+import { type Kit, times } from '../support/deployment/deployment.ts'
+import { until } from '../support/deployment/wait-until.ts'
+import { raise } from '../support/domain/notifications.ts'
 
 /** Twenty concurrent callers on two replicas. Returns the number that won, and the number that should. */
 type Race = (kit: Kit) => Promise<{ won: number; of: number }>

@@ -5,8 +5,17 @@ import { entryPermissions } from '@holdfast/contract/endpoint'
 import { exampleId, nounOfId } from '@holdfast/contract/schema'
 import { credentialKinds, type Noun, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../kit.ts'
-import { type Caller, call, createWorld, exampleBody, exampleQuery, fill, refusalIn, speaking } from '../world.ts'
+import {
+  type Caller,
+  call,
+  createWorld,
+  exampleBody,
+  exampleQuery,
+  fill,
+  refusalIn,
+  speaking,
+} from '../support/actors/all-callers.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 const guarded = operations.filter(([, e]) => e.access.by !== 'anyone')

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { examples } from '@holdfast/contract/examples'
 import { generateKey } from '@holdfast/crypto'
-import { key } from '../../src/modules/federation/protocols/saml/test-idp.ts'
-import type { Kit } from '../kit.ts'
-import { answerTo, metadataOf } from '../saml.ts'
-import { bearer, call, challengeFrom, deviceCaller, operation } from '../world.ts'
+import { bearer, call, challengeFrom, deviceCaller, operation } from '../support/actors/all-callers.ts'
+import type { Kit } from '../support/deployment/deployment.ts'
+import { answerTo, metadataOf } from '../support/providers/saml-idp.ts'
+import { key } from '../support/providers/saml-responses.ts'
 import type { Here } from './here.ts'
 
 /** Creates a machine that enrolls through a SAML provider of its own. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { examples } from '@holdfast/contract/examples'
-import type { Kit } from '../kit.ts'
+import type { Kit } from '../support/deployment/deployment.ts'
 import type { Here } from './here.ts'
 
 const named = (noun: string) => `${noun}-${randomBytes(6).toString('hex')}`

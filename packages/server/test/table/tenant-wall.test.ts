@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { startKit } from '../kit.ts'
-import { createAuthenticator } from '../people.ts'
-import { populate } from '../world.ts'
+import { populate } from '../support/actors/all-callers.ts'
+import { createAuthenticator } from '../support/actors/people.ts'
+import { startKit } from '../support/deployment/deployment.ts'
 
 test('without its tenant condition no query sees, changes or adds a row of another tenant', async (t) => {
   const kit = await startKit(t)

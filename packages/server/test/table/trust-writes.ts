@@ -1,6 +1,6 @@
 import { examples } from '@holdfast/contract/examples'
-import { newCsr } from '../certificates.ts'
-import type { Kit } from '../kit.ts'
+import { newCsr } from '../support/actors/certificate-requests.ts'
+import type { Kit } from '../support/deployment/deployment.ts'
 import type { Here } from './here.ts'
 
 /** A purpose has at most one pending key, and a key is certified only once. */

@@ -4,11 +4,6 @@ import type { Operation } from '@holdfast/contract'
 import { examples } from '@holdfast/contract/examples'
 import { enrollmentNonce, generateKey, thumbprint } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { person, snapshotOf } from '../directories.ts'
-import { adminPassword, type Kit } from '../kit.ts'
-import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../people.ts'
-import { startDirectoryServer } from '../providers/directory-server.ts'
-import { startHostileProvider } from '../providers/hostile-provider.ts'
 import {
   bearer,
   type Caller,
@@ -21,7 +16,12 @@ import {
   populate,
   type Thing,
   thingsIn,
-} from '../world.ts'
+} from '../support/actors/all-callers.ts'
+import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../support/actors/people.ts'
+import { adminPassword, type Kit } from '../support/deployment/deployment.ts'
+import { startDirectoryServer } from '../support/providers/directory-server.ts'
+import { person, snapshotOf } from '../support/providers/directory-snapshots.ts'
+import { startHostileProvider } from '../support/providers/hostile-oidc-provider.ts'
 import { gatewayWrites } from './gateway-writes.ts'
 import type { Here } from './here.ts'
 import { answeredMachine, samlMachine } from './saml-machine.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract, operations } from '@holdfast/contract'
-import { exampleBody } from '../../../test/world.ts'
+import { exampleBody } from '../../../test/support/actors/all-callers.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { createSlices } from '../../kernel/time-slice.ts'
 import { createLongValidator, createValidator } from './validate.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { startKit } from '../../kit.ts'
-import { config, heldOf, settled } from '../../pulls.ts'
+import { startKit } from '../../support/deployment/deployment.ts'
+import { config, heldOf, settled } from '../../support/providers/directory-pulls.ts'
 import { clientSecret, makeRealm, newRealmName, person } from './realm.ts'
 import type { Keycloak } from './server.ts'
 

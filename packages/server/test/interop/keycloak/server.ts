@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Got, send } from '../../raw-http.ts'
+import { type Got, send } from '../../support/clients/raw-http.ts'
 import { createProgram, freePort } from '../program.ts'
 import { keycloakHome } from '../tools.ts'
 

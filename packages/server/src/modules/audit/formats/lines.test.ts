@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
+import { anyLines, eventOf, hostileEvent, texts } from '../../../../test/support/domain/hostile-events.ts'
 import { csv, csvHeader } from './csv.ts'
 import { readEvent } from './event.ts'
-import { anyLines, eventOf, hostileEvent, texts } from './hostile.fixture.ts'
 import { json } from './json.ts'
 
 /** Characters that are invisible, or hide the text after them. */

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { auditFieldTypes, auditKinds } from '@holdfast/contract/audit-fields'
 import type { AuditFields, AuditKind } from '@holdfast/contract/vocabulary'
 import fc from 'fast-check'
-import { anyLines, eventOf, hostileEvent, texts } from './hostile.fixture.ts'
+import { anyLines, eventOf, hostileEvent, texts } from '../../../../test/support/domain/hostile-events.ts'
+import { type Ocsf, requireOcsf } from '../../../../test/support/domain/ocsf-check.ts'
 import { ocsf } from './ocsf.ts'
-import { type Ocsf, requireOcsf } from './ocsf-check.fixture.ts'
 
 const example = (kind: AuditKind): AuditFields[AuditKind] =>
   Object.fromEntries(

@@ -4,9 +4,9 @@ import { auditKinds } from '@holdfast/contract/audit-fields'
 import type { AuditFields } from '@holdfast/contract/vocabulary'
 import { canonicalJson } from '@holdfast/crypto'
 import fc from 'fast-check'
+import { anyLines, eventOf, hostileEvent, texts } from '../../../../test/support/domain/hostile-events.ts'
 import { cef } from './cef.ts'
 import { readEvent } from './event.ts'
-import { anyLines, eventOf, hostileEvent, texts } from './hostile.fixture.ts'
 import { octetCounted, syslog } from './syslog.ts'
 
 const origin = { hostname: 'vpn.example.com', enterprise: 32473 }

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { until } from '../../../../test/promptly.ts'
+import { until } from '../../../../test/support/deployment/wait-until.ts'
 import { minute, second } from '../../../kernel/time.ts'
 import { createBucketStore } from './bucket-store.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { makeKey, sign, startHostileProvider } from '../../../../../test/providers/hostile-provider.ts'
+import { makeKey, sign, startHostileProvider } from '../../../../../test/support/providers/hostile-oidc-provider.ts'
 import { hour, minute, second } from '../../../../kernel/time.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
 import { FederationError } from '../../enrollment/proven.ts'

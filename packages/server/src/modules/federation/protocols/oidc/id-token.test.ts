@@ -3,7 +3,12 @@ import { createHmac, createPublicKey, generateKeyPairSync, randomUUID, sign as s
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { CompactEncrypt, importJWK } from 'jose'
-import { type Claims, makeKey, sign, startHostileProvider } from '../../../../../test/providers/hostile-provider.ts'
+import {
+  type Claims,
+  makeKey,
+  sign,
+  startHostileProvider,
+} from '../../../../../test/support/providers/hostile-oidc-provider.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
 import { FederationError } from '../../enrollment/proven.ts'
 import { createOidc } from './oidc.ts'

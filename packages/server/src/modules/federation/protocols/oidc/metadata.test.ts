@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeKey, sign } from '../../../../../test/providers/hostile-provider.ts'
+import { makeKey, sign } from '../../../../../test/support/providers/hostile-oidc-provider.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
 import { OutboundError } from '../../../../outbound/outbound-error.ts'
 import { FederationError } from '../../enrollment/proven.ts'

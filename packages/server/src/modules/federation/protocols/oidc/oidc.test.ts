@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startRealProvider } from '../../../../../test/providers/real-provider.ts'
+import { startRealProvider } from '../../../../../test/support/providers/real-oidc-provider.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
 import { FederationError } from '../../enrollment/proven.ts'
 import { createOidc } from './oidc.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { makeKey, sign, startHostileProvider } from '../../../../../test/providers/hostile-provider.ts'
+import { makeKey, sign, startHostileProvider } from '../../../../../test/support/providers/hostile-oidc-provider.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
 import { FederationError } from '../../enrollment/proven.ts'
 import { createOidc } from './oidc.ts'

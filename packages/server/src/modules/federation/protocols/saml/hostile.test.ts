@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import {
+  now,
+  plainResponse,
+  posted,
+  provider,
+  requestId,
+  rsaKey,
+  signed,
+} from '../../../../../test/support/providers/saml-responses.ts'
 import { FederationError } from '../../enrollment/proven.ts'
 import { createSaml } from './saml.ts'
-import { now, plainResponse, posted, provider, requestId, rsaKey, signed } from './test-idp.ts'
 
 const saml = createSaml({ now: () => now })
 const finish = (samlResponse: string, change: Partial<typeof provider> = {}) =>

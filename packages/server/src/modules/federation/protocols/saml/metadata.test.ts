@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ecKey, key, now, provider, rsaKey } from '../../../../../test/support/providers/saml-responses.ts'
 import { FederationError } from '../../enrollment/proven.ts'
 import { childrenOf, elementText, onlyChild } from './elements.ts'
 import { ns } from './names.ts'
 import { createSaml } from './saml.ts'
-import { ecKey, key, now, provider, rsaKey } from './test-idp.ts'
 import { readXml } from './xml.ts'
 
 const saml = createSaml({ now: () => now })

@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  at,
+  ecKey,
+  key,
+  now,
+  plainResponse,
+  posted,
+  provider,
+  requestId,
+  rsaKey,
+  signed,
+} from '../../../../../test/support/providers/saml-responses.ts'
 import { FederationError } from '../../enrollment/proven.ts'
 import type { SamlProvider } from './provider.ts'
 import { createSaml } from './saml.ts'
-import { at, ecKey, key, now, plainResponse, posted, provider, requestId, rsaKey, signed } from './test-idp.ts'
 
 type Reason = FederationError['reason']
 const saml = createSaml({ now: () => now })

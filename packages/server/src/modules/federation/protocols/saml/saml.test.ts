@@ -2,11 +2,22 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
+import {
+  at,
+  ecKey,
+  key,
+  now,
+  plainResponse,
+  posted,
+  provider,
+  requestId,
+  rsaKey,
+  signed,
+} from '../../../../../test/support/providers/saml-responses.ts'
 import { FederationError } from '../../enrollment/proven.ts'
 import { elementText, onlyChild } from './elements.ts'
 import { ns } from './names.ts'
 import { createSaml } from './saml.ts'
-import { at, ecKey, key, now, plainResponse, posted, provider, requestId, rsaKey, signed } from './test-idp.ts'
 import { readXml } from './xml.ts'
 
 const saml = createSaml({ now: () => now })

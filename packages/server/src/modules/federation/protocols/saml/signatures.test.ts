@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { plainResponse, signed } from '../../../../../test/support/providers/saml-responses.ts'
 import { FederationError } from '../../enrollment/proven.ts'
 import { onlyChild } from './elements.ts'
 import { ns } from './names.ts'
 import { judgeSignatures } from './signatures.ts'
-import { plainResponse, signed } from './test-idp.ts'
 import { readXml } from './xml.ts'
 
 const good = signed(plainResponse(), 'Assertion')

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  key,
+  now,
+  plainResponse,
+  posted,
+  provider,
+  requestId,
+  signed,
+} from '../../../../../test/support/providers/saml-responses.ts'
 import { FederationError } from '../../enrollment/proven.ts'
 import { verifyResponse } from './library.ts'
 import { createSaml } from './saml.ts'
-import { key, now, plainResponse, posted, provider, requestId, signed } from './test-idp.ts'
 
 // XML signature wrapping (Somorovsky et al., "On Breaking SAML", 2012): the signed element is moved to a place that
 // nobody reads, and a forged one takes its place. XSW1 and 2 wrap a signed response, XSW3 to 8 a signed assertion.
