@@ -68,7 +68,7 @@ async function figuresOf(): Promise<Figures & { where: string[] }> {
 }
 
 for (const width of [1440, 375] as const)
-  for (const view of consoleViews)
+  for (const view of consoleViews.filter((v) => new RegExp(process.env.VIEWS ?? '').test(v.name)))
     test(`${view.name} at ${width} px`, inBrowser, async (t) => {
       const ground = await openGround()
       const path = pathOf(view.path, ground.ids)

@@ -21,12 +21,12 @@ export function compressForConsole(
   done: (error: Error | null, payload?: unknown) => void,
 ): void {
   const isLong = typeof payload === 'string' && payload.length >= shortest
-  if (!isLong || headers['sec-fetch-site'] !== 'same-origin' || reply.hasHeader('etag')) return done(null, payload)
-  reply.header('vary', 'accept-encoding')
-  if (negotiate(headers['accept-encoding'], ['gzip', 'identity']) === 'identity') return done(null, payload)
-  gzip(payload, options, (error, compressed) => {
-    if (error) return done(error)
-    reply.header('content-encoding', 'gzip').removeHeader('content-length')
-    done(null, compressed)
-  })
+  const isOwn = isLong && headers['sec-fetch-site'] === 'same-origin' && !reply.hasHeader('etag')
+  if (isOwn) reply.header('vary', 'accept-encoding')
+  if (!isOwn || negotiate(headers['accept-encoding'], ['gzip', 'identity']) === 'identity') done(null, payload)
+  else
+    gzip(payload, options, (error, compressed) => {
+      if (!error) reply.header('content-encoding', 'gzip')
+      done(error, compressed)
+    })
 }
