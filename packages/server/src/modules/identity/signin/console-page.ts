@@ -60,7 +60,7 @@ const frameOf = (tenantName: string): string => `
 <p>The console needs JavaScript. Turn it on for this site and load the page again.</p>
 <form method="post" action="/admin/logout"><button type="submit">Sign out</button></form>
 </noscript>
-<p class="late">The console is loading. Load the page again if nothing appears.</p>
+<p class="longload">The console is loading. Load the page again if nothing appears.</p>
 </div>
 </div>
 `
