@@ -1,12 +1,15 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
-import { modules } from './src/paths.ts'
+import { views } from './src/paths.ts'
 
-/** Names the module of each view for the server, as manifest.json does. */
+/** Names the files of each view for the server, as manifest.json does, and its first reads. */
 const routesFile: Plugin = {
   name: 'routes-file',
   generateBundle() {
-    const routes = Object.entries(modules).map(([path, module]) => [path, `src/routes/${module}.tsx`])
+    const routes = Object.entries(views).map(([path, view]) => [
+      path,
+      { ...view, module: `src/routes/${view.module}.tsx` },
+    ])
     this.emitFile({ type: 'asset', fileName: 'routes.json', source: JSON.stringify(Object.fromEntries(routes)) })
   },
 }

@@ -7,7 +7,7 @@ import {
 } from '@tanstack/react-router'
 import type { ComponentType } from 'react'
 import { parseSearch, type Search } from './navigation.ts'
-import { modules, paths } from './paths.ts'
+import { paths, views } from './paths.ts'
 import { NotFoundPage } from './shell/not-found-page.tsx'
 import { PageFailure } from './shell/page-failure.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -25,7 +25,7 @@ const routes = paths.map((path) =>
   createRoute({
     getParentRoute: () => rootRoute,
     path,
-    component: lazyRouteComponent(pages[`./routes/${modules[path]}.tsx`]!, 'Page'),
+    component: lazyRouteComponent(pages[`./routes/${views[path].module}.tsx`]!, 'Page'),
   }),
 )
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { views } from '../src/paths.ts'
 import { inBrowser, openGround } from './ground.ts'
 import { median } from './paces.ts'
 import { openPage, settle } from './page.ts'
@@ -85,3 +86,24 @@ for (const width of [1440, 375] as const)
         for (const { shift, moved } of all) assert.ok(shift <= most.shift, `${shift} in all:\n${moved.join('\n')}`)
       }
     })
+
+test('each view sends the first reads that its page announces', inBrowser, async (t) => {
+  const ground = await openGround()
+  const page = await openPage(t, ground, { as: 'admin' })
+  const sent = new Set<string>()
+  page.on('request', (request) => sent.add(request.url().replace(ground.kit.publicUrl, '')))
+  for (const [path, { reads }] of Object.entries(views)) {
+    sent.clear()
+    // A page announces no reads for an address with parameters.
+    await page.goto(`${pathOf(path, ground.ids)}?tz=utc`)
+    await settle(page)
+    assert.deepEqual(
+      reads.filter((read) => !sent.has(read)),
+      [],
+      `${path} sent ${[...sent].filter((one) => one.startsWith('/v1')).join(' ')}`,
+    )
+    assert.equal(await page.locator('link[as="fetch"]').count(), 0)
+    await page.goto(pathOf(path, ground.ids))
+    assert.equal(await page.locator('link[as="fetch"]').count(), reads.length, path)
+  }
+})

@@ -8,13 +8,17 @@ type BuiltFile = { content: Buffer; brotli: Buffer | undefined; gzip: Buffer | u
 /** The web console as built by Vite, in memory. File names are relative to `assets/`. */
 export type ConsoleBuild = {
   script: string
-  /** Files of each view, by the view's path. `$name` stands for one segment. */
-  views: ReadonlyMap<string, ViewFiles>
+  /** Needs of each view, by the view's path. `$name` stands for one segment. */
+  views: ReadonlyMap<string, ViewNeeds>
   files: ReadonlyMap<string, BuiltFile>
 }
 
-/** Files that a view needs besides the script: modules that the script and the view import, and styles. */
-type ViewFiles = { preloads: readonly string[]; styles: readonly string[] }
+/**
+ * What a view needs besides the script: modules that the script and the view import, styles, and paths of its first
+ * reads.
+ */
+type ViewNeeds = { preloads: readonly string[]; styles: readonly string[]; reads: readonly string[] }
+type Route = { module: string; reads?: readonly string[] }
 type Chunk = { file: string; isEntry?: boolean; imports?: string[]; css?: string[] }
 
 const name = 'HOLDFAST_CONSOLE_DIR'
@@ -31,18 +35,19 @@ export function readConsoleBuild(folder: string): ConsoleBuild {
   const wrong = (why: string) => wrongSetting(name, `names the folder ${shown(folder)}, ${why}`, takes)
   try {
     const routes: unknown = JSON.parse(readFileSync(join(folder, 'routes.json'), 'utf8'))
-    if (!isRoutes(routes)) throw wrong('whose routes.json is no map of paths to modules')
+    if (!isRoutes(routes)) throw wrong('whose routes.json is no map of paths to views')
     const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Record<string, Chunk>
     const entry = Object.values(manifest).find((chunk) => chunk.isEntry)
     if (!entry) throw wrong('whose manifest.json names no entry')
-    const views = new Map<string, ViewFiles>()
-    for (const [path, module] of Object.entries(routes)) {
+    const views = new Map<string, ViewNeeds>()
+    for (const [path, { module, reads = [] }] of Object.entries(routes)) {
       const view = manifest[module]
       if (!view) throw wrong(`whose manifest.json lacks the module ${module}`)
       const chunks = importsOf([entry, view], manifest)
       views.set(path, {
         preloads: chunks.filter((chunk) => chunk !== entry).map((chunk) => assetOf(chunk.file)),
         styles: [...new Set(chunks.flatMap(({ css = [] }) => css).map(assetOf))],
+        reads,
       })
     }
     const files = readFiles(join(folder, 'assets'), wrong)
@@ -59,11 +64,15 @@ export function readConsoleBuild(folder: string): ConsoleBuild {
 }
 
 const isPath = (path: string) => /^\/admin(?:\/(?:[a-z0-9-]+|\$[a-z0-9_]+))*$/.test(path)
-const isRoutes = (routes: unknown): routes is Record<string, string> =>
-  typeof routes === 'object' &&
-  routes !== null &&
-  !Array.isArray(routes) &&
-  Object.entries(routes).every(([path, module]) => isPath(path) && typeof module === 'string')
+const isRoutes = (routes: unknown): routes is Record<string, Route> =>
+  isObject(routes) && Object.entries(routes).every(([path, route]) => isPath(path) && isRoute(route))
+const isRoute = (route: unknown): route is Route =>
+  isObject(route) &&
+  typeof route.module === 'string' &&
+  (route.reads === undefined || (Array.isArray(route.reads) && route.reads.every(isRead)))
+const isRead = (read: unknown) => typeof read === 'string' && /^\/v1\/admin\/[\w/?=&-]+$/.test(read)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const assetOf = (file: string): string => file.replace(/^assets\//, '')
 
 /** Returns chunks and all their static imports, transitively, each once. */

@@ -1,3 +1,6 @@
+import { operations } from '@holdfast/contract'
+import { entryPermissions } from '@holdfast/contract/endpoint'
+import type { Permission } from '@holdfast/contract/vocabulary'
 import type { HtmlPageAnswer, Inside, SignedInPage, SignedInPages } from '../../../http/pages/page.ts'
 import { assetPath } from '../../../http/pages/page-assets.ts'
 import type { ConsolePage } from '../deps.ts'
@@ -8,18 +11,43 @@ import { shield } from './page-style.ts'
 
 /** Pages of the web console, at the path of each view. The console itself shows the view. */
 export function consolePages({ script, views }: ConsolePage, { me, version }: ConsoleData): SignedInPages {
-  const pageOf = (head: string): SignedInPage => ({
+  const pageOf = (head: string, reads: readonly Read[]): SignedInPage => ({
     get: async (visit) => {
       // An address that ends with a slash would give an empty parameter.
       const tidy = withoutLastSlash(visit.url)
       if (tidy !== undefined) return seeOther(tidy)
-      return requiredActionPage(visit) ?? page(head, { me: await me.describe(visit.actor), version })
+      return (
+        requiredActionPage(visit) ??
+        page(`${head}\n${readsOf(reads, visit)}`, { me: await me.describe(visit.actor), version })
+      )
     },
   })
   return Object.fromEntries(
-    Array.from(views, ([path, files]) => [path.replaceAll('$', ':'), pageOf(headOf(script, files))]),
+    Array.from(views, ([path, files]) => [
+      path.replaceAll('$', ':'),
+      pageOf(headOf(script, files), files.reads.flatMap(toRead)),
+    ]),
   )
 }
+
+/** `permissions`: the caller needs one of them; undefined: none. */
+type Read = { path: string; permissions: readonly Permission[] | undefined }
+/** Finds the permissions of a read. A path without an operation is left out. */
+const toRead = (path: string): Read[] => {
+  const [name] = path.split('?')
+  const found = operations.find(([, { method, path }]) => method === 'GET' && path === name)?.[1]
+  return found ? [{ path, permissions: entryPermissions(found) }] : []
+}
+/**
+ * First reads of the view, so that they are under way while the script loads. An address with parameters leads to other
+ * reads.
+ */
+const readsOf = (reads: readonly Read[], { url, actor: { principal } }: Inside): string =>
+  (url.includes('?') ? [] : reads)
+    .filter(({ permissions }) => permissions?.some((one) => principal.permissions.has(one)) ?? true)
+    .map(({ path }) => `<link rel="preload" as="fetch" href="${escapeHtml(path)}" crossorigin>`)
+    .join('\n')
+
 type ViewFiles = ConsolePage['views'] extends ReadonlyMap<string, infer F> ? F : never
 type ConsoleData = { me: Me; version: string }
 
