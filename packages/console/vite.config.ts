@@ -1,14 +1,37 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
-import { paths } from './src/paths.ts'
+import { views } from './src/paths.ts'
 
-/** Tells the server which paths are views. */
+/** Names the files of each view for the server, as manifest.json does, and its first reads. */
 const routesFile: Plugin = {
   name: 'routes-file',
   generateBundle() {
-    this.emitFile({ type: 'asset', fileName: 'routes.json', source: JSON.stringify(paths) })
+    const routes = Object.entries(views).map(([path, view]) => [
+      path,
+      { ...view, module: `src/routes/${view.module}.tsx` },
+    ])
+    this.emitFile({ type: 'asset', fileName: 'routes.json', source: JSON.stringify(Object.fromEntries(routes)) })
   },
 }
+
+/**
+ * Few files, since each one costs a connection its delay, and browsers open only six connections on HTTP/1.1: code that
+ * several views share is one file for each set of views, and small sets join a similar one.
+ */
+const codeSplitting = {
+  groups: [
+    {
+      name: 'shared',
+      // A view keeps a file of its own, which the manifest names.
+      test: (module: string) => !/page\.tsx$/.test(module),
+      minShareCount: 2,
+      entriesAware: true,
+      entriesAwareMergeThreshold: 16_000,
+    },
+  ],
+}
+/** The default name lists every view of the set. */
+const chunkFileNames = ({ name }: { name: string }) => `assets/${name.replace(/~.*/, '')}-[hash].js`
 
 /**
  * The server renders the HTML page itself from the manifest, so the entry is a module and not a page. No asset is
@@ -22,6 +45,6 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     manifest: 'manifest.json',
-    rolldownOptions: { input: 'src/main.tsx' },
+    rolldownOptions: { input: 'src/main.tsx', output: { codeSplitting, chunkFileNames } },
   },
 })

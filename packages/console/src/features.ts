@@ -1,15 +1,13 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
-import type { ComponentType } from 'react'
 import type { Path } from './paths.ts'
 import type { IconName } from './ui/icon.tsx'
 
 type GroupId = 'overview' | 'fleet' | 'people' | 'policy' | 'gateways' | 'audit' | 'admin'
-type Page = () => Promise<{ Page: ComponentType }>
 
 /** Action that the palette offers beside objects: opens a page, with its own label. */
 type FeatureAction = { label: string; to: string; permission: Permission; icon: IconName; keywords?: string }
 
-/** Feature of the console. Navigation, routes, palette, shortcuts and help are built from this list. */
+/** Feature of the console. Navigation, palette, shortcuts and help are built from this list. */
 export type Feature = {
   group: GroupId
   label: string
@@ -20,9 +18,8 @@ export type Feature = {
   shortcut?: string
   /** Search words for the palette, beside the label. */
   keywords?: string
-  page: Page
   /** Views below this one: a single object, or a sheet with its own address. */
-  below?: readonly { path: Path; page: Page; permission?: Permission }[]
+  below?: readonly { path: Path; permission?: Permission }[]
   actions?: readonly FeatureAction[]
   /** Left out of the navigation: other views link to it. */
   isHidden?: true
@@ -46,7 +43,6 @@ export const features: readonly Feature[] = [
     permission: 'operations:read',
     shortcut: 'h',
     keywords: 'dashboard overview',
-    page: () => import('./routes/home/page.tsx'),
   },
   {
     group: 'overview',
@@ -55,7 +51,6 @@ export const features: readonly Feature[] = [
     permission: 'operations:read',
     shortcut: 'l',
     keywords: 'notifications inbox',
-    page: () => import('./routes/alerts/page.tsx'),
   },
   {
     group: 'overview',
@@ -63,7 +58,6 @@ export const features: readonly Feature[] = [
     path: '/admin/start',
     permission: 'operations:read',
     keywords: 'setup first steps checklist',
-    page: () => import('./routes/start/page.tsx'),
   },
   {
     group: 'fleet',
@@ -72,8 +66,7 @@ export const features: readonly Feature[] = [
     permission: 'devices:read',
     shortcut: 'd',
     keywords: 'laptops phones machines approve',
-    page: () => import('./routes/devices/page.tsx'),
-    below: [{ path: '/admin/devices/$device_id', page: () => import('./routes/device/page.tsx') }],
+    below: [{ path: '/admin/devices/$device_id' }],
   },
   {
     group: 'fleet',
@@ -82,7 +75,6 @@ export const features: readonly Feature[] = [
     permission: 'sessions:read',
     shortcut: 's',
     keywords: 'vpn connections traffic',
-    page: () => import('./routes/sessions/page.tsx'),
   },
   {
     group: 'fleet',
@@ -91,13 +83,11 @@ export const features: readonly Feature[] = [
     permission: 'enrollment_tokens:read',
     shortcut: 'e',
     keywords: 'tokens invite qr',
-    page: () => import('./routes/enrollment/page.tsx'),
     below: [
       {
         // Support staff create tokens, but may not read the list of them.
         path: '/admin/enrollment/new',
         permission: 'enrollment_tokens:write',
-        page: () => import('./routes/enrollment/new-page.tsx'),
       },
     ],
     actions: [
@@ -116,7 +106,6 @@ export const features: readonly Feature[] = [
     path: '/admin/posture',
     permission: 'posture:read',
     keywords: 'compliance checks',
-    page: () => import('./routes/posture/page.tsx'),
   },
   {
     group: 'fleet',
@@ -124,7 +113,6 @@ export const features: readonly Feature[] = [
     path: '/admin/updates',
     permission: 'updates:read',
     keywords: 'releases versions rollout',
-    page: () => import('./routes/updates/page.tsx'),
   },
   {
     group: 'admin',
@@ -133,7 +121,6 @@ export const features: readonly Feature[] = [
     shortcut: 'm',
     isHidden: true,
     keywords: 'profile password second factor theme density sign out',
-    page: () => import('./routes/me/page.tsx'),
   },
 ]
 

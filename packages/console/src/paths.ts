@@ -1,18 +1,34 @@
+/** A view: the module below `routes/` that shows it, and its first reads if the address has no parameters. */
+type View = { module: string; reads?: readonly string[] }
+
+const alerts = '/v1/admin/notifications?state=open&limit=50'
+const overview = '/v1/admin/dashboard/overview'
+const list = (path: string, sort: string, more = '') => `/v1/admin/${path}?${more}sort=${sort}&limit=100`
+const verdict = (posture: string) => `/v1/admin/devices/facets?effective_status=active&posture=${posture}`
+
 /**
- * Paths of all views of the console. The build writes them into `routes.json`: the server answers these paths with the
- * page of the console, and all others with 404. `$name` stands for one segment.
+ * Views of the console by path. `$name` stands for one segment. The build writes them into `routes.json`: the server
+ * answers these paths with the page of the console, and all other paths with 404. The page names the files and the
+ * first reads of its view, so that the browser loads them beside the script and not after it.
  */
-export const paths = [
-  '/admin',
-  '/admin/alerts',
-  '/admin/start',
-  '/admin/devices',
-  '/admin/devices/$device_id',
-  '/admin/sessions',
-  '/admin/enrollment',
-  '/admin/enrollment/new',
-  '/admin/posture',
-  '/admin/updates',
-  '/admin/me',
-] as const
-export type Path = (typeof paths)[number]
+export const views = {
+  '/admin': { module: 'home/page', reads: [alerts, overview, '/v1/admin/start', '/v1/admin/gateway/health?limit=200'] },
+  '/admin/alerts': { module: 'alerts/page', reads: [alerts, overview] },
+  '/admin/start': { module: 'start/page', reads: [alerts, overview, '/v1/admin/start'] },
+  '/admin/devices': {
+    module: 'devices/page',
+    reads: [alerts, overview, list('devices', '-enrolled_at', 'count=estimate&'), '/v1/admin/devices/facets'],
+  },
+  '/admin/devices/$device_id': { module: 'device/page', reads: [alerts] },
+  '/admin/sessions': { module: 'sessions/page', reads: [alerts, overview, list('sessions', '-started_at')] },
+  '/admin/enrollment': { module: 'enrollment/page', reads: [alerts] },
+  '/admin/enrollment/new': { module: 'enrollment/new-page', reads: [alerts] },
+  '/admin/posture': {
+    module: 'posture/page',
+    reads: [alerts, verdict('compliant'), verdict('non_compliant'), verdict('unknown')],
+  },
+  '/admin/updates': { module: 'updates/page', reads: [alerts, list('updates/releases', '-created_at')] },
+  '/admin/me': { module: 'me/page', reads: [alerts] },
+} as const satisfies Readonly<Record<string, View>>
+export type Path = keyof typeof views
+export const paths = Object.keys(views) as readonly Path[]

@@ -5,8 +5,9 @@ import {
   lazyRouteComponent,
   retainSearchParams,
 } from '@tanstack/react-router'
-import { features } from './features.ts'
+import type { ComponentType } from 'react'
 import { parseSearch, type Search } from './navigation.ts'
+import { paths, views } from './paths.ts'
 import { NotFoundPage } from './shell/not-found-page.tsx'
 import { PageFailure } from './shell/page-failure.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -19,9 +20,13 @@ const rootRoute = createRootRoute({
   search: { middlewares: [retainSearchParams(['tenant', 'tz'])] },
 })
 
-const pages = features.flatMap(({ path, page, below = [] }) => [{ path, page }, ...below])
-const routes = pages.map(({ path, page }) =>
-  createRoute({ getParentRoute: () => rootRoute, path, component: lazyRouteComponent(page, 'Page') }),
+const pages = import.meta.glob<{ Page: ComponentType }>('./routes/*/*page.tsx')
+const routes = paths.map((path) =>
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path,
+    component: lazyRouteComponent(pages[`./routes/${views[path].module}.tsx`]!, 'Page'),
+  }),
 )
 
 export const router = createRouter({

@@ -44,7 +44,6 @@ export async function callWithEtag<R extends Route>(
   const request: RequestInit = {
     method,
     headers: {
-      accept: 'application/json',
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(method === 'POST' && { 'idempotency-key': crypto.randomUUID() }),
       ...(ifMatch !== undefined && { 'if-match': ifMatch }),

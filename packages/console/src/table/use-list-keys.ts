@@ -46,10 +46,20 @@ function take(event: KeyboardEvent, list: HTMLElement | null, keys: Keys): boole
     links[Math.min(Math.max(at + step, 0), links.length - 1)]?.focus()
     return true
   }
-  if (event.key === 'x' && id) return selection !== undefined && (selection.toggle(id), true)
-  if (event.key === 'X' && id) return selection !== undefined && (selection.extendTo(id), true)
-  if (event.key === 'R') return keys.onRefresh(), true
-  if (event.key === 'Escape') return keys.onEscape(), false
+  if (id && selection && event.key.toLowerCase() === 'x') {
+    if (event.key === 'x') selection.toggle(id)
+    else selection.extendTo(id)
+    return true
+  }
+  if (event.key === 'R') {
+    keys.onRefresh()
+    return true
+  }
+  if (event.key === 'Escape') {
+    keys.onEscape()
+    // Other listeners close what is open.
+    return false
+  }
   const meant = id ?? keys.openId
   const verb = meant === undefined ? undefined : keys.verbs?.[event.key]
   if (!verb || meant === undefined) return false

@@ -4,7 +4,7 @@ import { Icon } from './icon.tsx'
 
 type PageHeadProps = {
   title: ReactNode
-  /** Line of facts under the title. */
+  /** Line of facts under the title. Null or false while they load: their line stays free, so that nothing moves. */
   sub?: ReactNode
   crumbs?: readonly { to: string; label: string }[] | undefined
   /** Buttons in order: ghost, plain, then one primary. */
@@ -31,7 +31,7 @@ export function PageHead({ title, sub, crumbs, actions, badge, lede }: PageHeadP
         {title}
         {badge}
       </h1>
-      {sub !== undefined && <span className="sub">{sub}</span>}
+      {sub !== undefined && <span className="sub">{sub || '\u00a0'}</span>}
       {actions !== undefined && <div className="acts">{actions}</div>}
       {lede !== undefined && (
         <div className="lede">

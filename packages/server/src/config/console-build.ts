@@ -7,15 +7,18 @@ type BuiltFile = { content: Buffer; brotli: Buffer | undefined; gzip: Buffer | u
 
 /** The web console as built by Vite, in memory. File names are relative to `assets/`. */
 export type ConsoleBuild = {
-  /** Paths of its views. `$name` stands for one segment. */
-  paths: readonly string[]
   script: string
-  /** Files that the script imports before it runs. */
-  preloads: readonly string[]
-  styles: readonly string[]
+  /** Needs of each view, by the view's path. `$name` stands for one segment. */
+  views: ReadonlyMap<string, ViewNeeds>
   files: ReadonlyMap<string, BuiltFile>
 }
 
+/**
+ * What a view needs besides the script: modules that the script and the view import, styles, and paths of its first
+ * reads.
+ */
+type ViewNeeds = { preloads: readonly string[]; styles: readonly string[]; reads: readonly string[] }
+type Route = { module: string; reads?: readonly string[] }
 type Chunk = { file: string; isEntry?: boolean; imports?: string[]; css?: string[] }
 
 const name = 'HOLDFAST_CONSOLE_DIR'
@@ -31,21 +34,26 @@ const largestBytes = 64 * 1024 * 1024
 export function readConsoleBuild(folder: string): ConsoleBuild {
   const wrong = (why: string) => wrongSetting(name, `names the folder ${shown(folder)}, ${why}`, takes)
   try {
-    const paths: unknown = JSON.parse(readFileSync(join(folder, 'routes.json'), 'utf8'))
-    if (!Array.isArray(paths) || !paths.every(isPath)) throw wrong('whose routes.json is no list of paths')
+    const routes: unknown = JSON.parse(readFileSync(join(folder, 'routes.json'), 'utf8'))
+    if (!isRoutes(routes)) throw wrong('whose routes.json is no map of paths to views')
     const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Record<string, Chunk>
     const entry = Object.values(manifest).find((chunk) => chunk.isEntry)
     if (!entry) throw wrong('whose manifest.json names no entry')
-    const files = readFiles(join(folder, 'assets'), wrong)
-    const imported = importsOf(entry, manifest)
-    const build = {
-      paths,
-      script: assetOf(entry.file),
-      preloads: imported.map((chunk) => assetOf(chunk.file)),
-      styles: [...new Set([entry, ...imported].flatMap((chunk) => chunk.css ?? []).map(assetOf))],
-      files,
+    const views = new Map<string, ViewNeeds>()
+    for (const [path, { module, reads = [] }] of Object.entries(routes)) {
+      const view = manifest[module]
+      if (!view) throw wrong(`whose manifest.json lacks the module ${module}`)
+      const chunks = importsOf([entry, view], manifest)
+      views.set(path, {
+        preloads: chunks.filter((chunk) => chunk !== entry).map((chunk) => assetOf(chunk.file)),
+        styles: [...new Set(chunks.flatMap(({ css = [] }) => css).map(assetOf))],
+        reads,
+      })
     }
-    const missing = [build.script, ...build.preloads, ...build.styles].find((file) => !files.has(file))
+    const files = readFiles(join(folder, 'assets'), wrong)
+    const build = { script: assetOf(entry.file), views, files }
+    const named = Array.from(views.values(), ({ preloads, styles }) => [...preloads, ...styles]).flat()
+    const missing = [build.script, ...named].find((file) => !files.has(file))
     if (missing !== undefined) throw wrong(`which lacks the file assets/${missing}`)
     return build
   } catch (e) {
@@ -55,22 +63,27 @@ export function readConsoleBuild(folder: string): ConsoleBuild {
   }
 }
 
-const isPath = (path: unknown): path is string =>
-  typeof path === 'string' && /^\/admin(?:\/(?:[a-z0-9-]+|\$[a-z0-9_]+))*$/.test(path)
+const isPath = (path: string) => /^\/admin(?:\/(?:[a-z0-9-]+|\$[a-z0-9_]+))*$/.test(path)
+const isRoutes = (routes: unknown): routes is Record<string, Route> =>
+  isObject(routes) && Object.entries(routes).every(([path, route]) => isPath(path) && isRoute(route))
+const isRoute = (route: unknown): route is Route =>
+  isObject(route) &&
+  typeof route.module === 'string' &&
+  (route.reads === undefined || (Array.isArray(route.reads) && route.reads.every(isRead)))
+const isRead = (read: unknown) => typeof read === 'string' && /^\/v1\/admin\/[\w/?=&-]+$/.test(read)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const assetOf = (file: string): string => file.replace(/^assets\//, '')
 
-/** Returns all static imports of a chunk, transitively, each once. */
-function importsOf(chunk: Chunk, manifest: Record<string, Chunk>): Chunk[] {
+/** Returns chunks and all their static imports, transitively, each once. */
+function importsOf(chunks: readonly Chunk[], manifest: Record<string, Chunk>): Chunk[] {
   const found = new Set<Chunk>()
-  const add = ({ imports = [] }: Chunk): void => {
-    for (const key of imports) {
-      const imported = manifest[key]
-      if (!imported || found.has(imported)) continue
-      found.add(imported)
-      add(imported)
-    }
+  const add = (chunk: Chunk | undefined): void => {
+    if (!chunk || found.has(chunk)) return
+    found.add(chunk)
+    for (const key of chunk.imports ?? []) add(manifest[key])
   }
-  add(chunk)
+  for (const chunk of chunks) add(chunk)
   return [...found]
 }
 

@@ -61,9 +61,14 @@ const loop = join(folder, 'loop')
 symlinkSync(loop, loop)
 /** Folders that resemble the console's build but are not valid. */
 const brokenBuilds = Object.entries({
-  'no-entry': { manifest: {}, routes: ['/admin'] },
+  'no-entry': { manifest: {}, routes: { '/admin': { module: 'a' } } },
   'no-paths': { manifest: {}, routes: [7] },
-  'no-script': { manifest: { a: { file: 'assets/a.js', isEntry: true } }, routes: ['/admin'] },
+  'no-view': { manifest: { a: { file: 'assets/a.js', isEntry: true } }, routes: { '/admin': { module: 'b' } } },
+  'no-script': { manifest: { a: { file: 'assets/a.js', isEntry: true } }, routes: { '/admin': { module: 'a' } } },
+  'foreign-read': {
+    manifest: { a: { file: 'assets/a.js', isEntry: true } },
+    routes: { '/admin': { module: 'a', reads: ['//other.example/'] } },
+  },
 }).map(([name, { manifest, routes }]) => {
   const build = join(folder, name)
   mkdirSync(join(build, 'assets'), { recursive: true })

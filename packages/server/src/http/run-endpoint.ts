@@ -143,6 +143,8 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     // The rest of an upload that the handler did not need is not awaited.
     if (endpoint.upload && !request.raw.complete) reply.header('connection', 'close')
     await finish(request, reply, answer, hold)
+    // A response that is being compressed is sent later. Until then the end of this function would count as its result.
+    if (!reply.sent) await reply
   }
 
   return {

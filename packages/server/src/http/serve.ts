@@ -4,6 +4,7 @@ import { successStatuses } from '@holdfast/contract/endpoint'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { AppError, badCredentials, fail } from '../kernel/app-error.ts'
 import { newRequestId } from '../kernel/ids.ts'
+import { compressForConsole } from './answer/compress.ts'
 import { sendError, toAppError } from './answer/error-response.ts'
 import { serializerOf } from './answer/response-schema.ts'
 import type { SecurityHeaders } from './answer/security-headers.ts'
@@ -68,6 +69,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
         protocol: endpoint.protocol,
       },
       ...runEndpoint(deps, name, endpoint),
+      ...(isForConsole(endpoint) && { onSend: compressForConsole }),
     })
   }
   refuseOtherMethods(deps, http)
@@ -75,6 +77,8 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
 }
 
 const urlOf = ({ path }: Endpoint) => path.replaceAll(/\{(\w+)\}/g, ':$1')
+const isForConsole = ({ method, access: { by } }: Endpoint) =>
+  method === 'GET' && by !== 'anyone' && by.includes('session')
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const methodsOf = ({ method, begins }: Endpoint) => (method === 'GET' && !begins ? ['GET', 'HEAD'] : [method])
 

@@ -11,6 +11,7 @@ import { createAuthenticator, makeUser, passwordOf, untilNextStep } from '../sup
 import { openBrowser } from '../support/clients/browser.ts'
 import { getExactPath, send } from '../support/clients/raw-http.ts'
 import { assertStrictHeaders, assertStrictPage, bootOf } from '../support/clients/strict-pages.ts'
+import { consoleOfRun } from '../support/deployment/console-build.ts'
 import { adminPassword, createClock, type Kit, startKit } from '../support/deployment/deployment.ts'
 
 const root = join(import.meta.dirname, '../../../..')
@@ -40,6 +41,12 @@ const withoutIdle = (me: Record<string, unknown>) => ({
   session: { ...(me.session as object), idle_expires_at: '' },
 })
 
+/** Modules that a page loads besides its script. */
+const modulesIn = (text: string) =>
+  Array.from(text.matchAll(/rel="modulepreload" href="\/admin\/assets\/([^"]+)"/g), ([, a]) => a!)
+/** Modules of a view, from the build. */
+const modulesOf = (path: string) => consoleOfRun?.views.get(path)?.preloads
+
 async function getEachView(kit: Kit) {
   const browser = await signedIn(kit)
   const me = (await browser.get('/v1/admin/me')).json
@@ -56,10 +63,11 @@ async function getEachView(kit: Kit) {
       '<meta name="viewport" content="width=device-width, initial-scale=1">',
       '<meta name="color-scheme" content="light dark">',
       '<meta id="react-aria-pressable-style">',
-      '<div id="root"></div>',
+      '<div id="root">',
       '<noscript>',
     ])
       assert.ok(got.text.includes(part), part)
+    assert.deepEqual(modulesIn(got.text), modulesOf(path), path)
     assert.match(got.text, /<script type="module" src="\/admin\/assets\/main-[\w-]+\.js"><\/script>/)
     assert.match(got.text, /<link rel="stylesheet" href="\/admin\/assets\/main-[\w-]+\.css">/)
     const stranger = await openBrowser(kit).get(address)
@@ -186,6 +194,35 @@ async function getCompressedCopies(kit: Kit) {
   }
 }
 
+/** Requests a long list as the console, which alone has `Sec-Fetch-Site: same-origin`, and as other callers. */
+async function getLongList(kit: Kit) {
+  const browser = await signedIn(kit)
+  const cookie = Array.from(browser.cookies, (pair) => pair.join('=')).join('; ')
+  for (let n = 0; n < 40; n++) await makeUser(kit, `somebody-${n}`)
+  const codingOf = async (headers: Record<string, string>, path = '/v1/admin/users?limit=40') => {
+    const asked = request(new URL(path, kit.url), { agent: false, headers: { cookie, ...headers } })
+    const { promise, resolve, reject } = Promise.withResolvers<[string | undefined, string | undefined, string]>()
+    asked.on('response', async (response) => {
+      const bytes = Buffer.concat(await response.toArray())
+      const coding = response.headers['content-encoding']
+      const items = JSON.parse((coding === 'gzip' ? gunzipSync(bytes) : bytes).toString()).items
+      resolve([coding, response.headers.vary, items?.at(-1)?.username])
+    })
+    asked.on('error', reject).end()
+    return promise
+  }
+  const accepts = { 'accept-encoding': 'gzip, deflate, br' }
+  const own = { 'sec-fetch-site': 'same-origin' }
+  const [, , last] = await codingOf({})
+  assert.match(last ?? '', /^somebody-/)
+  assert.deepEqual(await codingOf({ ...accepts, ...own }), ['gzip', 'accept-encoding', last])
+  assert.deepEqual(await codingOf(own), [undefined, 'accept-encoding', last])
+  for (const other of [{}, { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }])
+    assert.deepEqual(await codingOf({ ...accepts, ...other }), [undefined, undefined, last])
+  const [short] = await codingOf({ ...accepts, ...own }, '/v1/admin/users?limit=1')
+  assert.equal(short, undefined)
+}
+
 /** The paths below /admin with a GET route. */
 function pagesOf(kit: Kit): string[] {
   const above: string[] = []
@@ -236,6 +273,7 @@ test('the pages and files of the web console', async (t) => {
     getFiles(kit),
   )
   await t.test('compressed copies hold the bytes of the file', () => getCompressedCopies(kit))
+  await t.test('a long list is compressed for the console, and for no other caller', () => getLongList(kit))
   await t.test('every page of the router is strict, signed out and signed in', () => getAllPages(kit))
   await t.test('a script can sign out by fetch', () => signOutByFetch(kit))
 })

@@ -116,5 +116,5 @@ function Head() {
     counts.warning > 0 && `${counts.warning} ${counts.warning === 1 ? 'warning' : 'warnings'}`,
     counts.info > 0 && `${counts.info} for information`,
   ]
-  return <PageHead title="Alerts" sub={sub && (sub.filter(Boolean).join(' · ') || 'none open')} />
+  return <PageHead title="Alerts" sub={sub ? sub.filter(Boolean).join(' · ') || 'none open' : null} />
 }

@@ -20,6 +20,10 @@ export function DevicesHead({ isEmpty, matching }: Props) {
   const whole = status && [`${formatNumber(status.active)} active`, waits].filter(Boolean).join(' · ')
   const found = matching && `${matching.exact ? '' : '≈ '}${formatNumber(matching.count)} match`
   return (
-    <PageHead title="Devices" sub={isEmpty ? undefined : (found ?? whole)} actions={!isEmpty && <EnrollButton />} />
+    <PageHead
+      title="Devices"
+      sub={isEmpty || !can('operations:read') ? found : (found ?? whole ?? null)}
+      actions={!isEmpty && <EnrollButton />}
+    />
   )
 }

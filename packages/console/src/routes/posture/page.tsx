@@ -3,6 +3,7 @@ import { ButtonLink } from '../../ui/button.tsx'
 import { FirstRun } from '../../ui/empty-state.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
 import { NoPermission, Problem } from '../../ui/problem.tsx'
+import { SkeletonLines } from '../../ui/skeleton.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { ChecksCard } from './checks-card.tsx'
 import { PostureKpis } from './kpis.tsx'
@@ -36,11 +37,11 @@ function Posture() {
       <PageHead
         title="Posture"
         sub={
-          data && (
+          data ? (
             <>
               active devices, as of <Timestamp at={data.fails.counted_at} as="clock" />
             </>
-          )
+          ) : null
         }
         actions={
           reported !== 0 && <ButtonLink to={devicesLink({ posture: 'non_compliant' })}>Devices that fail</ButtonLink>
@@ -48,20 +49,21 @@ function Posture() {
       />
       {error && <Problem error={error} retry={verdicts.refetch} what="the posture" asOf={data && dataUpdatedAt} />}
       {data && reported === 0 && <NothingJudged hasChecks={checks.data?.checks.length !== 0} />}
+      {!data && !error && <SkeletonLines />}
       {data && reported !== 0 && (
-        <PostureKpis
-          verdicts={data}
-          checks={checks.data?.checks.length}
-          enforced={checks.data?.checks.filter((c) => (c.enforcement ?? 'enforce') === 'enforce').length ?? 0}
-        />
-      )}
-      {reported !== 0 && (
-        <div className="cols">
-          <SplitCard verdicts={verdicts} />
-          <ChecksCard checks={checks} offenders={offenders} />
-          <OffendersCard offenders={offenders} />
-          <StaleCard />
-        </div>
+        <>
+          <PostureKpis
+            verdicts={data}
+            checks={checks.data?.checks.length}
+            enforced={checks.data?.checks.filter((c) => (c.enforcement ?? 'enforce') === 'enforce').length ?? 0}
+          />
+          <div className="cols">
+            <SplitCard verdicts={verdicts} />
+            <ChecksCard checks={checks} offenders={offenders} />
+            <OffendersCard offenders={offenders} />
+            <StaleCard />
+          </div>
+        </>
       )}
     </div>
   )

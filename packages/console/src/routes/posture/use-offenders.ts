@@ -22,13 +22,7 @@ export function useOffenders() {
     ),
     combine: (results) => results.map(({ data }) => data),
   })
-  const rows = useMemo(
-    () =>
-      devices
-        .map((device, i): Row => ({ device, posture: postures[i] }))
-        .sort((a, b) => failingOf(b.posture).length - failingOf(a.posture).length),
-    [devices, postures],
-  )
+  const rows = useMemo(() => devices.map((device, i): Row => ({ device, posture: postures[i] })), [devices, postures])
   const failing = (checkId: string) =>
     rows.filter(({ posture }) => failingOf(posture).some((check) => check.check_id === checkId)).length
   return { query, rows, failing }

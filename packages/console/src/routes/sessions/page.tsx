@@ -134,13 +134,14 @@ function useEnding({ filters, sessions, setAsked }: EndingInput) {
 
 function Head({ gateways }: { gateways: ReturnType<typeof useGateways> }) {
   const can = useCan()
-  const { data } = useApi('GET /v1/admin/dashboard/overview', {}, { enabled: can('operations:read') })
+  const mayCount = can('operations:read')
+  const { data } = useApi('GET /v1/admin/dashboard/overview', {}, { enabled: mayCount })
   const silent = gateways.query.data?.items.filter((g) => g.status === 'down' && g.active_sessions > 0).length ?? 0
-  const active = data && `${formatNumber(data.sessions.active)} active`
+  const active = data ? `${formatNumber(data.sessions.active)} active` : null
   const stale = silent > 0 && `metering stale at ${formatNumber(silent)} ${silent === 1 ? 'gateway' : 'gateways'}`
   return (
     <>
-      <PageHead title="Sessions" sub={active && [active, stale].filter(Boolean).join(' · ')} />
+      <PageHead title="Sessions" sub={mayCount ? active && [active, stale].filter(Boolean).join(' · ') : undefined} />
       <SessionCharts gateways={gateways} />
     </>
   )

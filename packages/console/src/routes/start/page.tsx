@@ -3,7 +3,7 @@ import { CodeBlock } from '../../ui/code-block.tsx'
 import { inTenant } from '../../ui/copy-command.ts'
 import { PageHead } from '../../ui/page-head.tsx'
 import { Problem } from '../../ui/problem.tsx'
-import { Skeleton } from '../../ui/skeleton.tsx'
+import { SkeletonLines } from '../../ui/skeleton.tsx'
 import { HereNow } from './here-now.tsx'
 import { StartSteps } from './steps.tsx'
 import { progressOf } from './words.ts'
@@ -19,7 +19,7 @@ export function Page() {
     <div className="page read" aria-busy={query.isFetching}>
       <PageHead
         title="Getting started"
-        sub={steps && progressOf(steps)}
+        sub={steps ? progressOf(steps) : null}
         lede="Steps to a first device behind a policy. Each ticks itself when the server sees it; do them in any order."
       />
       {query.error && (
@@ -30,28 +30,31 @@ export function Page() {
           {...(steps && { asOf: query.dataUpdatedAt })}
         />
       )}
-      <div className="cols">
-        <div className="c7 stack">
-          {steps && query.data ? (
+      {steps && query.data ? (
+        <div className="cols">
+          <div className="c7 stack">
             <StartSteps steps={steps} isComplete={query.data.complete} />
-          ) : (
-            !query.error && <Skeleton width="w85" />
-          )}
+          </div>
+          <FromTerminal />
         </div>
-        <div className="c5 stack">
-          <section className="sect">
-            <h2>The same from a terminal</h2>
-            <CodeBlock text={commands} label="Copy commands" doesWrap>
-              <span className="c"># a token for one device, good for 24 hours, and the line to run</span>
-              {'\n'}
-              <span className="p">$</span> {inTenant(commands)}
-            </CodeBlock>
-          </section>
-          <HereNow />
-        </div>
-      </div>
+      ) : (
+        !query.error && <SkeletonLines />
+      )}
     </div>
   )
 }
 
+const FromTerminal = () => (
+  <div className="c5 stack">
+    <section className="sect">
+      <h2>The same from a terminal</h2>
+      <CodeBlock text={commands} label="Copy commands" doesWrap>
+        <span className="c"># a token for one device, good for 24 hours, and the line to run</span>
+        {'\n'}
+        <span className="p">$</span> {inTenant(commands)}
+      </CodeBlock>
+    </section>
+    <HereNow />
+  </div>
+)
 const commands = 'holdfast token create --name first --max-uses 1 --expires-in 24h --print-install'

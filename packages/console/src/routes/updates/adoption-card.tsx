@@ -15,7 +15,7 @@ const listed = 4
 /** Number of devices by version: history and current state. */
 export function AdoptionCards({ query }: { query: Query }) {
   return (
-    <div className="cols listcharts">
+    <div className="cols listcharts low">
       <Card title="Adoption, 30 days" what="the history of versions" query={query} className="c8">
         {(fleet) => <OverDays fleet={fleet} />}
       </Card>

@@ -46,7 +46,11 @@ export function Page() {
         hrefOf={(id) => `/admin/updates?open=${id}`}
         head={
           <>
-            <PageHead title="Client updates" sub={summaryOf(releases)} actions={create} />
+            <PageHead
+              title="Client updates"
+              sub={query.data ? (summaryOf(releases) ?? 'none published') : null}
+              actions={create}
+            />
             {can('operations:read') && state.open === undefined && <AdoptionCards query={fleet} />}
           </>
         }

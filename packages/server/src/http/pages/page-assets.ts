@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../../kernel/app-error.ts'
+import { type Coding, negotiate } from '../answer/coding.ts'
 import { isKnown } from '../answer/representation.ts'
 import { pageSecurityHeaders } from './page-headers.ts'
 
@@ -48,7 +49,6 @@ export function registerAssets(http: FastifyInstance, assets: PageAssets): void 
   })
 }
 
-type Coding = 'br' | 'gzip' | 'identity'
 type Served = { type: string; byCoding: Partial<Record<Coding, { etag: string; bytes: Buffer }>> }
 
 function encoded(name: string, { content, brotli, gzip }: PageAsset): Served {
@@ -76,22 +76,4 @@ function sendAsset({ headers }: FastifyRequest, reply: FastifyReply, { type, byC
   if (isKnown(headers['if-none-match'], etag)) return reply.code(304).send()
   if (coding !== 'identity') reply.header('content-encoding', coding)
   return reply.header('content-type', type).send(bytes)
-}
-
-/**
- * Returns the coding with the client's highest weight (RFC 9110 §12.5.3), the shortest of equal ones; uncompressed if
- * the client accepts none.
- */
-function negotiate(header: string | string[] | undefined, available: readonly Coding[]): Coding {
-  const weights = new Map<string, number>()
-  for (const item of (header ?? '').toString().toLowerCase().split(',').slice(0, 20)) {
-    const [name = '', quality, ...others] = item.split(';').map((part) => part.trim())
-    const weight = quality === undefined ? '1' : /^q=([01](?:\.\d{0,3})?)$/.exec(quality)?.[1]
-    if (/^[a-z0-9*_-]+$/.test(name) && weight !== undefined && others.length === 0) weights.set(name, Number(weight))
-  }
-  const others = weights.get('*')
-  /** A client gets no compression that it did not ask for. The plain file is the last choice. */
-  const weightOf = (coding: Coding) => weights.get(coding) ?? others ?? (coding === 'identity' ? 0.0001 : 0)
-  const [best] = available.filter((coding) => weightOf(coding) > 0).sort((a, b) => weightOf(b) - weightOf(a))
-  return best ?? 'identity'
 }

@@ -28,13 +28,13 @@ export type NotifyAdministrators = (
 ) => Promise<unknown>
 
 /**
- * Files that the page of the web console loads, by name, and the paths of its views. `$name` stands for one segment.
+ * Files that the page of the web console loads, by name: its script, and those of each view by the view's path. `reads`
+ * are paths of the API.
  */
 export type ConsolePage = {
-  paths: readonly string[]
   script: string
-  preloads: readonly string[]
-  styles: readonly string[]
+  /** `$name` in a path stands for one segment. */
+  views: ReadonlyMap<string, { preloads: readonly string[]; styles: readonly string[]; reads: readonly string[] }>
 }
 
 /** Dependencies of this module. Each part takes those that it needs; none is optional. */

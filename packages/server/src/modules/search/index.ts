@@ -11,7 +11,7 @@ type SearchingDeps = {
   policy: { searchHits: { versions: StoredSource; resources: HeldSource } }
   identity: { searchHits: readonly StoredSource[] }
   /** Undefined if the console was not built: no page is found then. */
-  consoleBuild: { paths: readonly string[] } | undefined
+  consoleBuild: { views: ReadonlyMap<string, unknown> } | undefined
 } & Record<'devices' | 'enrollment' | 'access', { searchHits: StoredSource }>
 
 /** One search over all kinds. Each module provides the words of its own objects. */
@@ -31,7 +31,7 @@ export function createSearching({
     db,
     feed,
     stored: [devices.searchHits, ...identity.searchHits, enrollment.searchHits, access.searchHits, versions],
-    held: [...gateways.searchHits, resources, createPageSource(consoleBuild?.paths ?? [])],
+    held: [...gateways.searchHits, resources, createPageSource([...(consoleBuild?.views.keys() ?? [])])],
     sessions: gateways.sessionHits,
   })
   return { handlers: searchHandlers({ search }) }

@@ -1,24 +1,56 @@
+import { operations } from '@holdfast/contract'
+import { entryPermissions } from '@holdfast/contract/endpoint'
+import type { Permission } from '@holdfast/contract/vocabulary'
 import type { HtmlPageAnswer } from '../../../http/answer/html-page.ts'
 import type { Inside, SignedInPage, SignedInPages } from '../../../http/pages/page.ts'
 import { assetPath } from '../../../http/pages/page-assets.ts'
 import type { ConsolePage } from '../deps.ts'
 import type { Me } from './me.ts'
 import { withNext, withoutLastSlash } from './next-path.ts'
-import { pageHeaders, renderDocument, seeOther } from './page-layout.ts'
+import { escapeHtml, pageHeaders, renderDocument, seeOther } from './page-layout.ts'
+import { shield } from './page-style.ts'
 
-/** Page of the web console, at each path of its views. The console itself shows the view. */
-export function consolePages(console: ConsolePage, { me, version }: { me: Me; version: string }): SignedInPages {
-  const head = headOf(console)
-  const consolePage: SignedInPage = {
+/** Pages of the web console, at the path of each view. The console itself shows the view. */
+export function consolePages({ script, views }: ConsolePage, { me, version }: ConsoleData): SignedInPages {
+  const pageOf = (head: string, reads: readonly Read[]): SignedInPage => ({
     get: async (visit) => {
       // An address that ends with a slash would give an empty parameter.
       const canonicalUrl = withoutLastSlash(visit.url)
       if (canonicalUrl !== undefined) return seeOther(canonicalUrl)
-      return requiredActionPage(visit) ?? page(head, { me: await me.describe(visit.actor), version })
+      return (
+        requiredActionPage(visit) ??
+        page(`${head}\n${readsOf(reads, visit)}`, { me: await me.describe(visit.actor), version })
+      )
     },
-  }
-  return Object.fromEntries(console.paths.map((path) => [path.replaceAll('$', ':'), consolePage]))
+  })
+  return Object.fromEntries(
+    Array.from(views, ([path, files]) => [
+      path.replaceAll('$', ':'),
+      pageOf(headOf(script, files), files.reads.flatMap(toRead)),
+    ]),
+  )
 }
+
+/** `permissions`: the caller needs one of them; undefined: none. */
+type Read = { path: string; permissions: readonly Permission[] | undefined }
+/** Finds the permissions of a read. A path without an operation is left out. */
+const toRead = (path: string): Read[] => {
+  const [name] = path.split('?')
+  const found = operations.find(([, { method, path }]) => method === 'GET' && path === name)?.[1]
+  return found ? [{ path, permissions: entryPermissions(found) }] : []
+}
+/**
+ * First reads of the view, so that they are under way while the script loads. An address with parameters leads to other
+ * reads.
+ */
+const readsOf = (reads: readonly Read[], { url, actor: { principal } }: Inside): string =>
+  (url.includes('?') ? [] : reads)
+    .filter(({ permissions }) => permissions?.some((one) => principal.permissions.has(one)) ?? true)
+    .map(({ path }) => `<link rel="preload" as="fetch" href="${escapeHtml(path)}" crossorigin>`)
+    .join('\n')
+
+type ViewFiles = ConsolePage['views'] extends ReadonlyMap<string, infer F> ? F : never
+type ConsoleData = { me: Me; version: string }
 
 /** Redirects a session to the page of its required action; undefined if there is none. */
 export function requiredActionPage({ actor, url }: Inside): HtmlPageAnswer | undefined {
@@ -27,27 +59,40 @@ export function requiredActionPage({ actor, url }: Inside): HtmlPageAnswer | und
   return requiredAction === 'enroll_mfa' ? seeOther(withNext('/admin/second-factor', url)) : undefined
 }
 
-const headOf = ({ script, preloads, styles }: ConsolePage): string =>
+/** All files of the view load at once, so that the view does not wait until the script has asked for them. */
+const headOf = (script: string, { preloads, styles }: ViewFiles): string =>
   [
     ...styles.map((file) => `<link rel="stylesheet" href="${assetPath(file)}">`),
     ...preloads.map((file) => `<link rel="modulepreload" href="${assetPath(file)}">`),
     `<script type="module" src="${assetPath(script)}"></script>`,
   ].join('\n')
 
-const page = (head: string, boot: object): HtmlPageAnswer => ({
+type Boot = { me: Awaited<ReturnType<Me['describe']>>; version: string }
+const page = (head: string, boot: Boot): HtmlPageAnswer => ({
   headers: pageHeaders,
   body: renderDocument({
     title: 'Holdfast',
     head: `<meta id="react-aria-pressable-style">
 ${head}
 <script type="application/json" id="boot">${escapeJson(boot)}</script>`,
-    body: `<div id="root"></div>
+    body: `<div id="root">${frameOf(boot.me.tenant_name)}</div>`,
+  }),
+})
+
+/** Frame of the console, visible until the script has run and replaces it. */
+const frameOf = (tenantName: string): string => `
+<div class="app">
+<div class="sidebar" popover><span class="brand">${shield}Holdfast</span></div>
+<div class="topbar"><span class="tenant static">${escapeHtml(tenantName)}</span></div>
+<div class="main" aria-busy="true">
 <noscript>
 <p>The console needs JavaScript. Turn it on for this site and load the page again.</p>
 <form method="post" action="/admin/logout"><button type="submit">Sign out</button></form>
-</noscript>`,
-  }),
-})
+</noscript>
+<p class="longload">The console is loading. Load the page again if nothing appears.</p>
+</div>
+</div>
+`
 
 /** Escapes characters that could end the script element. */
 const escapeJson = (value: object): string =>
