@@ -15,23 +15,16 @@ const routesFile: Plugin = {
 }
 
 /**
- * Few files, since each one costs a connection its delay, and browsers open only six connections on HTTP/1.1: code that
- * several views share is one file for each set of views, and small sets join a similar one.
+ * Few files, since each one costs a connection its delay, and browsers open only six connections on HTTP/1.1: one for
+ * the code that every start loads, one for code that many views share, and one for each view and each overlay.
  */
 const codeSplitting = {
   groups: [
-    {
-      name: 'shared',
-      // A view keeps a file of its own, which the manifest names.
-      test: (module: string) => !/page\.tsx$/.test(module),
-      minShareCount: 2,
-      entriesAware: true,
-      entriesAwareMergeThreshold: 16_000,
-    },
+    { name: 'start', tags: ['$initial' as const], priority: 2 },
+    // A view keeps a file of its own, which the manifest names.
+    { name: 'views', test: (module: string) => !/page\.tsx$/.test(module), minShareCount: 6, priority: 1 },
   ],
 }
-/** The default name lists every view of the set. */
-const chunkFileNames = ({ name }: { name: string }) => `assets/${name.replace(/~.*/, '')}-[hash].js`
 
 /**
  * The server renders the HTML page itself from the manifest, so the entry is a module and not a page. No asset is
@@ -45,6 +38,6 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     manifest: 'manifest.json',
-    rolldownOptions: { input: 'src/main.tsx', output: { codeSplitting, chunkFileNames } },
+    rolldownOptions: { input: 'src/main.tsx', output: { codeSplitting } },
   },
 })
