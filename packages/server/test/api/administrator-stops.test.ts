@@ -160,7 +160,7 @@ async function endKeys(kit: Kit): Promise<void> {
   const security = await kit.as('security_admin')
   await assert.rejects(
     security.revokeApiKeysOfUser({ body: { user_id } }),
-    refused(403, /role tenant_admin, which allows more/),
+    refused(403, /role tenant_admin, which has permissions that you do not have/),
   )
   await assert.rejects((await kit.as('operator')).revokeApiKeysOfUser({ body: { user_id } }), refused(403))
   const would = await kit.admin.revokeApiKeysOfUser({ body: { user_id, dry_run: true } })

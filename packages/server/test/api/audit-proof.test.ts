@@ -222,7 +222,7 @@ test('no checkpoint is signed that contradicts an earlier one', async (t) => {
       await attack(kit, size)
       const left = await checkpointSizes(kit)
       await fillAuditLog(kit, 5)
-      await assert.rejects(runJob(kit.app, 'checkpoint_audit'), /^BrokenRecord: the record of tnt_/)
+      await assert.rejects(runJob(kit.app, 'checkpoint_audit'), /^BrokenRecord: the audit log of tnt_/)
       assert.deepEqual(await checkpointSizes(kit), left)
     })
 })

@@ -109,7 +109,7 @@ test('no certificate is issued for a device under a lock', async (t) => {
   const targets = [{ type: 'device', id: device.id }, { type: 'user', id: user_id }, { type: 'tenant' }] as const
   for (const target of targets) {
     const { lock } = await kit.admin.createLock({ body: { target, reason: 'tried' } })
-    await assert.rejects(issue(), refused(422, /the device is locked/), target.type)
+    await assert.rejects(issue(), refused(422, /the device, its user, group or tenant is locked/), target.type)
     await kit.admin.releaseLock({ params: { lock_id: lock.lock_id }, body: {} })
   }
   await issue()

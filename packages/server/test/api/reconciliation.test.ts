@@ -44,7 +44,7 @@ test('reconciliation of connections', async (t: TestContext) => {
     const [without] = await truthOf(device)
     assert.deepEqual([without?.verdict, without?.control_plane.certificate_expires_at], ['stale', null])
     assert.deepEqual(without?.disagreements, [
-      { field: 'certificate', control_plane: 'none in use', gateway: 'active', device: null, policy: null },
+      { field: 'certificate', control_plane: 'no certificate in use', gateway: 'active', device: null, policy: null },
     ])
   })
 
