@@ -20,7 +20,7 @@ type Figures = {
   /** First and largest contentful paint, in milliseconds after the navigation. */
   first: number
   largest: number
-  /** Time in milliseconds by which tasks were longer than 50 ms. */
+  /** Time in milliseconds by which tasks after the first paint were longer than 50 ms. */
   blocked: number
   /** Sum of the layout shifts that no input caused, and the elements that moved. */
   shift: number
@@ -58,10 +58,11 @@ async function figures(): Promise<Figures> {
   const moves = shifts.filter((shift) => !shift.hadRecentInput)
   const nameOf = ({ node, previousRect: from, currentRect: to }: Source) =>
     `${node instanceof Element ? `${node.tagName}.${node.className}` : 'text'} from ${from.x},${from.y} to ${to.x},${to.y}`
+  const first = paints.find(({ name }) => name === 'first-contentful-paint')?.startTime ?? Number.NaN
   return {
-    first: paints.find(({ name }) => name === 'first-contentful-paint')?.startTime ?? Number.NaN,
+    first,
     largest: largest.at(-1)?.startTime ?? Number.NaN,
-    blocked: tasks.reduce((sum, { duration }) => sum + duration - 50, 0),
+    blocked: tasks.reduce((sum, { startTime, duration }) => sum + (startTime < first ? 0 : duration - 50), 0),
     shift: moves.reduce((sum, { value }) => sum + value, 0),
     moved: moves.flatMap(({ value, sources }) => sources.map((source) => `${value.toFixed(4)}: ${nameOf(source)}`)),
   }
