@@ -129,6 +129,8 @@ test('a hidden page sends no request, and reloads what it missed when it is show
     await page.goto(pathOf(path, ground.ids))
     await settle(page)
     await show(true)
+    // A request that was sent just before is over.
+    await settle(page)
     isHidden = true
     if (path === '/admin') await raiseNotice(ground.kit, { title, kind: 'siem.failing' })
     await page.clock.runFor(120_000)

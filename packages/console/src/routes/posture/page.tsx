@@ -51,19 +51,19 @@ function Posture() {
       {data && reported === 0 && <NothingJudged hasChecks={checks.data?.checks.length !== 0} />}
       {!data && !error && <SkeletonLines />}
       {data && reported !== 0 && (
-        <>
-          <PostureKpis
-            verdicts={data}
-            checks={checks.data?.checks.length}
-            enforced={checks.data?.checks.filter((c) => (c.enforcement ?? 'enforce') === 'enforce').length ?? 0}
-          />
-          <div className="cols">
-            <SplitCard verdicts={verdicts} />
-            <ChecksCard checks={checks} offenders={offenders} />
-            <OffendersCard offenders={offenders} />
-            <StaleCard />
-          </div>
-        </>
+        <PostureKpis
+          verdicts={data}
+          checks={checks.data?.checks.length}
+          enforced={checks.data?.checks.filter((c) => (c.enforcement ?? 'enforce') === 'enforce').length ?? 0}
+        />
+      )}
+      {(data || error) && reported !== 0 && (
+        <div className="cols">
+          <SplitCard verdicts={verdicts} />
+          <ChecksCard checks={checks} offenders={offenders} />
+          <OffendersCard offenders={offenders} />
+          <StaleCard />
+        </div>
       )}
     </div>
   )
