@@ -86,6 +86,7 @@ const stated: readonly (readonly [file: string, text: string])[] = [
   ['docs/agents.md', `After ${limits.gatewaySilence.degradedSeconds} seconds of silence it counts as degraded`],
   ['docs/agents.md', `after ${limits.gatewaySilence.downSeconds} as down`],
   ['docs/agents.md', `within ${limits.challengeMinutes} minutes and ${limits.idTokenMinutes} after`],
+  ['docs/agents.md', `once, for ${limits.proofSeconds} seconds`],
   ['docs/audit.md', `An event counts once in ${limits.ingestion.rememberedDays} days`],
   ['docs/audit.md', `${limits.ingestion.eventsPerMinute.toLocaleString('en')} events a minute to each replica`],
   ['docs/changes.md', `A comment comes every ${limits.streamCommentSeconds} seconds`],

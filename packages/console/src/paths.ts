@@ -1,5 +1,12 @@
+import type { Permission } from '@holdfast/contract/vocabulary'
+
 /** A view: the module below `routes/` that shows it, and its first reads if the address has no parameters. */
-type View = { module: string; reads?: readonly string[] }
+type View = {
+  module: string
+  /** Permission to see the view, if its reads need another one. */
+  permission?: Permission
+  reads?: readonly string[]
+}
 
 const alerts = '/v1/admin/notifications?state=open&limit=50'
 const overview = '/v1/admin/dashboard/overview'
@@ -25,6 +32,7 @@ export const views = {
   '/admin/enrollment/new': { module: 'enrollment/new-page', reads: [alerts] },
   '/admin/posture': {
     module: 'posture/page',
+    permission: 'posture:read',
     reads: [alerts, verdict('compliant'), verdict('non_compliant'), verdict('unknown')],
   },
   '/admin/updates': { module: 'updates/page', reads: [alerts, list('updates/releases', '-created_at')] },

@@ -164,7 +164,7 @@ export async function settle(page: Page): Promise<void> {
     const isBusy = await page.evaluate(async () => {
       await document.fonts.ready
       await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
-      return document.querySelector('[aria-busy="true"]:not(button), .skeleton') !== null
+      return document.querySelector('[aria-busy="true"]:not(button), .skeleton, .longload') !== null
     })
     quiet = isBusy || requests.size > 0 ? 0 : quiet + 1
     if (performance.now() > until) {

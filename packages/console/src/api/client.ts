@@ -11,6 +11,9 @@ export type Route = keyof ByRoute & string
 export type InputOf<R extends Route> = Input<ByRoute[R]>
 export type OutputOf<R extends Route> = Output<ByRoute[R]>
 
+/** Age of a page in ms up to which the reads that it announced count as current. */
+const announcedMs = 15_000
+
 type CallOptions = {
   signal?: AbortSignal | undefined
   /** ETag of the version to change, from a GET (RFC 9110 §13.1.1). */
@@ -44,6 +47,8 @@ export async function callWithEtag<R extends Route>(
   const request: RequestInit = {
     method,
     headers: {
+      // A read with a header is never answered by a read that the page announced, which may be old by then.
+      ...(method === 'GET' && performance.now() > announcedMs && { accept: 'application/json' }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(method === 'POST' && { 'idempotency-key': crypto.randomUUID() }),
       ...(ifMatch !== undefined && { 'if-match': ifMatch }),

@@ -8,8 +8,8 @@ window.addEventListener('pageshow', () => {
 })
 
 /**
- * Opens the sign-in, which returns to this page. Stores the drafts of open forms until then. Several responses may say at
- * once that nobody is signed in: the first one leaves the page.
+ * Opens the sign-in, which returns to this page. Stores the drafts of open forms until then. Several responses may say
+ * at once that nobody is signed in: the first one leaves the page.
  */
 export function goToSignIn(): void {
   if (isLeaving) return

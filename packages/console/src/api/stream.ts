@@ -3,6 +3,8 @@ import { checkConnection } from './connection.ts'
 import { queryClient } from './query-client.ts'
 
 /** Interval in which the page reads its data while it has no stream. */
+/** Age of a page in ms up to which its first reads count as current when the stream opens. */
+const freshMs = 2_000
 const pollMs = 10_000
 
 /** Handlers of the stream's events, by the name of the event. */
@@ -56,5 +58,6 @@ export function followStream(takers: StreamTakers): void {
   })
   setInterval(beat, pollMs)
   if (!document.hidden) open()
-  missed = false
+  // The first reads may be as old as the page, which announces them: their changes until now were not sent.
+  missed = performance.now() > freshMs
 }

@@ -3,7 +3,7 @@ import { PageHead } from '../ui/page-head.tsx'
 
 /** Replaces a view that failed to draw. If a module is missing, the server has a newer console: a reload fetches it. */
 export function PageFailure({ error }: { error: Error }) {
-  const isOutdated = /dynamically imported module|module script/i.test(error.message)
+  const isOutdated = /dynamically imported module|module script|preload CSS/i.test(error.message)
   return (
     <div className="page">
       <PageHead title={isOutdated ? 'A new version is there' : 'This page could not be shown'} />

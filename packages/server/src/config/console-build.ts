@@ -17,8 +17,14 @@ export type ConsoleBuild = {
  * What a view needs besides the script: modules that the script and the view import, styles, and paths of its first
  * reads.
  */
-type ViewNeeds = { preloads: readonly string[]; styles: readonly string[]; reads: readonly string[] }
-type Route = { module: string; reads?: readonly string[] }
+type ViewNeeds = {
+  preloads: readonly string[]
+  styles: readonly string[]
+  reads: readonly string[]
+  /** Permission that the reads need besides their own. */
+  permission: string | undefined
+}
+type Route = { module: string; permission?: string; reads?: readonly string[] }
 type Chunk = { file: string; isEntry?: boolean; imports?: string[]; css?: string[] }
 
 const name = 'HOLDFAST_CONSOLE_DIR'
@@ -40,7 +46,7 @@ export function readConsoleBuild(folder: string): ConsoleBuild {
     const entry = Object.values(manifest).find((chunk) => chunk.isEntry)
     if (!entry) throw wrong('whose manifest.json names no entry')
     const views = new Map<string, ViewNeeds>()
-    for (const [path, { module, reads = [] }] of Object.entries(routes)) {
+    for (const [path, { module, permission, reads = [] }] of Object.entries(routes)) {
       const view = manifest[module]
       if (!view) throw wrong(`whose manifest.json lacks the module ${module}`)
       const chunks = importsOf([entry, view], manifest)
@@ -48,6 +54,7 @@ export function readConsoleBuild(folder: string): ConsoleBuild {
         preloads: chunks.filter((chunk) => chunk !== entry).map((chunk) => assetOf(chunk.file)),
         styles: [...new Set(chunks.flatMap(({ css = [] }) => css).map(assetOf))],
         reads,
+        permission,
       })
     }
     const files = readFiles(join(folder, 'assets'), wrong)
@@ -69,6 +76,7 @@ const isRoutes = (routes: unknown): routes is Record<string, Route> =>
 const isRoute = (route: unknown): route is Route =>
   isObject(route) &&
   typeof route.module === 'string' &&
+  (route.permission === undefined || typeof route.permission === 'string') &&
   (route.reads === undefined || (Array.isArray(route.reads) && route.reads.every(isRead)))
 const isRead = (read: unknown) => typeof read === 'string' && /^\/v1\/admin\/[\w/?=&-]+$/.test(read)
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -78,9 +78,9 @@ export async function chooseCandidates(
   thin: boolean,
 ): Promise<Chosen | undefined> {
   for (const set of sets) {
-    const { n, found } = await readSet(tx, set)
+    const { n, candidates, found } = await readSet(tx, set)
     if (n > countedExactly) continue
-    const each = thin ? Math.max(1, Math.ceil(n / mostExamined)) : 1
+    const each = thin ? Math.max(1, Math.ceil(candidates / mostExamined)) : 1
     const ids = sql`select id::uuid as found from unnest(string_to_array(${found}, ',')) with ordinality as listed (id, n)
       where n % ${each} = 0`
     return { ids, each }
@@ -89,15 +89,18 @@ export async function chooseCandidates(
 }
 
 /**
- * Counts a set, and returns its IDs as one text if there are not too many. A set that needs a look-up for each of its
- * rows costs as much as the examination of them, so it is not evaluated again.
+ * Counts the rows of a set and the candidates in them, and returns the IDs as one text if there are not too many. A set
+ * may contain a candidate twice, and rows without one. A set that needs a look-up for each of its rows costs as much as
+ * the examination of them, so it is not evaluated again.
  */
-async function readSet(tx: Tx, set: RawBuilder<unknown>): Promise<{ n: number; found: string | null }> {
-  const { rows } = await sql<{ n: number; found: string | null }>`
-    select count(*) as n, case when count(*) <= ${countedExactly} then string_agg(found::text, ',') end as found
+async function readSet(tx: Tx, set: RawBuilder<unknown>): Promise<FoundSet> {
+  const { rows } = await sql<FoundSet>`
+    select count(*) as n, count(distinct found) as candidates,
+      case when count(*) <= ${countedExactly} then string_agg(distinct found::text, ',') end as found
     from (${set}) as fitting`.execute(tx)
-  return rows[0] ?? { n: 0, found: null }
+  return rows[0] ?? { n: 0, candidates: 0, found: null }
 }
+type FoundSet = { n: number; candidates: number; found: string | null }
 
 /** Number of pages in a sample of a table, each with some 20 rows. */
 const sampledPages = 150

@@ -155,7 +155,7 @@ test('forbidden addresses and invalid settings of a source are refused', async (
     [{ issuer: 'https://127.0.0.1/realms/people' }, /issuer/],
     [{ issuer: 'http://login.example.com/realms/people' }, /issuer/],
     [{ issuer: 'https://login.example.com' }, /realms/],
-    [{ kind: 'entra_id', issuer: 'https://login.microsoftonline.com/common/v2.0' }, /many/],
+    [{ kind: 'entra_id', issuer: 'https://login.microsoftonline.com/common/v2.0' }, /one tenant/],
     [{ kind: 'okta', issuer: 'https://acme.okta.com/oauth2/default' }, /organisation/],
     [{ kind: 'okta', issuer: 'https://acme.okta.com', credential: 'not a key' }, /private key/],
     [{ enabled: true }, /credential/],

@@ -75,6 +75,7 @@ async function createFullWorld(kit: Kit) {
 
 /** Queries that some reads require. */
 const queries: Record<string, (ids: Record<string, string>) => string> = {
+  search: () => '?q=a',
   proveAuditConsistency: () => '?from=1&to=1',
   getAuditExportManifest: ({ sha256 }) => `?sha256=${sha256}`,
   gatewayPolicyBundle: ({ device_id }) => `?device_id=${device_id}`,

@@ -19,7 +19,7 @@ function watchLoads(t: TestContext) {
     const text = typeof first === 'string' ? first : ((first as { text?: string } | undefined)?.text ?? '')
     const scope = /holdfast\.tenant = '([^']+)'/.exec(text)?.[1]
     if (scope) scopes.set(this, scope)
-    else if (/from devices d join tenant_epochs/.test(text)) {
+    else if (/from devices join tenant_epochs/.test(text)) {
       const tenant = scopes.get(this) ?? ''
       loads.set(tenant, (loads.get(tenant) ?? 0) + 1)
     }

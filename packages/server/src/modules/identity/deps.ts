@@ -34,7 +34,16 @@ export type NotifyAdministrators = (
 export type ConsolePage = {
   script: string
   /** `$name` in a path stands for one segment. */
-  views: ReadonlyMap<string, { preloads: readonly string[]; styles: readonly string[]; reads: readonly string[] }>
+  views: ReadonlyMap<
+    string,
+    {
+      preloads: readonly string[]
+      styles: readonly string[]
+      reads: readonly string[]
+      /** Permission that the reads need besides their own. */
+      permission: string | undefined
+    }
+  >
 }
 
 /** Dependencies of this module. Each part takes those that it needs; none is optional. */

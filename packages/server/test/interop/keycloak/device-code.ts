@@ -47,7 +47,13 @@ export async function approvedAndRefused(t: TestContext, keycloak: Keycloak) {
   ])
   assert.match(textOf(page.text), /Device Login Successful/)
   assert.deepEqual([user.username, user.source, shown.name], ['anna', 'sso', 'rack-7'])
-  assert.deepEqual(shown.enrolled_by, { method: 'device_code', token_id: null, provider_id: provider.provider_id })
+  assert.deepEqual(shown.enrolled_by, {
+    method: 'device_code',
+    token_id: null,
+    token_name: null,
+    provider_id: provider.provider_id,
+    provider_name: provider.name,
+  })
   assert.equal(peekDeviceCredential(state.credential).claims.enr, 'device_code')
 
   const refused = await begin()

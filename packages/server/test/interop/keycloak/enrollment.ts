@@ -78,7 +78,13 @@ export async function byTokenAndCode(t: TestContext, keycloak: Keycloak) {
   await assert.rejects(thief.bringsToken(id_token), { status: 401 }, 'it is bound to the key of another device')
   const { device, user } = await enrolls()
   assert.deepEqual([user.username, user.source], ['anna', 'sso'])
-  assert.deepEqual(device.enrolled_by, { method: 'oidc', token_id: null, provider_id: provider.provider_id })
+  assert.deepEqual(device.enrolled_by, {
+    method: 'oidc',
+    token_id: null,
+    token_name: null,
+    provider_id: provider.provider_id,
+    provider_name: provider.name,
+  })
   await assert.rejects(mine.bringsToken(id_token), { status: 401 }, 'a challenge counts once')
 
   const byCode = await (await enrollsLaptop(federated)).bringsCode('ben')

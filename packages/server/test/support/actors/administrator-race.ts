@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Client } from '@holdfast/sdk'
+import { type Client, changeSecuritySettings } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { type Kit, times } from '../deployment/deployment.ts'
 
@@ -20,6 +20,7 @@ export async function raceForAdministrators(kit: Kit, rounds: number): Promise<{
       (await here.changeUser({ body: { operation: 'create', user: { username } } })).user.user_id
     const [x, y] = [await make('x'), await make('y')]
     const role = 'tenant_admin' as const
+    await changeSecuritySettings(here, { api: { requests_per_minute_per_key: 100_000 } })
     const grant = (client: Client, user_id: string) => client.grantRole({ body: { user_id, role } })
     const revoke = (client: Client, user_id: string) => client.revokeRole({ body: { user_id, role } })
     await grant(here, x)

@@ -12,23 +12,25 @@ import { shield } from './page-style.ts'
 
 /** Pages of the web console, at the path of each view. The console itself shows the view. */
 export function consolePages({ script, views }: ConsolePage, { me, version }: ConsoleData): SignedInPages {
-  const pageOf = (head: string, reads: readonly Read[]): SignedInPage => ({
+  const pageOf = (
+    files: ViewFiles,
+    head = headOf(script, files),
+    reads = files.reads.flatMap(toRead),
+  ): SignedInPage => ({
     get: async (visit) => {
       // An address that ends with a slash would give an empty parameter.
       const canonicalUrl = withoutLastSlash(visit.url)
       if (canonicalUrl !== undefined) return seeOther(canonicalUrl)
       return (
         requiredActionPage(visit) ??
-        page(`${head}\n${readsOf(reads, visit)}`, { me: await me.describe(visit.actor), version })
+        page(`${head}\n${mayView(files, visit) ? readsOf(reads, visit) : ''}`, {
+          me: await me.describe(visit.actor),
+          version,
+        })
       )
     },
   })
-  return Object.fromEntries(
-    Array.from(views, ([path, files]) => [
-      path.replaceAll('$', ':'),
-      pageOf(headOf(script, files), files.reads.flatMap(toRead)),
-    ]),
-  )
+  return Object.fromEntries(Array.from(views, ([path, files]) => [path.replaceAll('$', ':'), pageOf(files)]))
 }
 
 /** `permissions`: the caller needs one of them; undefined: none. */
@@ -48,6 +50,9 @@ const readsOf = (reads: readonly Read[], { url, actor: { principal } }: Inside):
     .filter(({ permissions }) => permissions?.some((one) => principal.permissions.has(one)) ?? true)
     .map(({ path }) => `<link rel="preload" as="fetch" href="${escapeHtml(path)}" crossorigin>`)
     .join('\n')
+
+const mayView = ({ permission }: ViewFiles, { actor: { principal } }: Inside): boolean =>
+  permission === undefined || principal.permissions.has(permission as Permission)
 
 type ViewFiles = ConsolePage['views'] extends ReadonlyMap<string, infer F> ? F : never
 type ConsoleData = { me: Me; version: string }
@@ -83,14 +88,14 @@ ${head}
 const frameOf = (tenantName: string): string => `
 <div class="app">
 <div class="sidebar" popover><span class="brand">${shield}Holdfast</span></div>
-<div class="topbar"><span class="tenant static">${escapeHtml(tenantName)}</span></div>
-<div class="main" aria-busy="true">
+<div class="topbar"><span class="tenant static"><span class="mark" aria-hidden="true"></span> <span class="trunc">${escapeHtml(tenantName)}</span></span></div>
+<main class="main">
 <noscript>
 <p>The console needs JavaScript. Turn it on for this site and load the page again.</p>
 <form method="post" action="/admin/logout"><button type="submit">Sign out</button></form>
 </noscript>
 <p class="longload">The console is loading. Load the page again if nothing appears.</p>
-</div>
+</main>
 </div>
 `
 
