@@ -132,7 +132,7 @@ test('a faulty directory changes nothing and the run has the reason, or the faul
   assert.deepEqual(wrong, [])
   const { items } = await admin.listAuditEvents({ query: { limit: 200, kind: 'directory.synced' } })
   assert.equal(items.length, Object.keys(faults).length)
-  const logged = kit.logs.filter((line) => line.includes('a background task failed'))
+  const logged = kit.logs.filter((line) => line.includes('background work failed'))
   assert.deepEqual(logged, [], 'none of it is a fault of ours')
   const { users } = (await admin.getDirectorySyncStatus({ query: { limit: 200 } })).items.find(
     (d) => d.provider === 'the third page is a 500',

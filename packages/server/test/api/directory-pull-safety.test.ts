@@ -132,7 +132,7 @@ test('an endless pull, and one without a credential, end; a long one continues i
   })
   const endless = await runPull(admin, source_id)
   assert.deepEqual([endless.status, endless.failure], ['failed', 'The pull did not finish within six hours.'])
-  const logged = kit.logs.filter((line) => line.includes('a background task failed'))
+  const logged = kit.logs.filter((line) => line.includes('background work failed'))
   assert.deepEqual(logged, [])
 })
 

@@ -1,7 +1,21 @@
 import assert from 'node:assert/strict'
-import { type Client, changeSecuritySettings } from '@holdfast/sdk'
+import type { Client } from '@holdfast/sdk'
 import { sql } from 'kysely'
+import type { TenantId } from '../../../src/kernel/actor.ts'
+import { everything } from '../../../src/replication/changes.ts'
 import { type Kit, times } from '../deployment/deployment.ts'
+
+/** Raises the limit of requests of a key. A key may not raise its own. */
+const liftRate = (kit: Kit, tenant: TenantId) =>
+  kit.db.inTenant(tenant, async (tx) => {
+    const security = JSON.stringify({ api: { requests_per_minute_per_key: 1_000_000 } })
+    await tx
+      .insertInto('tenant_settings')
+      .values({ tenant_id: tenant, security })
+      .onConflict((c) => c.column('tenant_id').doUpdateSet({ security }))
+      .execute()
+    await kit.app.changes.record(tx, tenant, [{ kind: 'settings', subject: everything }])
+  })
 
 /**
  * Simulates concurrent changes of administrators on two replicas: of two users, the administrator loses the role while
@@ -20,7 +34,7 @@ export async function raceForAdministrators(kit: Kit, rounds: number): Promise<{
       (await here.changeUser({ body: { operation: 'create', user: { username } } })).user.user_id
     const [x, y] = [await make('x'), await make('y')]
     const role = 'tenant_admin' as const
-    await changeSecuritySettings(here, { api: { requests_per_minute_per_key: 100_000 } })
+    await liftRate(kit, tenant)
     const grant = (client: Client, user_id: string) => client.grantRole({ body: { user_id, role } })
     const revoke = (client: Client, user_id: string) => client.revokeRole({ body: { user_id, role } })
     await grant(here, x)
