@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { createLeasedWorker, LeaseLost } from './leased-worker.ts'
 
 const leaseMs = 10_000
@@ -127,4 +127,16 @@ test('renewals keep the lease; a refused one, a silence of them, or an end from 
   answer = () => new Promise(() => {})
   assert.deepEqual(await run(() => pass(9)), [1])
   assert.deepEqual(await run(async () => worker.lose(({ row }) => row === 'a')), [0])
+})
+
+test('a lease whose answer comes after most of its time is given back without work', async () => {
+  const renewal = { leaseMs: 10, renew: async () => true }
+  const take = async (row: string) => {
+    await delay(2 * renewal.leaseMs)
+    return { row }
+  }
+  const { worker, calls, works } = startWorker({ take, renewal })
+  await worker.start('a')
+  await turn()
+  assert.deepEqual([calls, works.size], [['release a', 'ended a'], 0])
 })

@@ -34,8 +34,8 @@ export function createLeasedWorker<K, H extends object>(terms: Terms<K, H>) {
   const running = new Map<string, { key: K; work: Promise<void> }>()
   const holding = new Map<H, AbortController>()
 
-  function renewing(held: H, lost: AbortController, { leaseMs, renew }: NonNullable<typeof renewal>) {
-    let renewedAt = performance.now()
+  function renewing(held: H, lost: AbortController, takenAt: number, { leaseMs, renew }: NonNullable<typeof renewal>) {
+    let renewedAt = takenAt
     let isAsking = false
     const ask = async () => {
       const askedAt = performance.now()
@@ -54,11 +54,17 @@ export function createLeasedWorker<K, H extends object>(terms: Terms<K, H>) {
   }
 
   async function serve(key: K): Promise<void> {
+    // The lease is as old as the request for it: the answer of a stalled database may come after its end.
+    const takenAt = performance.now()
     const held = stopping.signal.aborted ? undefined : await take(key)
     if (!held) return
+    if (renewal && performance.now() - takenAt > renewal.leaseMs * silencePart) {
+      await release?.(held)
+      return
+    }
     const lost = new AbortController()
     holding.set(held, lost)
-    const renewals = renewal && renewing(held, lost, renewal)
+    const renewals = renewal && renewing(held, lost, takenAt, renewal)
     try {
       stopping.signal.throwIfAborted()
       await work(held, AbortSignal.any([stopping.signal, lost.signal]))

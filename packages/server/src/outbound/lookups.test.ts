@@ -74,12 +74,14 @@ test('concurrent look-ups of a name share one query and briefly its failure; add
   asked.length = 0
   const first = assert.rejects(lookups('dead.example', never), /ENOTFOUND/)
   await assert.rejects(lookups('dead.example', within(10)), { name: 'TimeoutError' })
+  while (asked.length < 1) await delay(1)
   giveUp()
   await first
   await assert.rejects(lookups('dead.example', never), /ENOTFOUND/)
   assert.deepEqual(asked, ['dead.example'])
   await delay(keptMs + 10)
   const later = assert.rejects(lookups('dead.example', never), /ENOTFOUND/)
+  while (asked.length < 2) await delay(1)
   giveUp()
   await later
   assert.equal(asked.length, 2)
