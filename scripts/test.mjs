@@ -19,10 +19,11 @@ const files =
   named.length > 0 ? named : globSync(everything, { cwd: root, exclude: ['**/*.{slow,console}.test.ts'] }).sort()
 
 /**
- * Each of these files has its own process: it measures memory, inspects all that its process has started, sends
- * statements that are not to be checked, or moves the clock so far that timers no longer fire.
+ * A file whose first line has this mark, with the reason, has its own process: it would disturb the other files of a
+ * process, or they it. The mark is in the file, so that it stays when the file is renamed.
  */
-const alone = /^packages\/server\/(test\/(replication\/|support\/|faults\/jobs\.)|src\/(embedded\/|kernel\/ticks\.))/
+const mark = /^\/\/ Own process: ./
+const isAlone = (file) => mark.test(readFileSync(join(root, file), 'utf8'))
 /** These cover all operations and take longest, so they start first and none is left at the end. */
 const longest = /^packages\/server\/test\/table\//
 /** Files of these folders wait more than they compute, so they are spread among the first half of the others. */
@@ -94,7 +95,7 @@ const nth = (i) => String(i).padStart(3, '0')
  * other, in an order that keeps the cores busy to the end.
  */
 function distributed(files) {
-  const { true: own = [], false: others = [] } = Object.groupBy(files.filter(isNoPage), (file) => alone.test(file))
+  const { true: own = [], false: others = [] } = Object.groupBy(files.filter(isNoPage), isAlone)
   // Files of the server take longer than those of other packages, which come last.
   const { true: waits = [], false: computes = [] } = Object.groupBy(others.reverse(), (file) => waiting.test(file))
   const order = [

@@ -1,3 +1,4 @@
+// Own process: it inspects all that its process has started.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,3 +1,4 @@
+// Own process: it replaces setTimeout and the clock, and timers of other tests would not fire.
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { createTimers, untilTick } from './timers.ts'

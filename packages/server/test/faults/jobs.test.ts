@@ -1,3 +1,4 @@
+// Own process: it sends statements that are not to be judged.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,3 +1,4 @@
+// Own process: it replaces the query function of the database client.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'

@@ -1,3 +1,4 @@
+// Own process: it measures the heap of its process.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getHeapSpaceStatistics } from 'node:v8'
