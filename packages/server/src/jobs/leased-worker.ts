@@ -66,7 +66,8 @@ export function createLeasedWorker<K, H extends object>(terms: Terms<K, H>) {
     holding.set(held, lost)
     const renewals = renewal && renewing(held, lost, takenAt, renewal)
     try {
-      stopping.signal.throwIfAborted()
+      // Work that can not give its row back finishes it. The signal asks it to be brief.
+      if (release) stopping.signal.throwIfAborted()
       await work(held, AbortSignal.any([stopping.signal, lost.signal]))
     } catch (e) {
       if (lost.signal.aborted || e instanceof LeaseLost) return

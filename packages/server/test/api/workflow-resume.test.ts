@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { enroll } from '../support/actors/devices.ts'
 import { makeUser } from '../support/actors/people.ts'
 import { holdTable } from '../support/database/table-lock.ts'
-import { startKit } from '../support/deployment/deployment.ts'
+import { runJob, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { publish, rule } from '../support/domain/policy.ts'
@@ -22,6 +22,39 @@ test('a recorded step is not repeated, even if its effect was undone since', asy
   const done = await untilRunEnds(kit, run.workflow_run_id)
   assert.deepEqual(done.steps[0]?.result, { changed: true, lock_id, made_before: true })
   assert.deepEqual((await kit.admin.listLocks()).items, [], 'the release is respected')
+})
+
+test('a holder that stalled before a step leaves the step to the next holder', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { app, stop } = kit.replicas[1]!
+  const device = await enroll(kit, 'laptop')
+  const { run } = await kit.admin.runPlaybook({
+    body: { playbook: 'lost_device', params: { device_id: device.id, revoke: false } },
+  })
+  await kit.admin.releaseLock({ params: { lock_id: String(run.steps[0]?.result.lock_id) }, body: {} })
+  await abandonRuns(kit)
+  const claims = () =>
+    kit.db.inTenant(kit.tenant, (tx) =>
+      tx.selectFrom('idempotency_keys').select('key').where('principal', 'like', 'workflow_run:%').execute(),
+    )
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
+  )
+  const held = await holdTable(kit, 'api_keys', 'access exclusive')
+  await runJob(app, 'drive_workflows')
+  await held.waits(1)
+  // Another replica has taken the lease meanwhile.
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .updateTable('workflow_runs')
+      .set({ claimed_by: crypto.randomUUID(), claimed_until: new Date(Date.now() + 3_600_000) })
+      .where('tenant_id', '=', kit.tenant)
+      .execute(),
+  )
+  await held.letGo()
+  await stop()
+  assert.deepEqual(await claims(), [])
+  assert.equal((await eventsOf(kit, 'lock.set')).length, 1)
 })
 
 test('a promotion ends only the canary for which it was planned', async (t) => {

@@ -1,5 +1,5 @@
 import { background, type Tx } from '../../db/database.ts'
-import { createLeasedWorker } from '../../jobs/leased-worker.ts'
+import { createLeasedWorker, LeaseLost } from '../../jobs/leased-worker.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
 import { createConcurrencyLimiter } from '../../kernel/concurrency.ts'
 import { encodeId } from '../../kernel/ids.ts'
@@ -56,12 +56,11 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
       return undefined
     })
 
-  /** Writes while this replica has the lease, which it renews. False if it has not. */
-  const whileLeased = (leased: LeasedRun, write: (tx: Tx) => Promise<unknown>): Promise<boolean> =>
+  /** Writes while this replica has the lease, which it renews. Throws `LeaseLost` if it has not. */
+  const whileLeased = <T>(leased: LeasedRun, write: (tx: Tx) => Promise<T>): Promise<T> =>
     db.inTenant(leased.tenant_id, async (tx) => {
-      if (!(await queries.renewRun(tx, leased))) return false
-      await write(tx)
-      return true
+      if (!(await queries.renewRun(tx, leased))) throw new LeaseLost()
+      return write(tx)
     })
 
   async function carry(leased: LeasedRun, signal: AbortSignal): Promise<void> {
@@ -70,14 +69,16 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
       const step = await begin(leased)
       if (!step) return
       const { step: number } = step
-      const outcome = await carryOut(leased, step, signal, async (result) => {
-        await whileLeased(leased, (tx) => queries.noteResult(tx, leased, number, result))
+      const outcome = await carryOut(leased, step, signal, {
+        note: async (result) => {
+          await whileLeased(leased, (tx) => queries.noteResult(tx, leased, number, result))
+        },
+        whileLeased: (write) => whileLeased(leased, write),
       })
-      const isOurs = await whileLeased(leased, async (tx) => {
+      await whileLeased(leased, async (tx) => {
         await queries.endStep(tx, leased, number, outcome, now())
         tell(tx, leased)
       })
-      if (!isOurs) return
     }
   }
 

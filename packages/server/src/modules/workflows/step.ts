@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pageItems } from '@holdfast/contract/limits'
 import * as claims from '../../db/claims.ts'
-import { UnknownOutcome } from '../../db/database.ts'
+import { type Tx, UnknownOutcome } from '../../db/database.ts'
 import type { StoredCall } from '../../db/tables/workflows.ts'
 import { isAway } from '../../db/unavailable.ts'
+import { LeaseLost } from '../../jobs/leased-worker.ts'
 import type { Actor, IdempotencyClaim } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
@@ -25,13 +26,19 @@ const confirmWithinMs = 60 * second
 /** Attempts before a step fails, for errors that are neither a refusal nor an outage. */
 const mostAttempts = 5
 
-/** Stores the preliminary result of a step before its end. */
-type Note = (result: Record<string, unknown>) => Promise<void>
+/** Writes of a step before its end, while this replica has the lease of the run. */
+type StepWrites = {
+  /** Stores the preliminary result. */
+  note: (result: Record<string, unknown>) => Promise<void>
+  /** @throws LeaseLost if another replica has the lease */
+  whileLeased: <T>(write: (tx: Tx) => Promise<T>) => Promise<T>
+}
 
 /**
  * Carries out one step. The change settles a claim in its own transaction, like that of an Idempotency-Key. So it is
- * made once, whatever process ends in between, and even if two replicas carry out the same step. An error that would
- * refuse a request fails the step. An outage throws, and the step is tried again.
+ * made once, whatever process ends in between. Only the holder of the run's lease takes the claim over, so a former
+ * holder that stalled can not take it from the next one. An error that would refuse a request fails the step. An outage
+ * throws, and the step is tried again.
  */
 export function createCarryOut({
   db,
@@ -41,13 +48,18 @@ export function createCarryOut({
   actorOf,
   rights,
 }: Pick<WorkflowsDeps, 'db' | 'perform' | 'confirmations' | 'purgeNow'> & { actorOf: ActorOf; rights: Rights }) {
-  async function once(actor: Actor, run: WorkflowRunRow, { step, input }: StepRow): Promise<StepOutcome> {
+  async function once(
+    actor: Actor,
+    run: WorkflowRunRow,
+    { step, input }: StepRow,
+    { whileLeased }: StepWrites,
+  ): Promise<StepOutcome> {
     const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)
     const principal = `workflow_run:${workflow_run_id}`
     const claim: IdempotencyClaim = { tenantId: run.tenant_id, principal, key: `step-${step}`, attempt: newUuid() }
     const fingerprint = createHash('sha256').update(JSON.stringify(input)).digest()
-    const wasMade = await db.inTenant(run.tenant_id, (tx) => claims.takeOver(tx, claim, fingerprint))
-    if (wasMade) return foundMade(actor, input)
+    const wasMade = await whileLeased((tx) => claims.takeOver(tx, claim, fingerprint))
+    if (wasMade) return foundMade(actor, input, whileLeased)
     try {
       const said = await perform().run({ ...actor, claim }, input)
       return { status: 'succeeded', result: await sealedResultOf(input, said), undo: undoOf(input, said) }
@@ -60,10 +72,15 @@ export function createCarryOut({
    * The change was made before this replica took over, and its answer is lost. It is not repeated, because somebody may
    * have changed the object since. The effects are read from the audit log.
    */
-  async function foundMade(actor: Actor, input: StoredCall): Promise<StepOutcome> {
+  async function foundMade(
+    actor: Actor,
+    input: StoredCall,
+    whileLeased: StepWrites['whileLeased'],
+  ): Promise<StepOutcome> {
     const note = { made_before: true }
-    // The secret in the answer is lost, so a new one replaces it.
+    // The secret in the answer is lost, so a new one replaces it. A former holder must not replace that one in turn.
     if (input.recipient) {
+      await whileLeased(async () => {})
       const result = await sealedResultOf(input, await perform().run({ ...actor, claim: null }, input))
       return { status: 'succeeded', result: { ...result, ...note }, undo: [] }
     }
@@ -91,7 +108,7 @@ export function createCarryOut({
   }
 
   /** Waits for the changes up to the beginning of this step. Later changes are not its concern. */
-  async function confirm(run: WorkflowRunRow, signal: AbortSignal, note: Note): Promise<StepOutcome> {
+  async function confirm(run: WorkflowRunRow, signal: AbortSignal, { note }: StepWrites): Promise<StepOutcome> {
     const seq = await confirmations.newestTold(run.tenant_id, run.seq_before)
     if (seq === null) return { status: 'succeeded', result: { seq }, undo: [] }
     await note({ seq })
@@ -105,10 +122,10 @@ export function createCarryOut({
     }
   }
 
-  return async (run: WorkflowRunRow, step: StepRow, signal: AbortSignal, note: Note): Promise<StepOutcome> => {
+  return async (run: WorkflowRunRow, step: StepRow, signal: AbortSignal, writes: StepWrites): Promise<StepOutcome> => {
     const { input } = step
     try {
-      if (input.operation === confirmation.operation) return await confirm(run, signal, note)
+      if (input.operation === confirmation.operation) return await confirm(run, signal, writes)
       const actor = await actorOf(run)
       if (!actor) return { status: 'failed', error: 'the requester no longer has access' }
       const permission = rights.lacks(actor, input)
@@ -117,8 +134,9 @@ export function createCarryOut({
         const purged = Object.fromEntries(await purgeNow(run.tenant_id, signal))
         return { status: 'succeeded', result: { purged }, undo: [] }
       }
-      return await once(actor, run, step)
+      return await once(actor, run, step, writes)
     } catch (e) {
+      if (e instanceof LeaseLost) throw e
       if (e instanceof AppError && e.code !== 'internal_error') return { status: 'failed', error: e.message }
       const isLater = signal.aborted || e instanceof UnknownOutcome || isAway(e) || step.attempts < mostAttempts
       if (isLater) throw e

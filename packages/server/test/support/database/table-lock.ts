@@ -2,13 +2,17 @@ import pg from 'pg'
 import type { Kit } from '../deployment/deployment.ts'
 import { until } from '../deployment/wait-until.ts'
 
-/** Locks a table against writes until it is released. Writers wait, and then all continue at once. */
-export async function holdTable(kit: Kit, table: string) {
+/**
+ * Locks a table against writes until it is released. Writers wait, and then all continue at once.
+ *
+ * @param mode `access exclusive` holds readers too
+ */
+export async function holdTable(kit: Kit, table: string, mode: 'share' | 'access exclusive' = 'share') {
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   // A failed test may end before the table is released.
   client.on('error', () => {})
   await client.connect()
-  await client.query(`begin; lock table ${client.escapeIdentifier(table)} in share mode`)
+  await client.query(`begin; lock table ${client.escapeIdentifier(table)} in ${mode} mode`)
   const waiting = async () => {
     const { rows } = await client.query(
       `select from pg_locks l join pg_database d on d.oid = l.database
