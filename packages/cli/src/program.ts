@@ -107,7 +107,7 @@ provider, connector or saved view; the number or channel of a policy, the versio
 certificate, the user of an admin session, the target of a lock.
 
 Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 not found: the server, or the thing named. Of config plan: 0
-nothing differs, 2 something does, 1 the file can not be applied or the command is wrong, 3 not found.`
+nothing differs, 2 something does, 1 the file cannot be applied or the command is wrong, 3 not found.`
 
 /** Creates all commands with their context. */
 export function createProgram(streams: Streams): { program: Command; cli: Cli } {

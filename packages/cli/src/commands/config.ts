@@ -19,7 +19,7 @@ export function addConfig(program: Command, cli: Cli): void {
     config
       .command('plan <file>')
       .description(
-        'compare the tenant with the file (YAML or JSON) and list the differences. Exit code 0: no difference; 2: differences; 1: the file can not be applied, with the reasons',
+        'compare the tenant with the file (YAML or JSON) and list the differences. Exit code: 0 without a difference, 2 with differences, 1 with the reasons if the file cannot be applied',
       )
       .option('--remove-all-rules', 'allow a policy without rules to replace one with rules')
       .action(async (file: string, options: Options) => {
@@ -70,7 +70,7 @@ function refuseProblems(problems: readonly string[]): void {
   if (problems.length === 0) return
   const shown = problems.slice(0, mostProblems).map(plain)
   const more = problems.length > shown.length ? [`… and ${problems.length - shown.length} more`] : []
-  throw new Unusable(`The file can not be applied; nothing was changed:\n${[...shown, ...more].join('\n')}`)
+  throw new Unusable(`The file cannot be applied; nothing was changed:\n${[...shown, ...more].join('\n')}`)
 }
 const mostProblems = 50
 

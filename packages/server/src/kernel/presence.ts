@@ -5,7 +5,7 @@ import { minute } from './time.ts'
 
 /** Time in ms for which a one-time code or a sign-in proves that the person is present. */
 const presenceMs = presenceMinutes * minute
-/** What a change needs of a person, in the words of an error. */
+/** Proof of presence that a change requires, as errors name it. */
 export const presenceProof = {
   code: `a one-time code not older than ${presenceMinutes} minutes: send one to POST /v1/admin/auth/step-up, then repeat it`,
   signIn: `a sign-in not older than ${presenceMinutes} minutes: sign in again, then repeat it`,

@@ -9,7 +9,7 @@ const keyOf = (secret: string) => Buffer.from(secret.slice(prefix.length), 'base
 /** Makes a signing secret of 32 random bytes in the format of Standard Webhooks. */
 export const mintWebhookSecret = (): string => `${prefix}${randomBytes(32).toString('base64')}`
 
-/** Format of a secret in the words of an error. */
+/** Format of a secret, as errors name it. */
 export const webhookSecretFormat = `${prefix} and the base64 of ${keyBytes.min} to ${keyBytes.max} bytes`
 
 /** True if a text is a signing secret of Standard Webhooks. */

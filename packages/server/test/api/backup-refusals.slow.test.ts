@@ -81,7 +81,11 @@ test('an altered backup is refused before anything is written', async (t) => {
     ['the head altered', edit(/backup\.json/, '"tenants": 1', '"tenants": 2'), /table of contents/],
     ['another MAC', edit(/contents\.json/, '"value": "', '"value": "0'), /not a Holdfast backup/],
     ['more after the end', (files) => [...files, files.at(-2)!], /follow its end/],
-    ['another format', edit(/backup\.json/, 'holdfast-backup-1', 'holdfast-backup-2'), /this version of Holdfast cannot read/],
+    [
+      'another format',
+      edit(/backup\.json/, 'holdfast-backup-1', 'holdfast-backup-2'),
+      /this version of Holdfast cannot read/,
+    ],
   ]
   for (const [name, change, why] of cases) await refused(name, await forged(change), why)
 

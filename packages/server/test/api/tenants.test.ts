@@ -132,7 +132,10 @@ async function renameTenant(kit: Kit): Promise<void> {
 async function refuseStops(kit: Kit): Promise<void> {
   const own = encodeId('tenant', kit.tenant)
   for (const name of ['suspend', 'delete'] as const)
-    await assert.rejects(kit.admin.changeTenant({ body: { operation: name, tenant_id: own } }), refused(422, /cannot be suspended or deleted/))
+    await assert.rejects(
+      kit.admin.changeTenant({ body: { operation: name, tenant_id: own } }),
+      refused(422, /cannot be suspended or deleted/),
+    )
   const { id, tenant } = await makeTenant(kit, 'other')
   const other = kit.clientFor(await kit.keyFor('platform_admin', id))
   await assert.rejects(

@@ -142,7 +142,7 @@ export function channelOf(tenant: TenantId, canary: CanaryReach | undefined) {
     else 'stable' end`
 }
 
-/** No policy applies to a revoked device, so its verdict is unknown whatever it last reported. */
+/** No policy applies to a revoked device. Its last report does not count, and its verdict is unknown. */
 const hasVerdict = (verdict: PostureVerdict) => {
   const reportCondition = (condition: ReturnType<typeof sql>) => sql<boolean>`exists (select from device_postures p
     where p.tenant_id = devices.tenant_id and p.device_id = devices.device_id and ${condition} offset 0)`

@@ -4,7 +4,7 @@ import { day, minute, second } from '../../../kernel/time.ts'
 /** Maximum age of reported times, and maximum time ahead of the server's clock. */
 const acceptedPastMs = reportedTimes.pastDays * day
 export const acceptedAheadMs = reportedTimes.aheadMinutes * minute
-/** Accepted range in the words of an error. */
+/** Accepted range, as errors name it. */
 export const acceptedRange = `must lie between ${reportedTimes.pastDays} days ago and ${reportedTimes.aheadMinutes} minutes from now`
 
 /**

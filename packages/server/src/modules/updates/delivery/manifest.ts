@@ -148,7 +148,7 @@ function versionOf(known: string | null): string {
   )
 }
 
-/** If the platform has no package, nothing is offered whatever the architecture is. */
+/** A platform without a package is offered nothing, on any architecture. */
 function onlyArchOf(releases: readonly LiveRelease[], platform: WantedUpdate['platform']): WantedUpdate['arch'] {
   const packages = releases.flatMap((r) => r.packages.filter((p) => p.platform === platform))
   const archs = [...new Set(packages.map((p) => p.arch))].filter((arch) => arch !== 'universal').sort()
