@@ -90,11 +90,13 @@ const frameOf = (tenantName: string): string => `
 <div class="sidebar" popover><span class="brand">${shield}Holdfast</span></div>
 <div class="topbar"><span class="tenant static"><span class="mark" aria-hidden="true"></span> <span class="trunc">${escapeHtml(tenantName)}</span></span></div>
 <main class="main">
+<div class="page"><div class="blank">
 <noscript>
 <p>The console needs JavaScript. Turn it on for this site and load the page again.</p>
-<form method="post" action="/admin/logout"><button type="submit">Sign out</button></form>
+<form method="post" action="/admin/logout"><button class="btn" type="submit">Sign out</button></form>
 </noscript>
 <p class="longload">The console is loading. Load the page again if nothing appears.</p>
+</div></div>
 </main>
 </div>
 `
