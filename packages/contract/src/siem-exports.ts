@@ -35,6 +35,7 @@ export const exportAuditToWebhook = endpoint({
     from: Time,
     to: Type.Optional(Time),
   }),
+  errors: ['validation_error'],
   status: 202,
   response: SiemExport,
 })

@@ -152,7 +152,7 @@ export const streamChanges = endpoint({
   }),
   headers: ['Last-Event-ID'],
   stream: {
-    'text/event-stream': Type.String({
+    'text/event-stream': Type.Unknown({
       description: `Events of the HTML standard: \`event\`, \`id\`, and \`data\` as JSON; a comment every ${streamCommentSeconds} s`,
     }),
   },

@@ -114,6 +114,10 @@ test('saved views', async (t) => {
       admin.createView({ body: { ...windows, name: 'WINDOWS', shared: true } }),
       refused(422, /name/),
     )
+    await assert.rejects(
+      admin.updateView({ params: { view_id: made.view_id }, body: { ...windows, shared: false } }),
+      refused(422, /only the owner/),
+    )
     await admin.deleteView({ params: { view_id: made.view_id } })
     const other = await kit.newTenant()
     const stranger = await kit.as('tenant_admin', other)

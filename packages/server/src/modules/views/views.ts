@@ -121,7 +121,7 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
           requireParameters(before.list, wanted.query)
           const changes = differences(fieldsOf(before), wanted)
           if (Object.keys(changes).length === 0) return before
-          if (!wanted.shared && before.owner_id !== personOf(actor))
+          if (!wanted.shared && (before.owner_id === null || before.owner_id !== personOf(actor)))
             failField('shared', 'must stay true: only the owner can make a shared view private')
           if (wanted.shared && !before.shared)
             await requireRoom(tx, tenant, before.owner_id, { own: false, shared: true })
