@@ -29,13 +29,23 @@ export const views = {
   '/admin/devices/$device_id': { module: 'device/page', reads: [alerts] },
   '/admin/sessions': { module: 'sessions/page', reads: [alerts, overview, list('sessions', '-started_at')] },
   '/admin/enrollment': { module: 'enrollment/page', reads: [alerts] },
-  '/admin/enrollment/new': { module: 'enrollment/new-page', reads: [alerts] },
+  '/admin/enrollment/new': { module: 'enrollment/new-page', reads: [alerts, overview] },
   '/admin/posture': {
     module: 'posture/page',
     permission: 'posture:read',
-    reads: [alerts, verdict('compliant'), verdict('non_compliant'), verdict('unknown')],
+    reads: [
+      alerts,
+      verdict('compliant'),
+      verdict('non_compliant'),
+      verdict('unknown'),
+      '/v1/admin/policy?channel=stable&limit=1',
+      '/v1/admin/devices?effective_status=active&posture=non_compliant&sort=-last_seen_at&limit=10',
+    ],
   },
-  '/admin/updates': { module: 'updates/page', reads: [alerts, list('updates/releases', '-created_at')] },
+  '/admin/updates': {
+    module: 'updates/page',
+    reads: [alerts, list('updates/releases', '-created_at'), '/v1/admin/metrics/fleet?days=30'],
+  },
   '/admin/me': { module: 'me/page', reads: [alerts] },
 } as const satisfies Readonly<Record<string, View>>
 export type Path = keyof typeof views

@@ -1,3 +1,4 @@
+import { startTransition, useEffect, useState } from 'react'
 import { Icon } from '../ui/icon.tsx'
 import { ScrollRegion } from '../ui/scroll-region.tsx'
 import { TableRow } from './row.tsx'
@@ -19,6 +20,7 @@ type Props<T> = {
 /** Page of a list as a table. The head sorts; rows open, can be selected and have a menu. */
 export function DataTable<T>({ spec, columns, rows, sort, onSort, openId, hrefOf, onOpen, selection }: Props<T>) {
   const ids = rows.map(spec.idOf)
+  const shown = useGrowing(rows.length)
   const selected = selection ? ids.filter((id) => selection.ids.has(id)).length : 0
   return (
     <ScrollRegion className="tw" label={spec.noun.many}>
@@ -47,7 +49,7 @@ export function DataTable<T>({ spec, columns, rows, sort, onSort, openId, hrefOf
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => {
+          {rows.slice(0, shown).map((row) => {
             const id = spec.idOf(row)
             return (
               <TableRow
@@ -68,6 +70,17 @@ export function DataTable<T>({ spec, columns, rows, sort, onSort, openId, hrefOf
       </table>
     </ScrollRegion>
   )
+}
+
+/** Rows that fill a screen, and rows that follow at a time. */
+const [firstRows, moreRows] = [30, 20]
+/** Grows to a number of rows in steps, so that a slow processor lays out few rows at a time. */
+function useGrowing(count: number): number {
+  const [shown, setShown] = useState(firstRows)
+  useEffect(() => {
+    if (shown < count) startTransition(() => setShown(shown + moreRows))
+  }, [shown, count])
+  return shown
 }
 
 function HeadCell<T>({ column, sort, onSort }: { column: Column<T>; sort: string; onSort: (sort: string) => void }) {

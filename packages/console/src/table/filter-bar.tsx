@@ -14,12 +14,14 @@ type Props<T> = {
   state: ListState
   counts?: FacetCounts | undefined
   rows?: readonly T[] | undefined
+  /** True until the rows or a failure are known. Filters whose values come from the rows keep their place. */
+  isWaiting: boolean
   /** At the right: columns and export. */
   tools?: ReactNode
 }
 
 /** Text field, active filters as chips, further filters as pills. The address stores all of them. */
-export function FilterBar<T>({ spec, state, counts, rows, tools }: Props<T>) {
+export function FilterBar<T>({ spec, state, counts, rows, isWaiting, tools }: Props<T>) {
   return (
     <div className="filters">
       {spec.searchHint && <SearchField hint={spec.searchHint} label={`Filter ${spec.noun.many}`} state={state} />}
@@ -33,14 +35,14 @@ export function FilterBar<T>({ spec, state, counts, rows, tools }: Props<T>) {
           />
         ),
       )}
-      <Filters spec={spec} state={state} counts={counts} />
+      <Filters spec={spec} state={state} counts={counts} isWaiting={isWaiting} />
       {tools && <div className="end">{tools}</div>}
     </div>
   )
 }
 
 /** Pills of the filters; a menu offers the less used ones. */
-function Filters<T>({ spec, state, counts }: Omit<Props<T>, 'tools' | 'rows'>) {
+function Filters<T>({ spec, state, counts, isWaiting }: Omit<Props<T>, 'tools' | 'rows'>) {
   const [added, setAdded] = useState<string>()
   const isOffered = ({ name, options }: Filter) =>
     options.length > 0 || (counts?.[name]?.some(({ value }) => value !== '') ?? false)
@@ -54,6 +56,7 @@ function Filters<T>({ spec, state, counts }: Omit<Props<T>, 'tools' | 'rows'>) {
           filter={filter}
           state={state}
           counts={counts?.[filter.name]}
+          isWaiting={isWaiting}
           isOpenAtFirst={filter.name === added}
         />
       ))}
@@ -114,10 +117,11 @@ type ControlProps = {
   filter: Filter
   state: ListState
   counts: FacetCounts[string] | undefined
+  isWaiting: boolean
   isOpenAtFirst: boolean
 }
 
-function FilterControl({ filter, state, counts, isOpenAtFirst }: ControlProps) {
+function FilterControl({ filter, state, counts, isWaiting, isOpenAtFirst }: ControlProps) {
   const value = state.filters[filter.name]
   const change = (next: string | undefined) => state.set({ [filter.name]: next })
   const named = new Map(filter.options.map((option) => [option.value, option.label]))
@@ -130,7 +134,7 @@ function FilterControl({ filter, state, counts, isOpenAtFirst }: ControlProps) {
     ...filter.options.map((option) => ({ ...option, ...countOf(option.value) })),
     ...found.map((c) => ({ value: c.value, label: c.name ?? c.value, ...countOf(c.value) })),
   ]
-  if (options.length === 0 && value === undefined) return null
+  if (options.length === 0 && value === undefined && !isWaiting) return null
   return (
     <FacetPill
       label={filter.label}

@@ -6,6 +6,7 @@ import { FilteredEmpty } from '../ui/empty-state.tsx'
 import { formatNumber } from '../ui/format.ts'
 import { QueryView } from '../ui/query-view.tsx'
 import { SkeletonTable } from '../ui/skeleton.tsx'
+import { useFirstData } from '../ui/use-first-data.ts'
 import { useStable } from '../ui/use-stable.ts'
 import { DataTable } from './data-table.tsx'
 import { FilterBar } from './filter-bar.tsx'
@@ -52,6 +53,7 @@ export function ListView<T>(props: Props<T>) {
   const list = useRef<HTMLDivElement>(null)
   const stale = useStale(spec.kind)
   const { refetch, dataUpdatedAt } = query
+  const data = useFirstData(query.data)
   const close = () => state.set({ open: undefined, tab: undefined })
   useEffect(() => {
     if (dataUpdatedAt > 0) markFresh(spec.kind)
@@ -70,7 +72,7 @@ export function ListView<T>(props: Props<T>) {
   return (
     <div className="split">
       <div className="page list" ref={list} aria-busy={query.isFetching}>
-        {query.isFetching && query.data && <div className="bar-busy" />}
+        {query.isFetching && data && <div className="bar-busy" />}
         {head}
         {!isFirstRun(props) && (
           <>
@@ -78,16 +80,17 @@ export function ListView<T>(props: Props<T>) {
             <FilterBar
               {...{ spec, state, counts }}
               rows={query.data?.items}
+              isWaiting={!query.data && !query.error}
               tools={<ListTools spec={spec} state={state} onRefresh={() => void refetch()} />}
             />
           </>
         )}
         <Rows {...props} />
-        {query.data && (query.data.items.length > 0 || state.cursor !== undefined) && (
+        {data && (data.items.length > 0 || state.cursor !== undefined) && (
           <ListFooter
             state={state}
             sentence={sentenceOf(props)}
-            nextCursor={query.data.next_cursor}
+            nextCursor={data.next_cursor}
             stale={stale}
             onRefresh={() => void refetch()}
             selects={selection !== undefined}

@@ -1,6 +1,10 @@
 /** @example formatNumber(1284) // '1,284' */
-export const formatNumber = (value: number): string => numbers.format(value)
-const numbers = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 })
+export const formatNumber = (value: number): string => {
+  // Making the first formatter takes a slow browser some 50 ms, so the start of the console does not.
+  numbers ??= new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 })
+  return numbers.format(value)
+}
+let numbers: Intl.NumberFormat | undefined
 
 /** @example formatCount(1, 'device') // '1 device' */
 export const formatCount = (count: number, one: string, many = `${one}s`): string =>

@@ -4,6 +4,7 @@ import type { ApiError } from '../api/api-error.ts'
 import { useCan } from '../api/me.ts'
 import { NoPermission, Problem } from './problem.tsx'
 import { SkeletonLines } from './skeleton.tsx'
+import { useFirstData } from './use-first-data.ts'
 
 /** The parts of a query that a view needs; `useApi` has this shape. */
 export type QueryState<T> = {
@@ -30,7 +31,8 @@ type Props<T> = {
  * @example <QueryView query={query} what="certificates" permission="spc:read">{({ items }) => …}</QueryView>
  */
 export function QueryView<T>({ query, what, permission, waiting = <SkeletonLines />, children }: Props<T>) {
-  const { data, error, refetch, dataUpdatedAt } = query
+  const { error, refetch, dataUpdatedAt } = query
+  const data = useFirstData(query.data)
   const can = useCan()
   if (permission && !can(permission)) return <NoPermission what={what} permission={permission} />
   return (

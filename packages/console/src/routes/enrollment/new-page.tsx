@@ -3,6 +3,8 @@ import { useCan } from '../../api/me.ts'
 import { openOverlay } from '../../shell/overlay.ts'
 import { PageHead } from '../../ui/page-head.tsx'
 import { EnrollButton } from './enroll-button.tsx'
+// The sheet opens at once, so its code loads with the view.
+import './enroll-sheet.tsx'
 import { Page as TokensPage } from './page.tsx'
 
 /** B8: address of the enrollment sheet. The list of tokens is below it. */

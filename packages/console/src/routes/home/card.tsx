@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Frame } from '../../ui/frame.tsx'
 import { type QueryState, QueryView } from '../../ui/query-view.tsx'
+import { useFirstData } from '../../ui/use-first-data.ts'
 import './home.css'
 
 type Props<T> = {
@@ -18,7 +19,7 @@ type Props<T> = {
 
 /** Region of Home that loads and fails independently. */
 export function Card<T>({ id, title, what, query, aside, footer, inset, className, children }: Props<T>) {
-  const isEmpty = query.data === undefined
+  const isEmpty = useFirstData(query.data) === undefined
   return (
     <Frame
       id={id}

@@ -1,5 +1,6 @@
 import type { OutputOf } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
+import { useFirstData } from '../../ui/use-first-data.ts'
 
 type Verdict = OutputOf<'GET /v1/admin/devices'>['items'][number]['posture']['verdict']
 type Facets = OutputOf<'GET /v1/admin/devices/facets'>
@@ -22,10 +23,11 @@ export function useVerdicts() {
   const fails = useVerdict('non_compliant')
   const unknown = useVerdict('unknown')
   const all = [compliant, fails, unknown]
-  const data =
+  const data = useFirstData(
     compliant.data && fails.data && unknown.data
       ? { compliant: compliant.data, fails: fails.data, unknown: unknown.data }
-      : undefined
+      : undefined,
+  )
   return {
     data,
     error: all.find((query) => query.error)?.error ?? null,

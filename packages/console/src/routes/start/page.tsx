@@ -4,6 +4,7 @@ import { inTenant } from '../../ui/copy-command.ts'
 import { PageHead } from '../../ui/page-head.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { SkeletonLines } from '../../ui/skeleton.tsx'
+import { useFirstData } from '../../ui/use-first-data.ts'
 import { HereNow } from './here-now.tsx'
 import { StartSteps } from './steps.tsx'
 import { progressOf } from './words.ts'
@@ -14,7 +15,8 @@ const everyMs = 4_000
 /** B3: steps from an empty tenant to a first device behind a policy. */
 export function Page() {
   const query = useApi('GET /v1/admin/start', {}, { everyMs: (data) => (data?.complete ? undefined : everyMs) })
-  const steps = query.data?.steps
+  const data = useFirstData(query.data)
+  const steps = data?.steps
   return (
     <div className="page read" aria-busy={query.isFetching}>
       <PageHead
@@ -30,10 +32,10 @@ export function Page() {
           {...(steps && { asOf: query.dataUpdatedAt })}
         />
       )}
-      {steps && query.data ? (
+      {data ? (
         <div className="cols">
           <div className="c7 stack">
-            <StartSteps steps={steps} isComplete={query.data.complete} />
+            <StartSteps steps={data.steps} isComplete={data.complete} />
           </div>
           <FromTerminal />
         </div>

@@ -35,7 +35,8 @@ export function Page() {
   const [asked, setAsked] = useState<{ release: Release; deed: ReleaseDeed }>()
   const ask = useCallback((release: Release, deed: ReleaseDeed) => setAsked({ release, deed }), [])
   const menuOf = useReleaseMenu(ask)
-  const spec = useMemo(() => ({ ...releasesSpec(counts), menuOf }), [counts, menuOf])
+  const mayCount = can('operations:read')
+  const spec = useMemo(() => ({ ...releasesSpec(counts, mayCount), menuOf }), [counts, mayCount, menuOf])
   const create = <CreateButton onCreate={() => setCreating(true)} />
   return (
     <>
@@ -51,7 +52,7 @@ export function Page() {
               sub={query.data ? (summaryOf(releases) ?? 'none published') : null}
               actions={create}
             />
-            {can('operations:read') && state.open === undefined && <AdoptionCards query={fleet} />}
+            {mayCount && state.open === undefined && <AdoptionCards query={fleet} />}
           </>
         }
         firstRun={<NoReleases action={create} />}

@@ -6,11 +6,11 @@ import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { type Release, statusWords } from './words.ts'
 
-/** Number of devices by version; undefined for a caller without permission. */
+/** Number of devices by version; undefined until it is known. */
 export type VersionCounts = ReadonlyMap<string, number> | undefined
 
-/** Columns, filters and words of the list of releases. */
-export const releasesSpec = (counts: VersionCounts): ListSpec<Release> => ({
+/** Columns, filters and words of the list of releases. Only a caller who `mayCount` sees the column of devices. */
+export const releasesSpec = (counts: VersionCounts, mayCount: boolean): ListSpec<Release> => ({
   list: 'releases',
   kind: 'updates',
   noun: { one: 'release', many: 'releases' },
@@ -41,14 +41,14 @@ export const releasesSpec = (counts: VersionCounts): ListSpec<Release> => ({
       isNumber: true,
       cell: (release) => formatNumber(release.packages),
     },
-    ...(counts
+    ...(mayCount
       ? [
           {
             id: 'devices',
             label: 'Devices',
             priority: 4 as const,
             isNumber: true,
-            cell: (release: Release) => formatNumber(counts.get(release.version) ?? 0),
+            cell: (release: Release) => (counts ? formatNumber(counts.get(release.version) ?? 0) : '–'),
           },
         ]
       : []),
