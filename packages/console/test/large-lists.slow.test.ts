@@ -119,6 +119,31 @@ test('sorting and filtering a long list do not block the page', options, async (
   assert.ok(tasks.longestMs <= most.taskMs, `a task of ${ms(tasks.longestMs)}`)
 })
 
+test('the search finds objects among many, and Home opens', options, async (t) => {
+  const page = await openList(t, await openGround())
+  const names = ['laptop', 'laptop-berlin', 'kiosk-oslo-00', 'anna.schmidt', 'schmidt', 'team 7', 'gw-', '0004711', 'zzzz']
+  for (const q of [...names, ...names]) {
+    const took = await page.evaluate(searchTimes, q)
+    t.diagnostic(`search for ${q}: median ${ms(median(took))}, longest ${ms(Math.max(...took))}`)
+  }
+  const began = performance.now()
+  await page.goto('/admin')
+  await settle(page)
+  t.diagnostic(`Home is complete after ${ms(performance.now() - began)}`)
+})
+/** Milliseconds of 20 searches, one after the other. */
+async function searchTimes(q: string): Promise<number[]> {
+  const took: number[] = []
+  for (let n = 0; n < 20; n++) {
+    const began = performance.now()
+    const response = await fetch(`/v1/admin/search?q=${encodeURIComponent(q)}`)
+    await response.json()
+    if (!response.ok) throw new Error(`the search answered ${response.status}`)
+    took.push(performance.now() - began)
+  }
+  return took
+}
+
 test('a selection above the limit of one request is not offered, with the reason', {
   ...options,
   skip: options.skip || (size <= 10_000 && 'all devices fit into one request'),

@@ -1,4 +1,4 @@
-import { startTransition, useEffect, useState } from 'react'
+import { startTransition, useDeferredValue, useEffect, useState } from 'react'
 import { Icon } from '../ui/icon.tsx'
 import { ScrollRegion } from '../ui/scroll-region.tsx'
 import { TableRow } from './row.tsx'
@@ -18,7 +18,9 @@ type Props<T> = {
 }
 
 /** Page of a list as a table. The head sorts; rows open, can be selected and have a menu. */
-export function DataTable<T>({ spec, columns, rows, sort, onSort, openId, hrefOf, onOpen, selection }: Props<T>) {
+export function DataTable<T>({ spec, columns, sort, onSort, openId, hrefOf, onOpen, selection, ...props }: Props<T>) {
+  // Other rows are rendered in short tasks.
+  const rows = useDeferredValue(props.rows)
   const ids = rows.map(spec.idOf)
   const shown = useGrowing(rows.length)
   const selected = selection ? ids.filter((id) => selection.ids.has(id)).length : 0

@@ -45,7 +45,7 @@ export async function startOnce(url: string, secrets: Secrets): Promise<string[]
 
 /** Runs first starts on new databases. Each is ended before another statement, and the next start completes it. */
 export async function endFirstStarts(t: TestContext, { from, step }: { from: number; step: number }) {
-  let ended = 0
+  let [ended, survived] = [0, 0]
   for (let statement = from; ; statement += step) {
     const database = await createTestDatabase()
     t.after(database.drop)
@@ -54,12 +54,14 @@ export async function endFirstStarts(t: TestContext, { from, step }: { from: num
     network.endBefore(statement)
     const first = await startOnce(network.url, secrets).catch(() => undefined)
     if (!network.hasEnded()) break
-    ended++
-    assert.equal(first, undefined)
+    if (first) survived++
+    else ended++
     network.mend()
-    await startOnce(network.url, secrets)
+    const second = await startOnce(network.url, secrets)
+    // A start survives the end of a statement of a background job. It has announced the password then.
+    if (first) assert.deepEqual(second, [])
     assert.ok(statement < 1000, 'it never ends')
   }
-  assert.ok(ended > 1)
-  console.log(`# first start: ended before ${ended} statements, ${ended} of ${ended} finished by the next start`)
+  assert.ok(ended > 1 && survived <= Math.max(1, ended / 10), `${ended} starts ended, ${survived} survived`)
+  console.log(`# first start: ended by ${ended} statements and completed by the next start, ${survived} survived`)
 }
