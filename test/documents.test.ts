@@ -89,6 +89,7 @@ const stated: readonly (readonly [file: string, text: string])[] = [
   ['docs/agents.md', `once, for ${limits.proofSeconds} seconds`],
   ['docs/audit.md', `An event counts once in ${limits.ingestion.rememberedDays} days`],
   ['docs/audit.md', `${limits.ingestion.eventsPerMinute.toLocaleString('en')} events a minute to each replica`],
+  ['docs/audit.md', `After ${days(signedLifetimes.credential) + 1} days the trust set`],
   ['docs/changes.md', `A comment comes every ${limits.streamCommentSeconds} seconds`],
   ['docs/configuration.md', `| \`audit_ingested\` | ${limits.ingestion.rememberedDays} days`],
   ['docs/configuration.md', `previous_credential_jwe\` | ${limits.previousSecretHours} hours`],

@@ -82,7 +82,7 @@ async function createNewcomer(kit: Kit): Promise<void> {
   await kit.app.identity.createUser(tenant, newcomer)
 }
 
-/** Milliseconds between two heartbeats: a gateway is down after three missed ones of 30 s. */
+/** Milliseconds between two heartbeats, well below the silence after which a gateway is degraded. */
 const heartbeatMs = 10_000
 
 /** Lets every gateway pull its policy, confirm it and send heartbeats until the deployment ends. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { presenceMinutes } from './limits.ts'
+import { passwordWithSecondFactor, presenceMinutes } from './limits.ts'
 import { Closed, OneOf } from './schema.ts'
 import { roleNames } from './vocabulary.ts'
 
@@ -37,7 +37,7 @@ export const SecuritySettings = Closed(
       min_length: Type.Integer({
         minimum: 8,
         maximum: 64,
-        description: 'Characters, for users without a second factor; with one, 8 are enough',
+        description: `Characters, for users without a second factor; with one, ${passwordWithSecondFactor} are enough`,
       }),
     }),
     mfa: Closed({

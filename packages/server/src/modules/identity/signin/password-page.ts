@@ -1,3 +1,4 @@
+import { passwordWithSecondFactor } from '@holdfast/contract/limits'
 import type { HtmlPageAnswer } from '../../../http/answer/html-page.ts'
 import type { Inside, SignedInPage } from '../../../http/pages/page.ts'
 import { type AppError, fail, failField } from '../../../kernel/app-error.ts'
@@ -23,7 +24,7 @@ export function passwordPage(deps: {
   async function page(visit: Inside & { form?: Form }, refusal?: AppError): Promise<HtmlPageAnswer> {
     const { principal } = visit.actor
     const { min_length } = (await tenancy.settings(principal.tenantId)).passwords
-    const least = principal.mfa ? Math.min(8, min_length) : min_length
+    const least = principal.mfa ? Math.min(passwordWithSecondFactor, min_length) : min_length
     const isOwed = principal.requiredAction === 'change_password'
     const current = isOwed ? 'Temporary password' : 'Current password'
     const wrong = refusal && fieldNames(refusal)
