@@ -174,7 +174,7 @@ function userOf(user: Readonly<Record<string, unknown>>): PulledUser {
   }
 }
 
-/** Groups are identified by path, as in Keycloak's tokens. */
+/** A group is identified by its id, and named by its path, as in Keycloak's tokens. */
 function groupOf(group: Readonly<Record<string, unknown>>): PulledGroup {
   const children = typeof group.subGroupCount === 'number' ? group.subGroupCount : 0
   return {
