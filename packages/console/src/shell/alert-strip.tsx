@@ -18,7 +18,10 @@ export function AlertStrip() {
       <Status kind="bad">{down.length > 1 ? `${down.length} gateways are down` : first.title}</Status>
       <span className="num grow trunc">
         {down.length > 1 ? (
-          down.map(({ subject }) => subject.name).join(', ')
+          <>
+            the first since <Timestamp at={earliest(down)} as="clock" /> ·{' '}
+            {down.map(({ subject }) => subject.name).join(', ')}
+          </>
         ) : (
           <>
             since <Timestamp at={first.created_at} as="clock" /> · <About alert={first} />
@@ -31,6 +34,9 @@ export function AlertStrip() {
     </div>
   )
 }
+
+const earliest = (alerts: readonly Alert[]): string =>
+  alerts.map(({ created_at }) => created_at).reduce((a, b) => (b < a ? b : a))
 
 const About = ({ alert }: { alert: Alert }) =>
   alert.kind === 'gateway.down' && alert.subject.id ? (

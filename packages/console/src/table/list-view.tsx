@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useMemo, useRef } from 'react'
 import type { ApiError } from '../api/api-error.ts'
 import { markFresh, useStale } from '../api/live.ts'
 import { selectedTenant } from '../api/selected-tenant.ts'
+import { classes } from '../ui/classes.ts'
 import { FilteredEmpty } from '../ui/empty-state.tsx'
 import { formatNumber } from '../ui/format.ts'
 import { QueryView } from '../ui/query-view.tsx'
@@ -71,7 +72,7 @@ export function ListView<T>(props: Props<T>) {
   useListKeys(list, keys)
   return (
     <div className="split">
-      <div className="page list" ref={list} aria-busy={query.isFetching}>
+      <div className={classes('page list', query.error !== null && data !== undefined && 'failed')} ref={list} aria-busy={query.isFetching}>
         {query.isFetching && data && <div className="bar-busy" />}
         {head}
         {!isFirstRun(props) && (
