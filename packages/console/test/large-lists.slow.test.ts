@@ -121,7 +121,17 @@ test('sorting and filtering a long list do not block the page', options, async (
 
 test('the search finds objects among many, and Home opens', options, async (t) => {
   const page = await openList(t, await openGround())
-  const names = ['laptop', 'laptop-berlin', 'kiosk-oslo-00', 'anna.schmidt', 'schmidt', 'team 7', 'gw-', '0004711', 'zzzz']
+  const names = [
+    'laptop',
+    'laptop-berlin',
+    'kiosk-oslo-00',
+    'anna.schmidt',
+    'schmidt',
+    'team 7',
+    'gw-',
+    '0004711',
+    'zzzz',
+  ]
   for (const q of [...names, ...names]) {
     const took = await page.evaluate(searchTimes, q)
     t.diagnostic(`search for ${q}: median ${ms(median(took))}, longest ${ms(Math.max(...took))}`)

@@ -29,11 +29,10 @@ type Figures = {
   moved: readonly string[]
 }
 
-/** Makes the next loads slow, and without cached files. */
-async function limit(page: Page, isSlow: boolean): Promise<void> {
+/** Slows the next loads of a page. */
+async function slowDown(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page)
   await session.send('Network.enable')
-  if (!isSlow) return
   await session.send('Network.emulateNetworkConditions', { offline: false, ...slow })
   await session.send('Emulation.setCPUThrottlingRate', { rate: slowness })
 }
@@ -69,7 +68,7 @@ for (const width of [1440, 375] as const)
       const ground = await openGround()
       const opened = async (isSlow: boolean) => {
         const page = await openPage(t, ground, { ...(as && { as }), width })
-        await limit(page, isSlow)
+        if (isSlow) await slowDown(page)
         const load = async () => {
           await page.goto(pathOf(path, ground.ids))
           await settle(page)

@@ -72,7 +72,11 @@ export function ListView<T>(props: Props<T>) {
   useListKeys(list, keys)
   return (
     <div className="split">
-      <div className={classes('page list', query.error !== null && data !== undefined && 'failed')} ref={list} aria-busy={query.isFetching}>
+      <div
+        className={classes('page list', query.error !== null && data !== undefined && 'failed')}
+        ref={list}
+        aria-busy={query.isFetching}
+      >
         {query.isFetching && data && <div className="bar-busy" />}
         {head}
         {!isFirstRun(props) && (

@@ -1,8 +1,8 @@
 import { useDeferredValue } from 'react'
 
 /**
- * Returns the data of a query, the first of them a moment later: in a transition, which a slow processor renders in
- * short tasks. Changes of a query are rendered in one task.
+ * Returns the data of a query. The first data come a moment later, in a transition: a slow processor renders it in
+ * short tasks. Later data come at once.
  *
  * @example const data = useFirstData(query.data)
  */

@@ -58,10 +58,10 @@ export async function endFirstStarts(t: TestContext, { from, step }: { from: num
     else ended++
     network.mend()
     const second = await startOnce(network.url, secrets)
-    // A start survives the end of a statement of a background job. It has announced the password then.
-    if (first) assert.deepEqual(second, [])
+    // Connections are refused after the end, so a start that survived was complete: only its shutdown was interrupted.
+    if (first) assert.deepEqual([first.length > 0, second], [true, []])
     assert.ok(statement < 1000, 'it never ends')
   }
-  assert.ok(ended > 1 && survived <= Math.max(1, ended / 10), `${ended} starts ended, ${survived} survived`)
+  assert.ok(ended > 1 && survived < ended, `${ended} starts ended, ${survived} survived`)
   console.log(`# first start: ended by ${ended} statements and completed by the next start, ${survived} survived`)
 }

@@ -84,7 +84,8 @@ test('lost_device with ten gateways takes at most two seconds, and completes onc
     const isBegun = "select from workflow_steps where step = 1 and status = 'running'"
     await until(() => finds(isBegun), 'the first step begins')
     // The step takes its claim under the lock of the run, before the change.
-    const waits = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    const waits = `select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%"devices"%'`
     await until(() => finds(waits), 'the change waits for the device')
     if (when === 'after') {
       await holdsRun.query("begin; select from workflow_runs where status = 'running' for update")
