@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type TOTP, URI } from 'otpauth'
+import { anyText } from '../test/support/any-text.ts'
 import { matchTotp, mintTotpSeed, provisioningUri, toBase32, totpCode, totpStep } from './totp.ts'
 
 const rfcSeed = Buffer.from('12345678901234567890')
@@ -58,7 +59,7 @@ test('a code is valid in its period and the two neighbouring ones only', () => {
 })
 
 test('another implementation computes the same codes and reads the provisioning URI', () => {
-  const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }).filter((s) => s.isWellFormed())
+  const name = anyText({ minLength: 1, maxLength: 20 }).filter((s) => s.isWellFormed())
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 20, maxLength: 20 }), fc.nat(4_000_000_000), (seed, seconds) => {
       const uri = provisioningUri({ seed, issuer: 'Holdfast (a&b)', account: 'tenant/ana@example.org' })

@@ -37,7 +37,7 @@ test('requests, jobs, the database and lags have metrics, without names of subje
   is('holdfast_entities{kind="devices"}', 1)
   is('holdfast_siem_connectors{state="active"}', 0)
   is('holdfast_database_up', 1)
-  is('holdfast_database_connections_max', 10)
+  is('holdfast_database_connections_max', 4)
   assert.ok((readValue(text, 'holdfast_change_feed_age_seconds') ?? 9) < 5)
   assert.ok((readValue(text, 'process_resident_memory_bytes') ?? 0) > 1e7)
   for (const word of ['laptop', 'default', kit.tenant, device.id, 'admin']) assert.ok(!text.includes(word), word)

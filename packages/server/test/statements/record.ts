@@ -11,6 +11,9 @@ export type Sent = { text: string; origin: string; scope: 'tenant' | 'all' | 'no
 /** The statements of a transaction in order, if it has more than one. Immediate repetitions count once. */
 export type Course = { course: string[] }
 
+/** How often each statement was sent, and the places that sent it. */
+type Origins = Map<string, { times: number; places: Set<string> }>
+
 const directory = process.env.HOLDFAST_TEST_STATEMENTS
 const server = new URL('../../', import.meta.url).href
 
@@ -19,7 +22,9 @@ if (directory) {
   /** Keyed by the text, or by the numbers of the texts of a course. */
   const written = new Map<string, Set<string>>()
   const numbers = new Map<string, number>()
-  const origins = new Map<string, Set<string>>()
+  /** Origins of statements by text: those that Kysely compiled, and the others. */
+  const compiledOrigins: Origins = new Map()
+  const directOrigins: Origins = new Map()
   const scopes = new WeakMap<object, Sent['scope']>()
 
   const courses = new WeakMap<object, string[]>()
@@ -40,8 +45,7 @@ if (directory) {
   const { compileQuery } = DefaultQueryExecutor.prototype
   DefaultQueryExecutor.prototype.compileQuery = function (...given) {
     const compiled = compileQuery.apply(this, given)
-    const origin = originOf(callers(nearby)) ?? originOf(callers())
-    if (origin) origins.set(compiled.sql, (origins.get(compiled.sql) ?? new Set()).add(origin))
+    originsOf(compiledOrigins, compiled.sql, () => originOf(callers(nearby)) ?? originOf(callers()))
     return compiled
   }
 
@@ -62,7 +66,7 @@ if (directory) {
         if (course.length > 1) write(course.map(numberOf).join(), '', () => ({ course }))
       } else {
         const scope = scopes.get(this) ?? 'none'
-        const from = origins.get(text) ?? directly(callers())
+        const from = compiledOrigins.get(text)?.places ?? originsOf(directOrigins, text, () => directly(callers()))
         for (const origin of from) write(text, `${origin} ${scope}`, () => ({ text, origin, scope }))
         const course = courses.get(this)
         if (from.size > 0 && course && course.at(-1) !== text) course.push(text)
@@ -70,6 +74,20 @@ if (directory) {
     }
     return Reflect.apply(query, this, given)
   } as typeof query
+}
+
+/**
+ * Returns the known origins of a statement. Its stack is read the first 16 times and then every 16th time, since that
+ * costs more than the rest of the recording.
+ */
+function originsOf(known: Origins, text: string, find: () => string | undefined): Set<string> {
+  const { times, places } = known.get(text) ?? { times: 0, places: new Set() }
+  known.set(text, { times: times + 1, places })
+  if (times < 16 || times % 16 === 0) {
+    const place = find()
+    if (place) places.add(place)
+  }
+  return places
 }
 
 /** Most callers are within this number of stack frames; each further frame costs time. */
@@ -89,9 +107,8 @@ function callers(most = 40): NodeJS.CallSite[] {
 }
 
 /** The origin of a statement that did not come through Kysely. */
-function directly(sites: NodeJS.CallSite[]): Set<string> {
-  const origin = sites.some((site) => site.getFileName()?.includes('/kysely/')) ? undefined : originOf(sites)
-  return new Set(origin ? [origin] : [])
+function directly(sites: NodeJS.CallSite[]): string | undefined {
+  return sites.some((site) => site.getFileName()?.includes('/kysely/')) ? undefined : originOf(sites)
 }
 
 /**

@@ -1,4 +1,6 @@
+import { canonicalJson } from '@holdfast/crypto'
 import { changeRetention } from '@holdfast/sdk'
+import { encodeId } from '../../../src/kernel/ids.ts'
 import type { Kit } from '../deployment/deployment.ts'
 import { endWaitingPeriods, runRetention } from '../domain/retention.ts'
 import { ageAuditLog } from './aged-rows.ts'
@@ -8,22 +10,36 @@ import { withClient } from './test-database.ts'
 /** Adds this number of events to the audit log of the kit's tenant. All have their sequence numbers on return. */
 export const fillAuditLog = (kit: Pick<Kit, 'databaseUrl' | 'tenant'>, count: number): Promise<void> =>
   withClient(kit.databaseUrl, async (client) => {
+    const at = new Date()
+    const ids = Array.from({ length: count }, () => crypto.randomUUID())
+    const records = ids.map((id, i) => recordOf(kit.tenant, id, at, i + 1))
     await client.query(
       `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name,
          source_ip, request_id, record)
-       select $1::uuid, id, now(), 'api_key.used', 'success', 'key_' || i, 'Zoë "' || i, '192.0.2.1', 'req_' || i,
-         canonical_json(jsonb_build_object('event_id', type_id('evt', id), 'tenant_id', type_id('tnt', $1::uuid),
-           'kind', 'api_key.used', 'timestamp', to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-           'outcome', 'success', 'actor', jsonb_build_object('type', 'api_key', 'id', 'key_' || i, 'name', 'Zoë "' || i),
-           'target', null, 'source_ip', '192.0.2.1', 'user_agent', E'a\\\\b\\n', 'request_id', 'req_' || i, 'origin', 'api'))
-       from generate_series(1, $2::integer) as i, lateral (select gen_random_uuid() as id where i > 0) as made`,
-      [kit.tenant, count],
+       select $1::uuid, id, $2, 'api_key.used', 'success', 'key_' || i, 'Zoë "' || i, '192.0.2.1', 'req_' || i, record
+       from unnest($3::uuid[], $4::text[]) with ordinality as made (id, record, i)`,
+      [kit.tenant, at, ids, records],
     )
     await client.query(`select set_config('holdfast.tenant', $1, false)`, [kit.tenant])
     for (;;) {
       const { rows } = await client.query<{ count: number | null }>('select sequence_audit(1000) as count')
       if (rows[0]?.count === 0) return
     }
+  })
+
+const recordOf = (tenant: string, id: string, at: Date, i: number) =>
+  canonicalJson({
+    event_id: encodeId('audit_event', id),
+    tenant_id: encodeId('tenant', tenant),
+    kind: 'api_key.used',
+    timestamp: at.toISOString(),
+    outcome: 'success',
+    actor: { type: 'api_key', id: `key_${i}`, name: `Zoë "${i}` },
+    target: null,
+    source_ip: '192.0.2.1',
+    user_agent: 'a\\b\n',
+    request_id: `req_${i}`,
+    origin: 'api',
   })
 
 /** Purges the events up to this sequence number, as retention does. */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AuditFields, AuditKind } from '@holdfast/contract/vocabulary'
+import { anyText } from '@holdfast/crypto/test/any-text'
 import fc from 'fast-check'
 import type { Source } from '../../../src/kernel/actor.ts'
 import { newUuid } from '../../../src/kernel/ids.ts'
@@ -73,9 +74,7 @@ export const attacks = [
 ]
 const hostile = fc.oneof(
   fc.constantFrom(...attacks),
-  fc
-    .array(fc.oneof(fc.constantFrom(...attacks), fc.string({ unit: 'binary', maxLength: 4 })), { maxLength: 5 })
-    .map((a) => a.join('')),
+  fc.array(fc.oneof(fc.constantFrom(...attacks), anyText({ maxLength: 4 })), { maxLength: 5 }).map((a) => a.join('')),
 )
 
 type Texts = { agent: string; name: string; target: string; username: string; detail: string }
