@@ -46,6 +46,11 @@ async function makeTree(t: TestContext) {
     has: (name: string) => existsSync(at('node_modules', name, 'index.js')),
     stamp: at('node_modules/.holdfast-install'),
     prepare: (...options: string[]) => run(at('scripts/prepare.mjs'), options),
+    /** Replaces npm by a script, which gets the parts of the command in `given`. */
+    prepareWith: (script: string) => {
+      writeFileSync(at('vendor/npm-cli.js'), `const [, , ...given] = process.argv\n${script}`)
+      return run(at('scripts/prepare.mjs'), ['--product'], at('vendor/npm-cli.js'))
+    },
     isAsGiven: () => {
       assert.equal(readFileSync(at('package-lock.json'), 'utf8'), given)
       assert.deepEqual(readdirSync(tree).sort(), [
@@ -73,8 +78,9 @@ async function pack(name: string, folder: string) {
 }
 
 /** Runs the script and returns its output. Throws if it fails. */
-async function run(script: string, options: string[]): Promise<string> {
-  const child = spawn(process.execPath, [script, ...options], { stdio: ['ignore', 'pipe', 'pipe'] })
+async function run(script: string, options: string[], npm?: string): Promise<string> {
+  const env = { ...process.env, ...(npm && { npm_execpath: npm, npm_node_execpath: process.execPath }) }
+  const child = spawn(process.execPath, [script, ...options], { stdio: ['ignore', 'pipe', 'pipe'], env })
   let said = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk) => {
@@ -135,4 +141,50 @@ test('npm start and npm test at the same time end with all packages', async (t) 
   assert.deepEqual([has('kept'), has('tool')], [true, true])
   isAsGiven()
   assert.equal(await prepare(), '')
+})
+
+/** A script in the place of npm. Its registry has a path. */
+const registry = `if (given[0] === 'config') { console.log('http://registry.test/npm'); process.exit() }`
+
+test('npm gets the address of each package, and the file with them is gone when it ends', async (t) => {
+  const { at, prepareWith } = await makeTree(t)
+  const lock = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'))
+  lock.packages['node_modules/@scope/inner'] = { version: '2.1.0', integrity: 'sha512-x', optional: true }
+  lock.packages['node_modules/kept/node_modules/other'] = {
+    name: 'renamed',
+    version: '1.0.0',
+    integrity: 'sha512-x',
+    optional: true,
+  }
+  writeFileSync(at('package-lock.json'), JSON.stringify(lock))
+  const copies = `require('node:fs').copyFileSync('npm-shrinkwrap.json', 'vendor/seen.json')`
+  // The first attempt fails, as at a registry with other addresses, so the second one has none.
+  const counts = `const { appendFileSync, existsSync } = require('node:fs')
+    appendFileSync('vendor/attempts', existsSync('npm-shrinkwrap.json') + ' ')`
+  const said = await prepareWith(
+    `${registry}\n${counts}\nif (existsSync('npm-shrinkwrap.json')) ${copies}\nprocess.exit(3)`,
+  ).catch(String)
+  assert.match(said, /npm failed, see above/)
+  assert.equal(readFileSync(at('vendor/attempts'), 'utf8'), 'true false ')
+  const { packages } = JSON.parse(readFileSync(at('vendor/seen.json'), 'utf8'))
+  assert.deepEqual(
+    ['kept', '@scope/inner', 'kept/node_modules/other'].map((name) => packages[`node_modules/${name}`].resolved),
+    [
+      'file:vendor/kept.tgz',
+      'http://registry.test/npm/@scope/inner/-/inner-2.1.0.tgz',
+      'http://registry.test/npm/renamed/-/renamed-1.0.0.tgz',
+    ],
+  )
+  assert.equal(existsSync(at('npm-shrinkwrap.json')), false)
+})
+
+test('an installation that is stopped stops npm and leaves no files', async (t) => {
+  const { prepareWith, prepare, has, isAsGiven } = await makeTree(t)
+  const ends = `process.kill(process.ppid, 'SIGTERM'); setTimeout(() => {}, 60_000)`
+  const started = performance.now()
+  await assert.rejects(prepareWith(`${registry}\n${ends}`))
+  assert.ok(performance.now() - started < 30_000, 'npm ended, since it holds the output')
+  await prepare('--product')
+  assert.ok(has('kept'))
+  isAsGiven()
 })
