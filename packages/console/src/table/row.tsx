@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { type MouseEvent, memo } from 'react'
 import { Icon } from '../ui/icon.tsx'
 import { MenuButton } from '../ui/menu.tsx'
@@ -70,9 +69,10 @@ function NameCell<T>({ spec, row, name, href, onOpen }: NameProps<T>) {
     <div className="row">
       <Icon name={spec.iconOf?.(row) ?? spec.icon} className="faint" />
       <div className="first">
-        <Link to={href} className="trunc" data-row-link="" preload={false} onClick={open}>
+        {/* A plain link: one of the router computes its address for every row. */}
+        <a href={href} className="trunc" data-row-link="" onClick={open}>
           {name}
-        </Link>
+        </a>
         {spec.summaryOf && <small className="m trunc">{spec.summaryOf(row)}</small>}
       </div>
       {spec.asideOf?.(row)}
