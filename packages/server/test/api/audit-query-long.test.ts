@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../src/db/database.ts'
 import type { EventFilter } from '../../src/modules/audit/events/conditions.queries.ts'
 import { pathsOf } from '../../src/modules/audit/events/paths.queries.ts'
+import { encodeId } from '../../src/kernel/ids.ts'
 import { withClient } from '../support/database/test-database.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import { until } from '../support/deployment/wait-until.ts'
@@ -21,7 +22,7 @@ const at = (i: number) => new Date(start + i * second).toISOString()
  * Those have another actor, except for two.
  */
 const rows = `
-  select i, gen_random_uuid() as id, timestamptz '2026-01-31T12:00Z'
+  select i, timestamptz '2026-01-31T12:00Z'
       + case when i between 2000 and 3000 then 2000 else i end * interval '1 second' as at,
     case i % 2 when 0 then 'api_key.used' else 'gateway_report.started' end as kind,
     case i % 2 when 0 then 'success' else 'refused' end as outcome,
@@ -31,18 +32,20 @@ const rows = `
 /** Inserts the events and returns the sequence number before the first. */
 const fill = (kit: Kit, tenant: string) =>
   withClient(kit.databaseUrl, async (owner) => {
+    const ids = Array.from({ length: count }, () => crypto.randomUUID())
     await owner.query(
       `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, target_name, source_ip, record)
        select $1, id, at, kind, outcome, actor, target, '192.0.2.1', '{"actor":{"id":"' || actor
          || '","name":null,"type":"user"},"details":{"note":"'
          || case when i = any('{77,9000}') then 'thimble' else 'hay' end || case when i % 450 = 7 then ' needle' else '' end
-         || '"},"event_id":"' || type_id('evt', id) || '","kind":"' || kind || '","origin":"api","outcome":"' || outcome
+         || '"},"event_id":"' || public_id || '","kind":"' || kind || '","origin":"api","outcome":"' || outcome
          || '","request_id":null,"source_ip":"192.0.2.1","target":{"id":null,"name":"' || target
-         || '","type":"device"},"tenant_id":"' || type_id('tnt', $1) || '","timestamp":"'
+         || '","type":"device"},"tenant_id":"' || $2 || '","timestamp":"'
          || to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '","user_agent":null'
          || case when i = any('{78,9001}') then ',"username":"Old Cobbler"}' else '}' end
-       from (${rows}) as e order by i`,
-      [tenant],
+       from (${rows}) as e join unnest($3::uuid[], $4::text[]) with ordinality as ids (id, public_id, i) using (i)
+       order by i`,
+      [tenant, encodeId('tenant', tenant), ids, ids.map((id) => encodeId('audit_event', id))],
     )
     await until(async () => (await owner.query('select from audit_arrivals limit 1')).rowCount === 0)
     const words = `select from audit_words where tenant_id = '${tenant}'`
