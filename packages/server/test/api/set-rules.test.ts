@@ -16,7 +16,7 @@ const twenty = async (kit: Kit, work: (client: Client, i: number) => Promise<boo
 
 test('rules about sets', async (t) => {
   const clock = createClock(untilNextStep())
-  const kit = await startKit(t, { replicas: 2, now: clock.now, config: { databaseConnections: 10 } })
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
   await t.test('a thing that may exist once exists once, after twenty concurrent attempts on two replicas', () =>
     createOnce(kit, clock),
   )

@@ -120,7 +120,7 @@ test('every signature is made in the token', { skip }, async (t) => {
 
 test('a retired or unreferenced key is destroyed in the token', { skip }, async (t) => {
   const hsm = createSoftHsm()
-  const kit = await startKit(t, { replicas: 2, config: { pkcs11: hsm.config, databaseConnections: 10 } })
+  const kit = await startKit(t, { replicas: 2, config: { pkcs11: hsm.config } })
   kit.after(hsm.end)
   const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   const before = await active(kit, 'policy')

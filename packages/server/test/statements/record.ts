@@ -11,9 +11,6 @@ export type Sent = { text: string; origin: string; scope: 'tenant' | 'all' | 'no
 /** The statements of a transaction in order, if it has more than one. Immediate repetitions count once. */
 export type Course = { course: string[] }
 
-/** How often each statement was sent, and the places that sent it. */
-type Origins = Map<string, { times: number; places: Set<string> }>
-
 const directory = process.env.HOLDFAST_TEST_STATEMENTS
 const server = new URL('../../', import.meta.url).href
 
@@ -22,9 +19,7 @@ if (directory) {
   /** Keyed by the text, or by the numbers of the texts of a course. */
   const written = new Map<string, Set<string>>()
   const numbers = new Map<string, number>()
-  /** Origins of statements by text: those that Kysely compiled, and the others. */
-  const compiledOrigins: Origins = new Map()
-  const directOrigins: Origins = new Map()
+  const origins = new Map<string, Set<string>>()
   const scopes = new WeakMap<object, Sent['scope']>()
 
   const courses = new WeakMap<object, string[]>()
@@ -45,7 +40,8 @@ if (directory) {
   const { compileQuery } = DefaultQueryExecutor.prototype
   DefaultQueryExecutor.prototype.compileQuery = function (...given) {
     const compiled = compileQuery.apply(this, given)
-    originsOf(compiledOrigins, compiled.sql, () => originOf(callers(nearby)) ?? originOf(callers()))
+    const origin = originOf(callers(nearby)) ?? originOf(callers())
+    if (origin) origins.set(compiled.sql, (origins.get(compiled.sql) ?? new Set()).add(origin))
     return compiled
   }
 
@@ -66,7 +62,7 @@ if (directory) {
         if (course.length > 1) write(course.map(numberOf).join(), '', () => ({ course }))
       } else {
         const scope = scopes.get(this) ?? 'none'
-        const from = compiledOrigins.get(text)?.places ?? originsOf(directOrigins, text, () => directly(callers()))
+        const from = origins.get(text) ?? directly(callers())
         for (const origin of from) write(text, `${origin} ${scope}`, () => ({ text, origin, scope }))
         const course = courses.get(this)
         if (from.size > 0 && course && course.at(-1) !== text) course.push(text)
@@ -74,20 +70,6 @@ if (directory) {
     }
     return Reflect.apply(query, this, given)
   } as typeof query
-}
-
-/**
- * Returns the known origins of a statement. Its stack is read the first 16 times and then every 16th time, since that
- * costs more than the rest of the recording.
- */
-function originsOf(known: Origins, text: string, find: () => string | undefined): Set<string> {
-  const { times, places } = known.get(text) ?? { times: 0, places: new Set() }
-  known.set(text, { times: times + 1, places })
-  if (times < 16 || times % 16 === 0) {
-    const place = find()
-    if (place) places.add(place)
-  }
-  return places
 }
 
 /** Most callers are within this number of stack frames; each further frame costs time. */
@@ -107,8 +89,9 @@ function callers(most = 40): NodeJS.CallSite[] {
 }
 
 /** The origin of a statement that did not come through Kysely. */
-function directly(sites: NodeJS.CallSite[]): string | undefined {
-  return sites.some((site) => site.getFileName()?.includes('/kysely/')) ? undefined : originOf(sites)
+function directly(sites: NodeJS.CallSite[]): Set<string> {
+  const origin = sites.some((site) => site.getFileName()?.includes('/kysely/')) ? undefined : originOf(sites)
+  return new Set(origin ? [origin] : [])
 }
 
 /**

@@ -142,7 +142,7 @@ const reasons = {
 } as const
 
 test('each single-use or counted thing survives twenty concurrent attempts on two replicas', async (t: TestContext) => {
-  const kit = await startKit(t, { replicas: 2, config: { databaseConnections: 10 } })
+  const kit = await startKit(t, { replicas: 2 })
   for (const [thing, race] of Object.entries(races)) {
     const { won, of } = await race(kit)
     assert.equal(won, of, thing)

@@ -70,7 +70,6 @@ const configFor = (databaseUrl: string): Config => ({
   dataDir: '/nonexistent',
   consoleDir: undefined,
   databaseUrl,
-  // Each connection costs the database 20 to 70 ms. Tests of concurrency ask for more.
   databaseConnections: 4,
   trustedProxies: [],
   maxConnections: 10_000,
@@ -192,7 +191,9 @@ export async function startKit(
   const startReplica = async (secrets = usual): Promise<Replica> => {
     const databaseUrl = (await options.route?.(database.url, replicas.length)) ?? database.url
     const packages = { ...configFor(databaseUrl).packages, dir: packagesDir, ...options.packages }
-    const config: Config = { ...configFor(databaseUrl), packages, pkcs11, ...options.config }
+    // Each connection reads the catalog anew. Tests with several replicas are about concurrent requests.
+    const databaseConnections = (options.replicas ?? 1) > 1 ? 10 : 4
+    const config: Config = { ...configFor(databaseUrl), databaseConnections, packages, pkcs11, ...options.config }
     const snapshotSize = options.snapshotSizes?.[replicas.length]
     usualPeppers ??= openPeppers(database.url, usual)
     const peppers = await (secrets === usual ? usualPeppers : openPeppers(databaseUrl, secrets))
