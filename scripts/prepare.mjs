@@ -13,7 +13,7 @@ const lockFile = join(root, '.install.lock')
 const stampFile = join(root, 'node_modules', '.holdfast-install')
 /** npm's own record of the packages that are installed. */
 const recordFile = join(root, 'node_modules', '.package-lock.json')
-/** Exists only while npm installs. */
+/** The lockfile with the address of each package. It exists only while npm installs. */
 const placesFile = join(root, 'npm-shrinkwrap.json')
 const isForProduct = process.argv[2] === '--product'
 const none = {}
@@ -123,25 +123,32 @@ async function complete() {
 
 async function npm(...command) {
   const all = [...command, '--include=optional', '--no-audit', '--no-fund']
-  const hasPlaces = await writePlaces()
-  let result = await runNpm(all)
-  rmSync(placesFile, { force: true })
+  let result = await runNpmWithPlaces(all)
   // A registry may keep its packages at other addresses.
-  if (result.status !== 0 && hasPlaces) result = await runNpm(all)
+  if (result.status !== 0) result = await runNpm(all)
   if (result.status === 0) return
   process.stderr.write(result.output)
   fail('Dependencies could not be installed: npm failed, see above.')
 }
 
 /**
- * The lockfile names no addresses, so npm would ask the registry about each package before it takes it from there or
- * from its cache, which is a third of the time of an installation. This writes them into a copy of the lockfile, which
- * npm prefers while it is there. True if it was written.
+ * Runs npm with the address of each package. The lockfile names none, so npm would first ask the registry about each
+ * package, also about those in its cache: that is a quarter of the time of a first start. The addresses are in a copy
+ * of the lockfile, which npm prefers while it is there.
  */
-async function writePlaces() {
-  const { status, output } = await runNpm(['config', 'get', 'registry'])
-  const registry = output.trim().replace(/\/?$/, '/')
-  if (status !== 0 || !URL.canParse(registry)) return false
+async function runNpmWithPlaces(args) {
+  const { output } = await runNpm(['config', 'get', 'registry'])
+  try {
+    writePlaces(output.trim().replace(/\/?$/, '/'))
+    // Without a connection the second attempt fails as well, so the first one does not wait long.
+    return await runNpm([...args, '--fetch-retries=1'])
+  } finally {
+    rmSync(placesFile, { force: true })
+  }
+}
+
+/** @param {string} registry its URL, with a slash at the end */
+function writePlaces(registry) {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   for (const [path, entry] of Object.entries(lock.packages)) {
     if (!path.includes('node_modules/') || entry.link || entry.resolved || !entry.integrity) continue
@@ -149,7 +156,6 @@ async function writePlaces() {
     entry.resolved = `${registry}${name}/-/${name.split('/').at(-1)}-${entry.version}.tgz`
   }
   writeFileSync(placesFile, JSON.stringify(lock))
-  return true
 }
 
 function runNpm(args) {

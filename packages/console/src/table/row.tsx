@@ -69,7 +69,7 @@ function NameCell<T>({ spec, row, name, href, onOpen }: NameProps<T>) {
     <div className="row">
       <Icon name={spec.iconOf?.(row) ?? spec.icon} className="faint" />
       <div className="first">
-        {/* A plain link: one of the router computes its address for every row. */}
+        {/* A plain link, since a link of the router computes its address again for every row. */}
         <a href={href} className="trunc" data-row-link="" onClick={open}>
           {name}
         </a>
