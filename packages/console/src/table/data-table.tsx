@@ -1,9 +1,10 @@
-import { startTransition, useDeferredValue, useEffect, useState } from 'react'
+import { useLayoutEffect, useRef } from 'react'
 import { Icon } from '../ui/icon.tsx'
 import { ScrollRegion } from '../ui/scroll-region.tsx'
 import { TableRow } from './row.tsx'
 import type { Selection } from './selection.ts'
 import { type Column, columnClass, type ListSpec } from './spec.ts'
+import { type KeyedRow, usePage } from './use-page.ts'
 
 type Props<T> = {
   spec: ListSpec<T>
@@ -19,13 +20,29 @@ type Props<T> = {
 
 /** Page of a list as a table. The head sorts; rows open, can be selected and have a menu. */
 export function DataTable<T>({ spec, columns, sort, onSort, openId, hrefOf, onOpen, selection, ...props }: Props<T>) {
-  // Other rows are rendered in short tasks.
-  const rows = useDeferredValue(props.rows)
+  const { rows, first, others, areOld, turn } = usePage(props.rows, spec.idOf)
   const ids = rows.map(spec.idOf)
-  const shown = useGrowing(rows.length)
+  const region = useRef<HTMLElement>(null)
+  // Every page begins at its top.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another page scrolls
+  useLayoutEffect(() => void region.current?.scrollTo(0, 0), [turn])
   const selected = selection ? ids.filter((id) => selection.ids.has(id)).length : 0
+  const rowOf = ({ row, id, key }: KeyedRow<T>) => (
+    <TableRow
+      key={key}
+      spec={spec}
+      columns={columns}
+      row={row}
+      href={hrefOf(id)}
+      isOpen={id === openId}
+      isSelected={selection ? selection.isAll || selection.ids.has(id) : undefined}
+      onToggle={selection?.toggle}
+      onExtend={selection?.extendTo}
+      onOpen={onOpen}
+    />
+  )
   return (
-    <ScrollRegion className="tw" label={spec.noun.many}>
+    <ScrollRegion ref={region} className="tw" label={spec.noun.many}>
       <table className="t">
         <thead>
           <tr>
@@ -50,39 +67,12 @@ export function DataTable<T>({ spec, columns, sort, onSort, openId, hrefOf, onOp
             </th>
           </tr>
         </thead>
-        <tbody>
-          {rows.slice(0, shown).map((row) => {
-            const id = spec.idOf(row)
-            return (
-              <TableRow
-                key={id}
-                spec={spec}
-                columns={columns}
-                row={row}
-                href={hrefOf(id)}
-                isOpen={id === openId}
-                isSelected={selection ? selection.isAll || selection.ids.has(id) : undefined}
-                onToggle={selection?.toggle}
-                onExtend={selection?.extendTo}
-                onOpen={onOpen}
-              />
-            )
-          })}
-        </tbody>
+        <tbody>{first.map(rowOf)}</tbody>
+        {/* Hidden rows take no time to lay out, and keep their elements for the next rows. */}
+        {others.length > 0 && <tbody hidden={areOld}>{others.map(rowOf)}</tbody>}
       </table>
     </ScrollRegion>
   )
-}
-
-/** Rows that fill a screen, and rows that follow at a time. */
-const [firstRows, moreRows] = [30, 20]
-/** Grows to a number of rows in steps, so that a slow processor lays out few rows at a time. */
-function useGrowing(count: number): number {
-  const [shown, setShown] = useState(firstRows)
-  useEffect(() => {
-    if (shown < count) startTransition(() => setShown(shown + moreRows))
-  }, [shown, count])
-  return shown
 }
 
 function HeadCell<T>({ column, sort, onSort }: { column: Column<T>; sort: string; onSort: (sort: string) => void }) {

@@ -50,7 +50,8 @@ function Row<T>({ spec, columns, row, href, isOpen, isSelected, onToggle, onExte
       )}
       <td className="x">
         <div className="acts">
-          {menu && menu.length > 0 && <MenuButton label={`Actions for ${name}`} items={menu} />}
+          {/* Its own key, since elements of a row may later show another object: an open menu must not. */}
+          {menu && menu.length > 0 && <MenuButton key={id} label={`Actions for ${name}`} items={menu} />}
         </div>
       </td>
     </tr>
