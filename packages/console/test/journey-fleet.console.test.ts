@@ -27,6 +27,7 @@ async function startSessions({ kit }: Ground, gatewayName: string, count: number
   await client.metering({ body: meteringReport(samples) })
   return samples.map((sample, i) => ({
     session_id: sample.session_id,
+    device_id: sample.device_id,
     deviceName: `${gatewayName}-laptop-${i + 1}`,
     gateway_id: gateway.gateway_id,
     comeBack: () => client.metering({ body: meteringReport([{ ...sample, session_id: newVpnSessionId() }]) }),
@@ -67,6 +68,21 @@ test('sessions are ended by mouse, one and several, and their gateway blocks the
   await page.getByRole('toolbar').getByRole('button', { name: 'End sessions' }).click()
   await page.getByRole('button', { name: 'End 2 sessions' }).click()
   for (const session of [two, three]) await hasEnded(ground, page, session)
+})
+
+test('the session of a device is ended on its page, with the same question', inBrowser, async (t) => {
+  const ground = await openGround()
+  const [session] = (await startSessions(ground, 'end-at-device', 1)) as [Running]
+  const page = await openPage(t, ground, { as: 'admin' })
+  await page.goto(`/admin/devices/${session.device_id}`)
+  await page.getByRole('button', { name: 'End session…' }).click()
+  const question = page.getByRole('alertdialog')
+  await question.getByRole('button', { name: 'Keep session', exact: true }).click()
+  await page.getByRole('button', { name: 'End session…' }).click()
+  await question.getByRole('button', { name: 'End session', exact: true }).click()
+  await page.getByRole('button', { name: 'End session…' }).waitFor({ state: 'detached' })
+  const { end_reason } = await ground.kit.admin.getSession({ params: { session_id: session.session_id } })
+  assert.equal(end_reason, 'admin')
 })
 
 test('a session is ended by keyboard; Escape cancels and returns the focus', inBrowser, async (t) => {

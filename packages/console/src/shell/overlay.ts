@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import type { OutputOf } from '../api/client.ts'
 import { dropDraft, holdDraft, keptDraft } from '../api/drafts.ts'
+import type { SessionTarget } from '../routes/sessions/words.ts'
 
 /** Action on devices. Lists, panels and the palette open it. */
 export type DeviceDeed = 'approve' | 'suspend' | 'reactivate' | 'revoke' | 'lost'
@@ -27,6 +28,7 @@ type Overlay =
   | { kind: 'enroll' }
   | { kind: 'install_lines' }
   | { kind: 'token_revoke'; token: { token_id: string; name: string; uses: number } }
+  | { kind: 'session_end'; target: SessionTarget; onDone?: (() => void) | undefined }
   | { kind: 'device_deed'; deed: DeviceDeed; target: DeviceTarget; onDone?: (() => void) | undefined }
 
 const transient: ReadonlySet<Overlay['kind']> = new Set(['palette', 'help', 'alerts'])

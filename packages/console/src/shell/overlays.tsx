@@ -18,6 +18,7 @@ const installLines = lazily(() =>
   import('../routes/enrollment/install-lines-sheet.tsx').then((module) => module.InstallLinesSheet),
 )
 const revokeToken = lazily(() => import('../routes/enrollment/revoke-token.tsx').then((module) => module.RevokeToken))
+const endSessions = lazily(() => import('../routes/sessions/confirm-end.tsx').then((module) => module.ConfirmEnd))
 const deviceDeed = lazily(() => import('../routes/device/device-deed.tsx').then((module) => module.DeviceDeed))
 
 /** Loads the modules of the most used overlays in advance, so that `Ctrl K` opens at once. */
@@ -51,6 +52,9 @@ export function Overlays() {
           onDone={overlay.onDone}
           onClose={closeOverlay}
         />
+      )}
+      {overlay?.kind === 'session_end' && (
+        <endSessions.Component target={overlay.target} onDone={overlay.onDone} onClose={closeOverlay} />
       )}
       {overlay?.kind === 'device_edit' && <editDevice.Component deviceId={overlay.deviceId} onClose={closeOverlay} />}
       {overlay?.kind === 'enroll' && <enrollSheet.Component onClose={closeOverlay} />}

@@ -77,7 +77,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         </p>
       )}
       <Results {...{ groups, chosen, text, isBusy }} onRun={(item) => run(item, onClose)} />
-      <footer className="hints" aria-hidden="true">
+      <footer className="hints hide-s" aria-hidden="true">
         <Hint keys={['↑', '↓']} does="choose" />
         <Hint keys={['↵']} does="run" />
         <Hint keys={['Ctrl', 'C']} does="copy as command" />

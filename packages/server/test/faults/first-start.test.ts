@@ -4,7 +4,7 @@ import { createTestDatabase } from '../support/database/test-database.ts'
 import { endFirstStarts, makeSecrets, startOnce } from './starts.ts'
 
 test('a first start interrupted at some of its statements is completed by the next one', (t) =>
-  endFirstStarts(t, { from: 10, step: 100 }))
+  endFirstStarts(t, { from: 10, step: 250 }))
 
 test('three concurrent first starts agree on one tenant and one administrator', async (t) => {
   const database = await createTestDatabase()

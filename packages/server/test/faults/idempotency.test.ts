@@ -7,7 +7,7 @@ import { startKit, times } from '../support/deployment/deployment.ts'
 import { endAtEachStatement, withKey } from './claims.ts'
 
 test('a change under an Idempotency-Key is made once, interrupted at some of its statements', (t) =>
-  endAtEachStatement(t, { from: 5, step: 15 }))
+  endAtEachStatement(t, { from: 5, step: 20 }))
 
 test('repeated requests under one key', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

@@ -7,11 +7,16 @@ import { MenuButton } from '../../ui/menu.tsx'
 import type { MenuAction, MenuItem } from '../../ui/menu-popover.tsx'
 import type { Device } from '../devices/words.ts'
 import { approveNow } from './approve-now.ts'
-import { endSession } from './end-session.ts'
 
 /** Opens the confirmation or the sheet of an action on one device. */
 const askFor = (deed: DeviceDeed, device: Device): void =>
   openOverlay({ kind: 'device_deed', deed, target: { devices: [device] } })
+
+function askToEnd({ device_id, name, session }: Device): void {
+  if (!session) return
+  const { session_id } = session
+  openOverlay({ kind: 'session_end', target: { sessions: [{ session_id, device_id, device_name: name }] } })
+}
 
 /** Actions on a device in order of use: the first as buttons, the others in the menu. */
 export function DeviceActions({ device, size }: { device: Device; size?: 'sm' }) {
@@ -38,12 +43,8 @@ export function DeviceActions({ device, size }: { device: Device; size?: 'sm' })
         </Button>
       )}
       {device.session && (
-        <Button
-          {...{ size, busyLabel: 'Ending…' }}
-          offReason={off('sessions:terminate')}
-          onClick={() => endSession(device)}
-        >
-          End session
+        <Button size={size} offReason={off('sessions:terminate')} onClick={() => askToEnd(device)}>
+          End session…
         </Button>
       )}
       {device.status === 'suspended' ? (

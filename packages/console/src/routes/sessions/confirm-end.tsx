@@ -8,7 +8,7 @@ import { toast } from '../../ui/toast.tsx'
 import { commandOf, endSessions } from './end-sessions.ts'
 import { blockTimes, defaultBlock, nameOf, type SessionTarget } from './words.ts'
 
-type Props = { target: SessionTarget; onDone: () => void; onClose: () => void }
+type Props = { target: SessionTarget; onDone: (() => void) | undefined; onClose: () => void }
 const shownNames = 5
 const typedAbove = 25
 
@@ -23,7 +23,7 @@ export function ConfirmEnd({ target, onDone, onClose }: Props) {
     try {
       const { terminated } = await endSessions(target, { blockSeconds: Number(block), reason })
       toast({ title: resultOf(terminated, count, named), text: keptOut(terminated, block) })
-      onDone()
+      onDone?.()
       onClose()
     } catch (e) {
       setError(e as Error)

@@ -1,8 +1,9 @@
-import { Suspense, useCallback, useMemo, useState } from 'react'
+import { useCallback, useMemo } from 'react'
 import { messageOf } from '../../api/api-error.ts'
 import { useCan, useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { useNavigation } from '../../navigation.ts'
+import { openOverlay } from '../../shell/overlay.ts'
 import { BulkBar } from '../../table/bulk-bar.tsx'
 import { useListPage, useListState } from '../../table/list-state.ts'
 import { ListView } from '../../table/list-view.tsx'
@@ -10,9 +11,9 @@ import { useSelection } from '../../table/selection.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { FirstRun } from '../../ui/empty-state.tsx'
 import { formatNumber } from '../../ui/format.ts'
-import { lazily } from '../../ui/lazy.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { useStable } from '../../ui/use-stable.ts'
 import { SessionCharts } from './charts.tsx'
 import { countMatching, endableFilter } from './end-sessions.ts'
 import { SessionPanel } from './panel.tsx'
@@ -24,7 +25,6 @@ import type { Session, SessionTarget } from './words.ts'
 const filterNames = ['state', 'gateway_id', 'pool_id', 'user_id', 'device_id']
 const defaultSort = '-started_at'
 const none: readonly Session[] = []
-const confirm = lazily(() => import('./confirm-end.tsx').then((module) => module.ConfirmEnd))
 
 /** B6: VPN sessions of the tenant. */
 export function Page() {
@@ -34,53 +34,50 @@ export function Page() {
   const gateways = useGateways()
   const ids = useMemo(() => sessions.map((session) => session.session_id), [sessions])
   const selection = useSelection(ids, state)
-  const [asked, setAsked] = useState<SessionTarget>()
+  const ask = useStable((target: SessionTarget) =>
+    openOverlay({ kind: 'session_end', target, onDone: selection.clear }),
+  )
   const off = useOffReason()
-  const menuOf = useSessionMenu(state, setAsked)
+  const menuOf = useSessionMenu(state, ask)
   const spec = useMemo(
     () => ({ ...sessionsSpec({ gateways: gateways.byId, shown: sessions }), menuOf }),
     [gateways.byId, sessions, menuOf],
   )
-  const ending = useEnding({ filters: state.filters, sessions, setAsked })
+  const ending = useEnding({ filters: state.filters, sessions, ask })
   const active = sessions.filter((s) => selection.ids.has(s.session_id) && s.state === 'active')
   const areOver = !selection.isAll && active.length === 0
   const endOff = off('sessions:terminate') ?? (areOver ? 'The selected sessions have ended.' : undefined)
   return (
-    <>
-      <ListView
-        spec={spec}
-        state={state}
-        query={query}
-        selection={selection}
-        verbs={ending.keys}
-        hrefOf={(id) => `/admin/sessions?open=${id}`}
-        head={<Head gateways={gateways} />}
-        firstRun={<NoSessions />}
-        bulk={
-          <BulkBar
-            spec={spec}
-            selection={selection}
-            shownCount={ids.length}
-            hasMore={query.data?.next_cursor != null && ending.canEndAll}
-            verbs={[{ id: 'end', label: 'End sessions', danger: true, offReason: endOff }]}
-            countAll={ending.countAll}
-            onVerb={(_, matched) => (matched === undefined ? setAsked({ sessions: active }) : ending.askForAll())}
-          />
-        }
-        panel={(walk) => (
-          <SessionPanel
-            {...walk}
-            gateways={gateways.byId}
-            endOffReason={off('sessions:terminate')}
-            menuOf={menuOf}
-            onEnd={(session) => setAsked({ sessions: [session] })}
-          />
-        )}
-      />
-      <Suspense>
-        {asked && <confirm.Component target={asked} onDone={selection.clear} onClose={() => setAsked(undefined)} />}
-      </Suspense>
-    </>
+    <ListView
+      spec={spec}
+      state={state}
+      query={query}
+      selection={selection}
+      verbs={ending.keys}
+      hrefOf={(id) => `/admin/sessions?open=${id}`}
+      head={<Head gateways={gateways} />}
+      firstRun={<NoSessions />}
+      bulk={
+        <BulkBar
+          spec={spec}
+          selection={selection}
+          shownCount={ids.length}
+          hasMore={query.data?.next_cursor != null && ending.canEndAll}
+          verbs={[{ id: 'end', label: 'End sessions', danger: true, offReason: endOff }]}
+          countAll={ending.countAll}
+          onVerb={(_, matched) => (matched === undefined ? ask({ sessions: active }) : ending.askForAll())}
+        />
+      }
+      panel={(walk) => (
+        <SessionPanel
+          {...walk}
+          gateways={gateways.byId}
+          endOffReason={off('sessions:terminate')}
+          menuOf={menuOf}
+          onEnd={(session) => ask({ sessions: [session] })}
+        />
+      )}
+    />
   )
 }
 
@@ -102,10 +99,10 @@ function useSessionMenu(state: ReturnType<typeof useListState>, ask: Ask) {
   )
 }
 
-type EndingInput = { filters: Readonly<Record<string, string>>; sessions: readonly Session[]; setAsked: Ask }
+type EndingInput = { filters: Readonly<Record<string, string>>; sessions: readonly Session[]; ask: Ask }
 
 /** Asks before ending the sessions of a filter, or the session of the focused row. */
-function useEnding({ filters, sessions, setAsked }: EndingInput) {
+function useEnding({ filters, sessions, ask }: EndingInput) {
   const can = useCan()
   const mayEnd = can('sessions:terminate')
   const filter = useMemo(() => endableFilter(filters), [filters])
@@ -114,10 +111,10 @@ function useEnding({ filters, sessions, setAsked }: EndingInput) {
     () => ({
       e: (id: string) => {
         const session = sessions.find((s) => s.session_id === id)
-        if (mayEnd && session?.state === 'active') setAsked({ sessions: [session] })
+        if (mayEnd && session?.state === 'active') ask({ sessions: [session] })
       },
     }),
-    [sessions, mayEnd, setAsked],
+    [sessions, mayEnd, ask],
   )
   return {
     keys,
@@ -126,7 +123,7 @@ function useEnding({ filters, sessions, setAsked }: EndingInput) {
     canEndAll: mayEnd && filters.state !== 'ended' && Object.keys(filter).length > 0,
     askForAll: () =>
       void countMatching(filter).then(
-        (found) => setAsked({ filter, ...found }),
+        (found) => ask({ filter, ...found }),
         (e: unknown) => toast({ kind: 'bad', title: 'No session was ended', text: messageOf(e) }),
       ),
   }

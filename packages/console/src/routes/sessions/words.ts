@@ -5,7 +5,7 @@ export type Session = OutputOf<'GET /v1/admin/sessions'>['items'][number]
 export type Gateway = OutputOf<'GET /v1/admin/gateway/health'>['items'][number]
 /** Sessions to end: some of the shown ones, or all active ones that match a filter of the list. */
 export type SessionTarget =
-  | { sessions: readonly Session[] }
+  | { sessions: readonly Pick<Session, 'session_id' | 'device_id' | 'device_name'>[] }
   | { filter: Readonly<Record<string, string>>; matched: number; names: readonly string[] }
 
 /** A gateway reports each session once a minute: after three missed reports the figures are stale. */
