@@ -15,6 +15,8 @@ export const DURABLE_SETTINGS = {
   synchronous_commit: 'on',
   full_page_writes: 'on',
   autovacuum: 'on',
+  // Until a new table has statistics, checks of foreign keys to it may read all its rows.
+  autovacuum_naptime: '10s',
   max_connections: '100',
   max_wal_size: '2GB',
 }
@@ -29,7 +31,7 @@ export const THROWAWAY_SETTINGS = {
   max_wal_size: '1GB',
 }
 
-export type ClusterSettings = typeof DURABLE_SETTINGS
+export type ClusterSettings = Readonly<Record<string, string>>
 
 /** Returns the command line of `postgres`, without the program itself. */
 export function serverArguments(cluster: string, socketDirectory: string, settings: ClusterSettings): string[] {

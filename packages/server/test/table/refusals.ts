@@ -175,7 +175,9 @@ export async function refuseWrongCallers(t: TestContext, { everyCaller }: { ever
           )
         }
         const other = encodeId(noun === 'notification' ? 'user' : 'notification', crypto.randomUUID())
-        for (const malformed of ['x', '', other, exampleId(noun).toUpperCase(), `${exampleId(noun)}0`]) {
+        const malformedIds = ['x', '', other, exampleId(noun).toUpperCase(), `${exampleId(noun)}0`]
+        // The code that reads ids does not depend on the route: each one is tested with some of them.
+        for (const malformed of malformedIds.filter((_, nth) => everyCaller || (nth + walked) % 2 === 0)) {
           const { status, json } = await ask(malformed)
           const { error, detail } = json
           if (status !== 400 || error !== 'bad_request' || !String(detail).startsWith(`${field}: is not the id of`))
