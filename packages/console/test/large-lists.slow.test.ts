@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { ConnectionError } from '@holdfast/sdk'
 import type { Page } from 'playwright-core'
 import { everything } from '../../server/src/replication/changes.ts'
 import { passwordOf } from '../../server/test/support/actors/people.ts'
@@ -59,8 +60,16 @@ async function fill({ kit }: Ground): Promise<void> {
       { kind: 'settings', subject: everything },
     ])
   })
-  // The first read of a tenant loads its devices, which takes longer than a page is waited for.
-  await (await kit.as('tenant_admin', tenant)).dashboardOverview()
+  // The first read of a tenant loads its devices. With a million that may take longer than the client waits.
+  const admin = await kit.as('tenant_admin', tenant)
+  for (let isRead = false; !isRead; )
+    isRead = await admin.dashboardOverview().then(
+      () => true,
+      (e) => {
+        if (!(e instanceof ConnectionError)) throw e
+        return false
+      },
+    )
 }
 
 /** Pages through a list up to its page `last`, and fails where the page grows or blocks more than its bars allow. */
