@@ -19,13 +19,13 @@ type Props<T> = {
 }
 
 /** Page of a list as a table. The head sorts; rows open, can be selected and have a menu. */
-export function DataTable<T>({ spec, columns, sort, onSort, openId, hrefOf, onOpen, selection, ...props }: Props<T>) {
-  const { rows, first, others, areOld, turn } = usePage(props.rows, spec.idOf)
-  const ids = rows.map(spec.idOf)
+export function DataTable<T>({ spec, columns, sort, onSort, openId, hrefOf, onOpen, selection, rows }: Props<T>) {
+  const { ids, first, others, areOld, turn } = usePage(rows, spec.idOf)
   const region = useRef<HTMLElement>(null)
   // Every page begins at its top.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only another page scrolls
-  useLayoutEffect(() => void region.current?.scrollTo(0, 0), [turn])
+  useLayoutEffect(() => {
+    if (turn > 0) region.current?.scrollTo(0, 0)
+  }, [turn])
   const selected = selection ? ids.filter((id) => selection.ids.has(id)).length : 0
   const rowOf = ({ row, id, key }: KeyedRow<T>) => (
     <TableRow

@@ -22,7 +22,8 @@ export function usePage<T>(rows: readonly T[], idOf: (row: T) => string) {
   const before = useDeferredValue<Page<T> | undefined>(page, undefined)
   const areOld = before?.turn !== page.turn
   return {
-    ...page,
+    ids: page.keyed.map(({ id }) => id),
+    turn: page.turn,
     first: page.keyed.slice(0, firstRows),
     others: (areOld ? before : page)?.keyed.slice(firstRows) ?? [],
     areOld,

@@ -173,7 +173,7 @@ test('every write with If-Match × {none, current, current in a list, stale, wea
   assert.deepEqual(wrong, [])
 })
 
-/** Twice the processors of most machines: more requests only wait longer. */
+/** All of them run at once: each replica has 10 connections to the database. */
 const racing = 8
 
 test(`of ${racing} concurrent writes of the same version on two replicas one succeeds; the others get the current version`, async (t) => {
