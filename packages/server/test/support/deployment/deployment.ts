@@ -217,7 +217,7 @@ export async function startKit(
       throw e
     })
     await bootstrap(app, secrets, () => {})
-    const url = await app.http.listen({ host: '127.0.0.1', port: 0 })
+    const url = await app.http.listen({ host: '127.0.0.1', port: config.port })
     const dispatcher = dispatcherTo(url)
     let stopping: Promise<void> | undefined
     const stop = () => {

@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Block, matches, type Page } from './page.ts'
+
+/** What a page finds: the deployment, the saved sign-in of its reader, and variables of its set-ups. */
+export type Scene = {
+  readonly url: string
+  /** Content of the configuration file of the command line. */
+  readonly signIn: object
+  readonly variables: Readonly<Record<string, string>>
+}
+
+/** Addresses that pages write for the deployment. */
+const written = /http:\/\/127\.0\.0\.1:8080|https:\/\/vpn\.example\.com/g
+const patience = 120_000
+
+const isCommand = ({ language, attributes }: Block) => language === 'sh' && attributes.file === undefined
+/** True if a program can run the block on any machine. */
+const isForAll = ({ attributes }: Block) => attributes.needs === undefined && attributes['by-hand'] === undefined
+
+/** Runs the command blocks of a page in one shell, and returns the differences to what the page says. */
+export async function runPage(
+  page: Page,
+  scene: Scene,
+  shellFunction: string,
+): Promise<{ ran: number; problems: string[] }> {
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-page-'))
+  try {
+    const folder = (name: string) => {
+      mkdirSync(join(home, name))
+      return join(home, name)
+    }
+    const [work, commands, outputs] = [folder('work'), folder('commands'), folder('outputs')]
+    const saved = join(folder('.config'), 'holdfast')
+    mkdirSync(saved)
+    writeFileSync(join(saved, 'config.json'), JSON.stringify(scene.signIn), { mode: 0o600 })
+    const env = { PATH: process.env.PATH, HOME: home, COMMANDS: commands, OUTPUTS: outputs, ...scene.variables }
+    const blocks = page.blocks.filter(isForAll)
+    const script = ['set -euo pipefail', shellFunction, ...blocks.map((block) => scriptOf(block, scene))].join('\n')
+    const { code, output } = await runScript(script, work, env)
+    return judge(blocks, { code, output, outputs, scene })
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+function scriptOf(block: Block, scene: Scene): string {
+  const text = block.text.replaceAll(written, scene.url)
+  const { file, exit, input } = block.attributes
+  if (file !== undefined) return `mkdir -p "$(dirname '${file}')"\ncat > '${file}' <<'END_OF_FILE'\n${text}END_OF_FILE`
+  if (!isCommand(block)) return ''
+  const result = `"$OUTPUTS/${block.line}"`
+  const from = input === undefined ? '/dev/null' : `<(printf '%s\\n' "${input}")`
+  const save = `exec 5<&0 6>&1 7>&2 < ${from} > ${result} 2>&1`
+  const restore = 'exec <&5 >&6 2>&7 5<&- 6>&- 7>&-'
+  if (exit === undefined) return `${save}\n${text}${restore}\necho 0 > ${result}.code`
+  return `${save}\nset +e\n${text}echo $? > ${result}.code\nset -e\n${restore}`
+}
+
+function runScript(
+  script: string,
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<{ code: number | null; output: string }> {
+  const child = spawn('bash', ['-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: patience })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += String(data)))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, output }))
+  })
+}
+
+type Result = { code: number | null; output: string; outputs: string; scene: Scene }
+
+function judge(blocks: readonly Block[], { code, output, outputs, scene }: Result) {
+  const problems: string[] = []
+  let ran = 0
+  let last: { line: number; output: string } | undefined
+  for (const block of blocks) {
+    if (isCommand(block)) {
+      const file = join(outputs, String(block.line))
+      last = { line: block.line, output: existsSync(file) ? readFileSync(file, 'utf8') : '' }
+      if (!existsSync(`${file}.code`)) {
+        problems.push(`line ${block.line}: a command failed:\n${block.text}${last.output}${output}`)
+        break
+      }
+      ran++
+      const exit = readFileSync(`${file}.code`, 'utf8').trim()
+      const expected = block.attributes.exit ?? '0'
+      if (exit !== expected)
+        problems.push(`line ${block.line}: exit code ${exit} instead of ${expected}:\n${last.output}`)
+    } else if (block.language === 'text' && last && !matches(block.text.replaceAll(written, scene.url), last.output))
+      problems.push(
+        `line ${block.line}: the page shows\n${block.text}and the command of line ${last.line} prints\n${last.output}`,
+      )
+  }
+  if (code !== 0 && problems.length === 0) problems.push(`the shell exited with ${code}: ${output}`)
+  return { ran, problems }
+}
+
+export const commandsIn = (page: Page): Block[] => page.blocks.filter(isCommand)
