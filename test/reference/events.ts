@@ -1,6 +1,6 @@
 import { type Endpoint, operations } from '@holdfast/contract'
 import { type AuditKind, auditFieldTypes, auditKinds, fieldsOfKind } from '@holdfast/contract/audit-fields'
-import { auditMeanings } from '@holdfast/contract/audit-meanings'
+import { auditMeanings } from './audit-meanings.ts'
 import { code, page, table } from './markdown.ts'
 
 /** Returns the page of all kinds of audit events. */

@@ -1,4 +1,4 @@
-import type { AuditKind } from './audit-fields.ts'
+import type { AuditKind } from '@holdfast/contract/audit-fields'
 
 /** What an event of each kind says, in one sentence. */
 export const auditMeanings: Readonly<Record<AuditKind, string>> = {
