@@ -60,7 +60,7 @@ export function errorsPage(): string {
       ['Status', 'Code', 'When', 'Cure'],
       codes.map((name) => [String(errorStatus[name]), code(name), texts[name].when, texts[name].cure]),
     )}`,
-    `## Operations that declare a code of their own\n\nEvery operation may answer 400 and 500; operations with a credential also 401, 403 and 429; changes also 422.\n\n${table(
+    `## Operations that declare a code of their own\n\nEvery operation may answer 400 and 500. Operations with a credential may also answer 401, 403 and 429.\nChanges may also answer 422.\n\n${table(
       ['Code', 'Operations'],
       codes.flatMap((name) => (declaring(name).length > 0 ? [[code(name), declaring(name).map(code).join(', ')]] : [])),
     )}`,
