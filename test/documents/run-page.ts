@@ -4,17 +4,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Block, matches, type Page } from './page.ts'
 
-/** What a page finds: the deployment, the saved sign-in of its reader, and variables of its set-ups. */
+/** What a page finds: the deployment, the saved sign-in of its reader, variables and files of its set-ups. */
 export type Scene = {
-  readonly url: string
+  /** The real addresses of those that pages write. */
+  readonly addresses: Readonly<Record<string, string>>
   /** Content of the configuration file of the command line. */
   readonly signIn: object
   readonly variables: Readonly<Record<string, string>>
+  /** Files in the folder of the page, with their content. */
+  readonly files: Readonly<Record<string, string>>
 }
 
-/** Addresses that pages write for the deployment. */
-const written = /http:\/\/127\.0\.0\.1:8080|https:\/\/vpn\.example\.com/g
 const patience = 120_000
+const inReality = (text: string, { addresses }: Scene): string =>
+  Object.entries(addresses).reduce((result, [written, real]) => result.replaceAll(written, real), text)
 
 const isCommand = ({ language, attributes }: Block) => language === 'sh' && attributes.file === undefined
 /** True if a program can run the block on any machine. */
@@ -36,6 +39,7 @@ export async function runPage(
     const saved = join(folder('.config'), 'holdfast')
     mkdirSync(saved)
     writeFileSync(join(saved, 'config.json'), JSON.stringify(scene.signIn), { mode: 0o600 })
+    for (const [name, content] of Object.entries(scene.files)) writeFileSync(join(work, name), content, { mode: 0o600 })
     const env = { PATH: process.env.PATH, HOME: home, COMMANDS: commands, OUTPUTS: outputs, ...scene.variables }
     const blocks = page.blocks.filter(isForAll)
     const script = ['set -euo pipefail', shellFunction, ...blocks.map((block) => scriptOf(block, scene))].join('\n')
@@ -47,7 +51,7 @@ export async function runPage(
 }
 
 function scriptOf(block: Block, scene: Scene): string {
-  const text = block.text.replaceAll(written, scene.url)
+  const text = inReality(block.text, scene)
   const { file, exit, input } = block.attributes
   if (file !== undefined) return `mkdir -p "$(dirname '${file}')"\ncat > '${file}' <<'END_OF_FILE'\n${text}END_OF_FILE`
   if (!isCommand(block)) return ''
@@ -92,10 +96,14 @@ function judge(blocks: readonly Block[], { code, output, outputs, scene }: Resul
       const expected = block.attributes.exit ?? '0'
       if (exit !== expected)
         problems.push(`line ${block.line}: exit code ${exit} instead of ${expected}:\n${last.output}`)
-    } else if (block.language === 'text' && last && !matches(block.text.replaceAll(written, scene.url), last.output))
+      continue
+    }
+    // Only the block directly behind the commands is their output.
+    if (block.language === 'text' && last && !matches(inReality(block.text, scene), last.output))
       problems.push(
         `line ${block.line}: the page shows\n${block.text}and the command of line ${last.line} prints\n${last.output}`,
       )
+    last = undefined
   }
   if (code !== 0 && problems.length === 0) problems.push(`the shell exited with ${code}: ${output}`)
   return { ran, problems }

@@ -1,18 +1,30 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { signIn } from '@holdfast/sdk'
+import type { Config } from '../../packages/server/src/config/config.ts'
 import {
   adminPassword,
   type Kit,
   loopbackAllowed,
+  masterKeyLine,
   startKit,
+  usualMasterKey,
 } from '../../packages/server/test/support/deployment/deployment.ts'
+import { startSyslogReceiver } from '../../packages/server/test/support/providers/siem-receivers.ts'
+import { startSmtpListener } from '../../packages/server/test/support/providers/smtp-listener.ts'
+import { startReceiver } from '../../packages/server/test/support/providers/webhook-receiver.ts'
 import type { Scene } from './run-page.ts'
 
-/** A running server whose public URL is its real address, as a reader has it. */
-export async function startDeployment(t: TestContext): Promise<Kit> {
-  const port = await freePort()
-  return await startKit(t, { config: { ...loopbackAllowed, port, publicUrl: `http://127.0.0.1:${port}` } })
+/** Starts a server whose public URL is its real address, and a mail server that it uses. */
+export async function startDeployment(t: TestContext, config: Partial<Config> = {}): Promise<Kit> {
+  const [port, smtp] = await Promise.all([freePort(), startSmtpListener(t)])
+  const smtpUrl = `smtp://127.0.0.1:${smtp.port}`
+  const publicUrl = `http://127.0.0.1:${port}`
+  return await startKit(t, { config: { ...loopbackAllowed, smtpUrl, port, publicUrl, ...config } })
 }
 
 function freePort(): Promise<number> {
@@ -41,36 +53,83 @@ async function inTenant(kit: Kit): Promise<Scene> {
 /** The reader is the first administrator of a deployment. */
 const onPlatform = (kit: Kit): Promise<Scene> => sceneOf(kit, 'admin', adminPassword, {})
 
-async function sceneOf(
-  kit: Kit,
-  username: string,
-  password: string,
-  variables: Record<string, string>,
-): Promise<Scene> {
+async function sceneOf(kit: Kit, username: string, password: string, variables: Scene['variables']): Promise<Scene> {
   const { cookie, user, expiresAt } = await signIn({ baseUrl: kit.publicUrl, username, password })
   return {
-    url: kit.publicUrl,
+    addresses: { 'http://127.0.0.1:8080': kit.publicUrl, 'https://vpn.example.com': kit.publicUrl },
     signIn: { url: kit.publicUrl, session: { cookie, username: user.username, expires_at: expiresAt } },
     variables: { PASSWORD: password, ...variables },
+    files: {},
   }
 }
 
-type SetUp = (kit: Kit, scene: Scene, t: TestContext) => Promise<Record<string, string>>
-/** Set-ups besides the deployment, by the name that pages write. Each returns variables of the page. */
-const others: Readonly<Record<string, SetUp>> = {}
+/** Adds something that a page needs to the deployment that its reader uses. */
+type SetUp = (t: TestContext, kit: Kit) => Promise<Partial<Scene>>
+
+/** Set-ups besides the deployment, by the name that pages write. */
+const others: Readonly<Record<string, SetUp>> = {
+  /** A receiver of webhooks. */
+  webhook: async (t) => ({ variables: { WEBHOOK_URL: (await startReceiver(t, 204)).url } }),
+  /** Every deployment has a mail server. */
+  smtp: async () => ({}),
+  /** A syslog receiver with TLS, and the certificate of its authority. */
+  syslog: async (t) => {
+    const { key, cert } = selfSigned('localhost')
+    const { port } = await startSyslogReceiver(t, { tls: { key, cert } })
+    return { variables: { SYSLOG_HOST: 'localhost', SYSLOG_PORT: String(port) }, files: { 'ca.pem': cert } }
+  },
+  /** The environment and the files of the machine on which the server runs. */
+  'server-shell': async (_, kit) => ({
+    variables: {
+      DATABASE_URL: kit.databaseUrl,
+      HOLDFAST_MASTER_KEY_FILE: 'master.key',
+      HOLDFAST_PACKAGES_DIR: kit.packagesDir,
+    },
+    files: { 'master.key': `${masterKeyLine(usualMasterKey)}\n` },
+  }),
+  metrics: async (_, kit) => ({ addresses: { 'http://127.0.0.1:9464': kit.metricsUrl } }),
+  pki: async () => ({}),
+}
+
+/** Settings of the deployment that a set-up needs. A page with one of these has a deployment of its own. */
+const settings: Readonly<Record<string, Partial<Config>>> = {
+  metrics: { metrics: { host: '127.0.0.1', port: 0 } },
+  pki: { pki: { port: 0, url: 'http://pki.example.com' } },
+}
+
+function selfSigned(host: string): { key: string; cert: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-certificate-'))
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const names = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`]
+  const made = spawnSync('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
+    ...['-keyout', key, '-out', cert, ...names],
+  ])
+  if (made.status !== 0) throw new Error(`openssl failed: ${made.stderr}`)
+  const pair = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
+  rmSync(folder, { recursive: true })
+  return pair
+}
 
 /** Prepares everything that a page names in its first lines. */
 export async function prepareScene(t: TestContext, shared: Kit, setups: readonly string[]): Promise<Scene> {
   const [first = '', ...rest] = setups
-  const ground = { tenant: async () => inTenant(shared), platform: async () => onPlatform(await startDeployment(t)) }[
-    first
-  ]
+  const ground = { tenant: inTenant, platform: onPlatform }[first]
   if (!ground) throw new Error(`unknown set-up "${first}"`)
-  let scene = await ground()
+  const config = Object.assign({}, ...rest.map((name) => settings[name])) as Partial<Config>
+  const isOwn = first === 'platform' || Object.keys(config).length > 0
+  const kit = isOwn ? await startDeployment(t, config) : shared
+  let scene = await ground(kit)
   for (const name of rest) {
     const setUp = others[name]
     if (!setUp) throw new Error(`unknown set-up "${name}"`)
-    scene = { ...scene, variables: { ...scene.variables, ...(await setUp(shared, scene, t)) } }
+    const { variables, files, addresses } = await setUp(t, kit)
+    scene = {
+      ...scene,
+      variables: { ...scene.variables, ...variables },
+      files: { ...scene.files, ...files },
+      addresses: { ...scene.addresses, ...addresses },
+    }
   }
   return scene
 }
