@@ -101,7 +101,8 @@ const stated: readonly (readonly [file: string, text: string])[] = [
   ['docs/identity-providers.md', `one-time code not older than ${limits.presenceMinutes} minutes`],
   ['docs/siem.md', `For ${limits.previousSecretHours} hours both sign`],
   ['docs/siem.md', `A dead letter is kept for ${limits.deadLetterDays} days`],
-  ['docs/workflows.md', `at most ${limits.replacedSecretHours} hours`],
+  ['docs/workflow-runs.md', `at most ${limits.replacedSecretHours} hours`],
+  ['docs/workflow-runs.md', `every gateway that was seen within ${limits.gatewaySilence.degradedSeconds} seconds`],
   ['packages/console/src/routes/me/password-section.tsx', `${limits.passwordWithSecondFactor} with a second factor`],
 ]
 test('a figure that a document states is the one of the code', () => {
