@@ -6,7 +6,7 @@ import { runCli } from '@holdfast/cli/program'
 
 /**
  * The command line in this process: starting Node for each of some hundred commands would take minutes. The `holdfast`
- * of the shell is a function that passes its arguments, environment and streams to this one by files.
+ * on the path of the shell is a script that passes its arguments, environment and streams to this one by files.
  */
 export async function startCommands() {
   const server = createServer((socket) => {
@@ -15,29 +15,24 @@ export async function startCommands() {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
-    /** Defines the function `holdfast`. Each command has a folder for its streams in `$COMMANDS`. */
-    shellFunction: shellFunction((server.address() as AddressInfo).port),
+    /** The script `holdfast`. Each command has a folder for its streams in `$COMMANDS`. */
+    script: script((server.address() as AddressInfo).port),
     stop: () => new Promise<void>((resolve) => void server.close(() => resolve())),
   }
 }
 
-/** Commands that print until they are stopped need a process. */
-const shellFunction = (port: number) => `
-holdfast() {
-  local folder code
-  folder=$(mktemp -d "$COMMANDS/XXXXXX")
-  printf '%s\\0' "$@" > "$folder/arguments"
-  env -0 > "$folder/environment"
-  pwd > "$folder/directory"
-  cat > "$folder/input"
-  exec 9<>/dev/tcp/127.0.0.1/${port}
-  echo "$folder" >&9
-  read -r code <&9
-  exec 9>&-
-  cat "$folder/output"
-  cat "$folder/errors" >&2
-  return "$code"
-}
+const script = (port: number) => `#!/usr/bin/env bash
+folder=$(mktemp -d "$COMMANDS/XXXXXX")
+printf '%s\\0' "$@" > "$folder/arguments"
+env -0 > "$folder/environment"
+pwd > "$folder/directory"
+cat > "$folder/input"
+exec 9<>/dev/tcp/127.0.0.1/${port}
+echo "$folder" >&9
+read -r code <&9
+cat "$folder/output"
+cat "$folder/errors" >&2
+exit "$code"
 `
 
 async function runIn(folder: string): Promise<number> {

@@ -22,7 +22,7 @@ test('the commands of every page run, and print what the page shows', async (t) 
   let count = 0
   for (const { file, page } of pages.filter(({ page }) => !page.setups.includes('none')))
     await t.test(file, async (t) => {
-      const { ran, problems } = await runPage(page, await prepareScene(t, shared, page.setups), commands.shellFunction)
+      const { ran, problems } = await runPage(page, await prepareScene(t, shared, page.setups), commands.script)
       assert.deepEqual(problems, [], problems.join('\n'))
       count += ran
     })

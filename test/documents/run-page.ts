@@ -23,12 +23,8 @@ const isCommand = ({ language, attributes }: Block) => language === 'sh' && attr
 /** True if a program can run the block on any machine. */
 const isForAll = ({ attributes }: Block) => attributes.needs === undefined && attributes['by-hand'] === undefined
 
-/** Runs the command blocks of a page in one shell, and returns the differences to what the page says. */
-export async function runPage(
-  page: Page,
-  scene: Scene,
-  shellFunction: string,
-): Promise<{ ran: number; problems: string[] }> {
+/** Runs the command blocks of a page in one shell with the script `holdfast`, and returns the differences to what the page says. */
+export async function runPage(page: Page, scene: Scene, command: string): Promise<{ ran: number; problems: string[] }> {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-page-'))
   try {
     const folder = (name: string) => {
@@ -40,9 +36,16 @@ export async function runPage(
     mkdirSync(saved)
     writeFileSync(join(saved, 'config.json'), JSON.stringify(scene.signIn), { mode: 0o600 })
     for (const [name, content] of Object.entries(scene.files)) writeFileSync(join(work, name), content, { mode: 0o600 })
-    const env = { PATH: process.env.PATH, HOME: home, COMMANDS: commands, OUTPUTS: outputs, ...scene.variables }
+    const env = {
+      PATH: `${join(home, 'bin')}:${process.env.PATH}`,
+      HOME: home,
+      COMMANDS: commands,
+      OUTPUTS: outputs,
+      ...scene.variables,
+    }
     const blocks = page.blocks.filter(isForAll)
-    const script = ['set -euo pipefail', shellFunction, ...blocks.map((block) => scriptOf(block, scene))].join('\n')
+    writeFileSync(join(folder('bin'), 'holdfast'), command, { mode: 0o755 })
+    const script = ['set -euo pipefail', ...blocks.map((block) => scriptOf(block, scene))].join('\n')
     const { code, output } = await runScript(script, work, env)
     return judge(blocks, { code, output, outputs, scene })
   } finally {
