@@ -100,7 +100,7 @@ const stated: readonly (readonly [file: string, text: string])[] = [
   ['docs/hsm.md', `half of its ${days(signedLifetimes.trustSet)} days`],
   ['docs/identity-providers.md', `one-time code not older than ${limits.presenceMinutes} minutes`],
   ['docs/siem.md', `For ${limits.previousSecretHours} hours both sign`],
-  ['docs/siem.md', `A dead letter is kept for ${limits.deadLetterDays} days`],
+  ['docs/siem-delivery.md', `A dead letter is kept for ${limits.deadLetterDays} days`],
   ['docs/workflows.md', `at most ${limits.replacedSecretHours} hours`],
   ['packages/console/src/routes/me/password-section.tsx', `${limits.passwordWithSecondFactor} with a second factor`],
 ]
