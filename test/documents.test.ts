@@ -96,7 +96,7 @@ const stated: readonly (readonly [file: string, text: string])[] = [
   ['docs/configuration.md', `previous_credential_jwe\` | ${limits.previousSecretHours} hours`],
   ['docs/configuration.md', `| \`siem_dead_letters\` | ${limits.deadLetterDays} days`],
   ['docs/directory-sync.md', `A user who is not named for ${limits.absentUserDays} days is deleted`],
-  ['docs/directory-sync.md', `After ${limits.absentUserDays} days the user is`],
+  ['docs/scim.md', `After ${limits.absentUserDays} days the user is`],
   ['docs/hsm.md', `half of its ${days(signedLifetimes.trustSet)} days`],
   ['docs/identity-providers.md', `one-time code not older than ${limits.presenceMinutes} minutes`],
   ['docs/siem.md', `For ${limits.previousSecretHours} hours both sign`],
