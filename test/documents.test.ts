@@ -83,9 +83,9 @@ test('every link between documents leads to an existing file and heading', () =>
 /** Sentences of documents and of the console that state a figure of the code. A line break counts as a space. */
 const days = (ms: number) => ms / 86_400_000
 const stated: readonly (readonly [file: string, text: string])[] = [
-  ['docs/agents.md', `After ${limits.gatewaySilence.degradedSeconds} seconds of silence it counts as degraded`],
-  ['docs/agents.md', `after ${limits.gatewaySilence.downSeconds} as down`],
-  ['docs/agents.md', `within ${limits.challengeMinutes} minutes and ${limits.idTokenMinutes} after`],
+  ['docs/gateway-agents.md', `After ${limits.gatewaySilence.degradedSeconds} seconds of silence it counts as degraded`],
+  ['docs/gateway-agents.md', `after ${limits.gatewaySilence.downSeconds} as down`],
+  ['docs/agents-sign-in.md', `within ${limits.challengeMinutes} minutes and ${limits.idTokenMinutes} after`],
   ['docs/agents.md', `is within ${limits.proofSeconds} seconds of the server's time`],
   ['docs/agents.md', `once, for ${limits.proofSeconds} seconds`],
   ['docs/audit-events.md', `An event counts once in ${limits.ingestion.rememberedDays} days`],
