@@ -12,20 +12,22 @@ import { type Answered, startServer } from '../test/support/scripted-server.ts'
 import { sessionTarget } from './device/at-gateway.ts'
 import * as sdk from './index.ts'
 
-const guide = '../../../docs/agents.md'
-const readme = '../README.md'
+const readme = 'packages/sdk/README.md'
 
-/** Runs the snippets below a heading of a page as one function with the given variables. Returns the result. */
+/**
+ * Runs the snippets of a page, or below one heading of it, as one function with the given variables. Returns the
+ * result.
+ */
 async function snippetsOf(
-  heading: string,
+  page: string,
   given: Record<string, unknown>,
   gives: string,
-  page = guide,
+  heading = '',
 ): Promise<Record<string, unknown>> {
-  const text = await readFile(new URL(page, import.meta.url), 'utf8')
-  const part = text.split(/^## /m).find((section) => section.startsWith(`${heading}\n`)) ?? ''
-  const blocks = [...part.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
-  assert.ok(blocks.length > (page === guide ? 2 : 0), `${heading} has its snippets`)
+  const text = await readFile(new URL(`../../../${page}`, import.meta.url), 'utf8')
+  const sections = text.split(/^## /m).filter((section) => section.startsWith(heading && `${heading}\n`))
+  const blocks = [...sections.join('').matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
+  assert.ok(blocks.length > (heading ? 0 : 2), `${page} ${heading} has its snippets`)
   const body = `${blocks.join('\n')}\nreturn { ${gives} }`.replaceAll(
     /^import (type )?(\{.*\}) from '@holdfast\/sdk'$/gm,
     (_, isType, names) => (isType ? '' : `const ${names} = sdk`),
@@ -67,7 +69,7 @@ test('the snippets for a device run', { timeout: 20_000 }, async (t) => {
   const log = (line: string) => void said.push(line)
   const given = { baseUrl: control.baseUrl, token: 'hfe_token', folder: await folderFor(t), tunnel, stop, log }
   const { device, polling, following, shown, beginAnew } = await snippetsOf(
-    'A device',
+    'docs/agents.md',
     given,
     'device, polling, following, shown, beginAnew',
   )
@@ -140,7 +142,7 @@ test('the snippets for a gateway run', { timeout: 20_000 }, async (t) => {
   }
   t.after(() => stop.abort())
   const made = await snippetsOf(
-    'A gateway',
+    'docs/gateway-agents.md',
     given,
     'gateway, pulling, next_heartbeat_seconds, admit, admitByCertificate, report, onHandshake',
   )
@@ -228,9 +230,9 @@ test('the examples of the README run', { timeout: 20_000 }, async (t) => {
     ...{ ...own, baseUrl: server.baseUrl, tenantId: issuer.tenantId, gatewayId: 'gwy_a' },
     ...{ readSecret: () => 'hfg_x', firewall: { enforce: enforced.resolve } },
   }
-  const { polling } = await snippetsOf('A device', device, 'polling', readme)
+  const { polling } = await snippetsOf(readme, device, 'polling', 'A device')
   assert.ok(await applied.promise)
-  const made = await snippetsOf('A gateway', gateway, 'pulling, next_heartbeat_seconds', readme)
+  const made = await snippetsOf(readme, gateway, 'pulling, next_heartbeat_seconds', 'A gateway')
   assert.deepEqual([...(await enforced.promise).peers.keys()], ['dev_1'])
   assert.equal(made.next_heartbeat_seconds, 10)
   stop.abort()

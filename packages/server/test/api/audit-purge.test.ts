@@ -14,7 +14,7 @@ const recordOf = async ({ admin }: Kit) =>
   (await admin.listAuditEvents({ query: { limit: 200 } })).items.toSorted((a, b) => a.seq - b.seq)
 type Event = Awaited<ReturnType<typeof recordOf>>[number]
 
-/** Asserts the hashes as `docs/audit.md` defines them, from the first event of the log. */
+/** Asserts the hashes as `docs/audit-verify.md` defines them, from the first event of the log. */
 function requireChain(events: readonly Event[], after: { seq: number; hash: string }): void {
   let before = after
   for (const { seq, hash, ...event } of events) {

@@ -162,7 +162,7 @@ test('the documented file, and the output of show, change nothing on a running t
   assert.deepEqual([plan.code, plan.out], [0, ''], plan.err)
 
   const page = await readFile(join(import.meta.dirname, '../../../../docs/configuration-as-code.md'), 'utf8')
-  const [, example] = /```yaml\n(format: holdfast\.config\/1\n[\s\S]*?)```/.exec(page) ?? []
+  const [, example] = /```yaml file=holdfast\.yaml\n(format: holdfast\.config\/1\n[\s\S]*?)```/.exec(page) ?? []
   assert.ok(example)
   await writeFile(path('example.yaml'), example)
   const before = await admin.listPolicyBundles()

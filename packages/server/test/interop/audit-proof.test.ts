@@ -13,7 +13,7 @@ type Answer = {
   bad: (number | null)[]
 }
 
-test('a program written from docs/audit.md alone computes the same chain, roots, proofs and signatures', {
+test('a program written from docs/audit-verify.md alone computes the same chain, roots, proofs and signatures', {
   skip: without('python3'),
 }, async (t) => {
   const kit = await startKit(t)

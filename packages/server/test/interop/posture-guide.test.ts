@@ -9,11 +9,12 @@ import { encodeId } from '../../src/kernel/ids.ts'
 import { type Kit, startKit } from '../support/deployment/deployment.ts'
 import { runOnFiles, type ToolName, without } from './tools.ts'
 
-const guide = await readFile(new URL('../../../../docs/posture.md', import.meta.url), 'utf8')
+const page = (name: string) => readFile(new URL(`../../../../docs/${name}`, import.meta.url), 'utf8')
+const guide = `${await page('posture.md')}\n${await page('posture-assertions.md')}`
 const blocks = (language: string) =>
-  [...guide.matchAll(RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, code = '']) => code)
+  [...guide.matchAll(RegExp(`^\`\`\`${language}(?: .*?)?\\n(.*?)^\`\`\`$`, 'gms'))].map(([, code = '']) => code)
 
-/** Runs the snippets of the page as one function of the reader's own values. */
+/** Runs the snippets of both pages as one function of the reader's own values. */
 async function runSnippets(given: Record<string, unknown>, gives: string): Promise<Record<string, unknown>> {
   const modules = { '@holdfast/sdk': sdk, jose }
   const body = blocks('ts')

@@ -1,4 +1,4 @@
-"""Recomputes an audit record from docs/audit.md alone: its chain, its Merkle tree, proofs, and signed checkpoints.
+"""Recomputes an audit log from docs/audit-verify.md alone: chain, Merkle tree, proofs and signed checkpoints.
 
 Nothing but the standard library. Reads JSON on standard input and answers JSON.
 """

@@ -18,7 +18,7 @@ const saml = (name: string, protocolMapper: string, config: Record<string, strin
   protocolMapper,
   config: { 'attribute.name': name, 'attribute.nameformat': 'Basic', ...config },
 })
-/** As in docs/identity-providers.md. */
+/** As in docs/saml.md. */
 const samlMappers = [
   saml('username', 'saml-user-attribute-mapper', { 'user.attribute': 'username' }),
   saml('email', 'saml-user-attribute-mapper', { 'user.attribute': 'email' }),

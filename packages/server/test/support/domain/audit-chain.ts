@@ -16,7 +16,7 @@ export async function readAuditLog({ admin }: Pick<Kit, 'admin'>): Promise<Event
   }
 }
 
-/** The hash of an event as `docs/audit.md` defines it, computed independently of the server. */
+/** The hash of an event as `docs/audit-verify.md` defines it, computed independently of the server. */
 function hashOf(before: string, { seq, hash: _, ...event }: Event): string {
   const place = Buffer.alloc(8)
   place.writeBigUInt64BE(BigInt(seq))

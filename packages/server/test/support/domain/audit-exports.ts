@@ -9,7 +9,7 @@ type Event = Record<string, unknown> & { seq: number; hash: string; kind: string
 
 export const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-/** The hash of an event as docs/audit.md defines it, computed independently of the server. */
+/** The hash of an event as docs/audit-verify.md defines it, computed independently of the server. */
 export function chainHash(before: string, { seq, hash: _, ...event }: Event): string {
   const place = Buffer.alloc(8)
   place.writeBigUInt64BE(BigInt(seq))
