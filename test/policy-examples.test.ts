@@ -111,7 +111,8 @@ test('the reference has a row for every field of the schema, with its limits and
   })
   assert.deepEqual(missing, [])
   const known = new Set(fields.map(([path]) => path))
-  const idle = [...rows.keys()].filter((path) => /^[a-z_]+[.[]/.test(path) && path.includes('.') && !known.has(path))
+  const ours = /^(groups|hosts|resources|posture_checks|rules|settings|tests)[.[]/
+  const idle = [...rows.keys()].filter((path) => ours.test(path) && !known.has(path))
   assert.deepEqual(idle, [], 'rows about fields that the schema does not have')
 })
 
