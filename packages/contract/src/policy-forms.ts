@@ -20,12 +20,13 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Rewrites a policy document to its canonical form, which is stored and shown. Rules and groups have lists (`users`). A
- * test has `user`, `group`, `tag` and `device` for one name, and `groups` and `tags` for several. So a document that was
- * stored before the other forms existed does not change. A document that needs no change is returned as it is, and a
+ * Rewrites a policy document to its canonical form, which is stored and shown. Rules and groups have lists (`users`).
+ * A test has `user`, `group`, `tag` and `device` for one name, and `groups` and `tags` for several. So a document that
+ * was stored before the other forms existed does not change. A document that needs no change is returned as it is. A
  * value of another type stays, for the schema to refuse.
  *
- * @example canonicalPolicy({ rules: [{ from: { user: 'ada' } }] }).document // { rules: [{ from: { users: ['ada'] } }] }
+ * @example
+ * canonicalPolicy({ rules: [{ from: { user: 'ada' } }] }).document // { rules: [{ from: { users: ['ada'] } }] }
  */
 export function canonicalPolicy(value: unknown): Canonical {
   const moved: MovedName[] = []

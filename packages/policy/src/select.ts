@@ -58,8 +58,9 @@ function memoryOf(compiled: CompiledPolicy): Memory {
 }
 
 /**
- * Returns the rules that concern a device by its user, groups, tags and id. `documentGroups`: the device is also of a user
- * in these groups of the document, for tests. The lists of a device must never be modified, because they are the keys of the cache.
+ * Returns the rules that concern a device by its user, groups, tags and id. `documentGroups`: the device is also of a
+ * user in these groups of the document, for tests. The lists of a device must never be modified, because they are the
+ * keys of the cache.
  */
 export function concernOf(
   compiled: CompiledPolicy,

@@ -21,7 +21,8 @@ const named = (ids: Readonly<Record<string, string>>, has: (id: string) => boole
   Object.entries(ids).flatMap(([name, id]) => (has(id) ? [name] : []))
 
 /**
- * Describes a rule that does not select the device: its subjects, and the device's own attributes, by their names in the document.
+ * Describes a rule that does not select the device: its subjects, and the device's own attributes, by their names in
+ * the document.
  */
 export function whoLacks({ resolved }: CompiledPolicy, { rule }: CompiledRule, facts: DeviceFacts): Lack {
   return {

@@ -1,8 +1,8 @@
 /** Most names that an error lists. */
 const maxListed = 8
 /**
- * Most cells of distance tables that the look-ups of one document compute: some tenths of a second. A document may define
- * 10,000 names, and 50 errors are shown.
+ * Most cells of distance tables that the look-ups of one document compute: some tenths of a second. A document may
+ * define 10,000 names, and 50 errors are shown.
  */
 const maxCells = 10_000_000
 /** A longer text is no misspelt name: the longest name of the language has 64 characters. */
@@ -62,7 +62,9 @@ function distanceInBand(a: string, b: string, limit: number): number {
 /** Finds the names that are nearest to a misspelt one, nearest first. Names with the same distance keep their order. */
 export type Suggest = (text: string) => string[]
 
-/** Returns a search in `names`, which are read at the first search. The cost of all searches is bounded (`maxCells`). */
+/**
+ * Returns a search in `names`, which are read at the first search. The cost of all searches is bounded (`maxCells`).
+ */
 export function createSuggest(names: () => Iterable<string>): Suggest {
   const known = new Map<string, string[]>()
   let all: { name: string; lower: string }[] | undefined
