@@ -64,6 +64,8 @@ for (const [path, value, field, message] of [
   ['rules/0/action', 'permit', 'rules[0].action', /one of "allow", "deny"/],
   ['rules/0/to/0', 7, 'rules[0].to[0]', /must be a text/],
   ['rules/0/to/0', 'bd', 'rules[0].to[0]', /^unknown resource or host "bd". Did you mean "db"\?$/],
+  ['rules/0/to/0', 'git.example.com', 'rules[0].to[0]', /is a DNS name; add it to "dns" of a resource/],
+  ['tests/0/allow/0', '10.1.0.0/16', 'tests[0].allow[0]', /is a network; add it to "cidrs" of a resource/],
   ['rules/0/to/2', '192.0.2.1/24', 'rules[0].to[2]', /write 192.0.2.0\/24/],
   ['rules/0/to/2', '192.0.2.0/33', 'rules[0].to[2]', /a number from 0 to 32/],
   ['rules/0/from', {}, 'rules[0].from', /selects no device/],

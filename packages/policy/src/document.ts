@@ -212,7 +212,7 @@ class RuleBook {
       const network = parseNetwork(name)
       if (!('problem' in network)) return
       const { problem } = network
-      this.#say(at, () => (name.includes('/') || name.includes(':') ? problem : this.#unknownPlace(name)))
+      this.#say(at, () => (name.includes('/') || name.includes(':') ? problem : this.#unknownPlace(name, 'dns')))
       return
     }
     const open = portsOf(resource.ports)
@@ -275,8 +275,13 @@ class RuleBook {
     for (const [i, target] of deny.entries()) this.#checkTarget(target, [...at, 'deny', i])
   }
 
-  #unknownPlace(name: string): string {
-    return `unknown resource or host "${name}"${orAdd(this.#nearPlace(name), 'resources or hosts')}`
+  /** `needs`: the field of a resource for a DNS name in a rule, and for a network in a test. */
+  #unknownPlace(name: string, needs: 'dns' | 'cidrs'): string {
+    const near = this.#nearPlace(name)
+    const isOther = needs === 'dns' ? isHostName(name) : !('problem' in parseNetwork(name))
+    if (near.length > 0 || !isOther) return `unknown resource or host "${name}"${orAdd(near, 'resources or hosts')}`
+    const kind = needs === 'dns' ? 'a DNS name' : 'a network'
+    return `"${name}" is ${kind}; add it to "${needs}" of a resource, and write the name of the resource here`
   }
 
   #checkTarget(text: string, at: readonly Step[]): void {
@@ -289,7 +294,7 @@ class RuleBook {
     const { hosts = {}, resources = {} } = this.#document
     if (Object.hasOwn(hosts, target.name) || Object.hasOwn(resources, target.name)) return
     if (isHostName(target.name)) return
-    this.#say(at, () => this.#unknownPlace(target.name))
+    this.#say(at, () => this.#unknownPlace(target.name, 'cidrs'))
   }
 }
 
