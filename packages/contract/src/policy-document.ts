@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
+import { DocumentGroup, list, printable, Subjects, type SubjectWord, testSubjects } from './policy-subjects.ts'
 import { Closed, OneOf } from './schema.ts'
 
-/** Most rules and tests of a document, its most bytes as JSON, and its greatest depth. */
+/** Limits of a document: rules, tests, bytes as JSON, and depth of nesting. */
 export const POLICY_LIMITS = { bytes: 1024 * 1024, rules: 5_000, tests: 5_000, depth: 32 } as const
 
-const printable = '^[^\\u0000-\\u001f\\u007f]+$'
 const optional = Type.Optional
 
 /** A key of `groups`, `hosts`, `resources` and `posture_checks`, and a rule's id. */
@@ -14,103 +14,83 @@ const named = <const S extends Parameters<typeof Type.Record>[1]>(
   maxProperties: number,
   description: string,
 ) => Type.Record(Type.String({ pattern: NAME }), value, { additionalProperties: false, maxProperties, description })
-const list = (pattern: string, maxLength: number, maxItems: number, description: string) =>
-  Type.Array(Type.String({ minLength: 1, maxLength, pattern }), { maxItems, uniqueItems: true, description })
 const text = (maxLength: number, description: string) => Type.String({ maxLength, description })
 
-const users = list(printable, 320, 10_000, 'Users by user_id, username or email')
-const groups = list(
-  printable,
-  256,
-  2_000,
-  'Groups: of this document by name, else of the directory by group_id or name',
-)
 const cidrs = (description: string) =>
-  list('^[0-9A-Fa-f.:/]+$', 49, 4_096, `${description} A bare address is a network of one.`)
+  list('^[0-9A-Fa-f.:/]+$', 49, 4_096, `${description} An address without a prefix is a network of one address.`)
 const ports = list(
   '^(icmp|(tcp|udp)/(\\*|[0-9]{1,5}(-[0-9]{1,5})?))$',
   16,
   256,
-  'Ports: `tcp/443`, `udp/1000-2000`, `tcp/*` or `icmp`. Absent: all of tcp, udp and icmp.',
+  'Ports: `tcp/443`, `udp/1000-2000`, `tcp/*` or `icmp`. Absent: all ports of tcp and udp, and icmp.',
 )
 const pool = Type.String({
   minLength: 1,
   maxLength: 256,
   pattern: printable,
-  description: 'Gateway pool by pool_id or name',
+  description: 'Gateway pool, by pool_id or name',
 })
 const at = (description: string) => Type.String({ format: 'date-time', maxLength: 40, description })
 
-const Subjects = Closed(
-  {
-    users: optional(users),
-    groups: optional(groups),
-    tags: optional(list('^[a-z0-9][a-z0-9._:-]*$', 64, 2_000, 'Tags of devices')),
-    devices: optional(list(printable, 64, 10_000, 'Devices by device_id')),
-    any: optional(Type.Boolean({ description: 'Every device of the tenant' })),
-  },
-  {
-    description:
-      'A device is meant when any one of the lists names it, its user, one of its groups or one of its tags.',
-  },
-)
-
-const DocumentGroup = Closed(
-  { users: optional(users), groups: optional(groups) },
-  {
-    description:
-      'A group of this document. It may hold directory groups and other groups of this document, without cycles.',
-  },
-)
-
 const Resource = Closed(
   {
-    description: optional(text(1_024, 'For administrators; devices do not see it')),
+    description: optional(text(1_024, 'A note for administrators. Devices do not get it.')),
     cidrs: optional(cidrs('Networks of the resource.')),
     dns: optional(
       list(
         '^(\\*\\.)?[A-Za-z0-9_.-]+$',
         253,
         1_024,
-        'DNS names. `*.example.com` stands for every name below example.com, at any depth, not for itself.',
+        'DNS names. `*.example.com` means every name below example.com, at any depth. It does not mean example.com.',
       ),
     ),
     services: optional(
-      list('^[A-Za-z0-9][A-Za-z0-9._:-]*$', 128, 1_024, 'Names of services the gateways of the pool know'),
+      list(
+        '^[A-Za-z0-9][A-Za-z0-9._:-]*$',
+        128,
+        1_024,
+        'Names of services. Each gateway has the addresses of its services.',
+      ),
     ),
     ports: optional(ports),
     pool: optional(pool),
   },
-  { description: 'What can be reached: at least one of cidrs, dns and services.' },
+  { description: 'A set of addresses and names, with ports. Needs at least one of cidrs, dns and services.' },
 )
 
 const PostureCheck = Closed({
-  description: optional(text(1_024, 'For administrators; devices do not see it')),
+  description: optional(text(1_024, 'A note for administrators. Devices do not get it.')),
   platforms: optional(
     Type.Array(OneOf(['linux', 'macos', 'windows', 'ios', 'android', 'other']), {
       maxItems: 6,
       uniqueItems: true,
-      description: 'Platforms of the check; it passes on all others. Absent: every platform.',
+      description: 'Platforms on which the check applies. It passes on all other platforms. Absent: every platform.',
     }),
   ),
   expression: Type.String({
     minLength: 1,
     maxLength: 4_096,
     description:
-      'Over the reported facts: `disk.encrypted && os.version >= "14.2" && (firewall.enabled || !custom.exempt)`. ' +
-      'Operators `&& || ! == != < <= > >= in`, lists in `[]`, `within_last(av.updated_at, 86400)`. Order between texts is ' +
-      'that of versions. A missing fact, or one of another type, makes its comparison unknown; unknown never passes, negated or not.',
+      'A condition on the reported facts: `disk.encrypted && os.version >= "14.2" && (firewall.enabled || !custom.exempt)`. ' +
+      'Operators: `&& || ! == != < <= > >= in`, lists in `[]`, `within_last(av.updated_at, 86400)`. ' +
+      '`< <= > >=` compare two texts as versions. A comparison is unknown if its fact is missing or has another type. ' +
+      'Only true passes: unknown does not pass, and `!` of unknown is unknown.',
   }),
   freshness_seconds: optional(
-    Type.Integer({ minimum: 60, maximum: 2_592_000, description: 'Maximum age of a report in seconds; default: 3600' }),
+    Type.Integer({
+      minimum: 60,
+      maximum: 2_592_000,
+      description: 'Maximum age of a posture report in seconds. Default: 3600',
+    }),
   ),
   severity: optional(OneOf(['low', 'medium', 'high', 'critical'], { description: 'Default: medium' })),
   enforcement: optional(
     OneOf(['audit', 'warn', 'enforce'], {
-      description: 'Only `enforce` (the default) disables a rule that requires the check; the others only report',
+      description:
+        '`enforce` (the default): the result of the check decides if a rule applies. `warn`: the device shows the failure. `audit`: only administrators see it.',
     }),
   ),
-  remediation: optional(text(2_000, 'What the user can do; shown on the device')),
+  remediation: optional(text(2_000, 'Instruction for the user. The device shows it when the check fails.')),
 })
 
 const Clock = (description: string) =>
@@ -122,49 +102,61 @@ const TimeWindow = Closed(
         minItems: 1,
         maxItems: 7,
         uniqueItems: true,
-        description: 'Days on which the window starts. Absent: every day.',
+        description: 'Days on which the window opens. Absent: every day.',
       }),
     ),
-    from: Clock('Start in local time, inclusive'),
+    from: Clock('Local time at which the window opens (inclusive)'),
     to: Clock(
-      'End in local time, exclusive. Before `from`: the window ends on the next day. 24:00 is the end of the day.',
+      'Local time at which the window closes (exclusive). Earlier than `from`: it closes on the next day. 24:00 is the end of the day.',
     ),
-    zone: Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_+/-]+$', description: 'IANA time zone' }),
+    zone: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: '^[A-Za-z0-9_+/-]+$',
+      description: 'IANA time zone, such as Europe/Berlin',
+    }),
   },
   {
     description:
-      'Local time of the zone: an hour that the clock repeats counts twice, an hour that it skips does not count.',
+      'A daily window in the local time of a zone. When clocks go back, the repeated hour counts twice. When clocks go forward, the skipped hour does not exist.',
   },
 )
 
 const countryCode = '^[A-Z]{2}$'
 const Conditions = Closed(
   {
-    posture: optional(list(NAME, 64, 64, 'Posture checks that must pass')),
+    posture: optional(list(NAME, 64, 64, 'Posture checks, by name. Each must pass.')),
     time: optional(
-      Type.Array(TimeWindow, { minItems: 1, maxItems: 32, description: 'At least one window must be open' }),
+      Type.Array(TimeWindow, { minItems: 1, maxItems: 32, description: 'Time windows. One of them must be open.' }),
     ),
-    countries: optional(list(countryCode, 2, 256, 'ISO 3166-1 alpha-2 codes of where the connection comes from')),
-    cidrs: optional(cidrs('Networks the connection comes from.')),
+    countries: optional(
+      list(
+        countryCode,
+        2,
+        256,
+        'Countries of the source address, as ISO 3166-1 alpha-2 codes. One of them must match.',
+      ),
+    ),
+    cidrs: optional(cidrs('Networks of the source address. One of them must contain it.')),
     mfa_within_seconds: optional(
       Type.Integer({
         minimum: 1,
         maximum: 31_536_000,
-        description: 'Longest time since the user proved a second factor',
+        description: 'Maximum time in seconds since the user last used a second factor',
       }),
     ),
   },
   {
     description:
-      'All must hold. What is unknown (a country, an address, a missing posture report) fails an allow rule and never switches off a deny rule.',
+      'Conditions; all must be met. A condition is unknown if its fact is missing (a country, a source address, a posture report). An unknown condition stops an allow rule. It does not stop a deny rule.',
   },
 )
 
 const Rule = Closed({
   id: Type.String({ pattern: NAME, description: 'Unique in the document' }),
-  description: optional(text(1_024, 'For administrators; devices do not see it')),
+  description: optional(text(1_024, 'A note for administrators. Devices do not get it.')),
   action: OneOf(['allow', 'deny'], {
-    description: 'Deny wins over allow, whatever their order; nothing matched is denied',
+    description: 'A deny rule wins over all allow rules. Access that no rule allows is denied.',
   }),
   from: Subjects,
   except: optional(Subjects),
@@ -172,7 +164,7 @@ const Rule = Closed({
     minItems: 1,
     maxItems: 1_024,
     uniqueItems: true,
-    description: 'Resources and hosts by name, networks as CIDR, or `*` for everything',
+    description: 'Resources and hosts by name, networks as CIDR, or `*` for every destination',
   }),
   ports: optional(ports),
   when: optional(Conditions),
@@ -181,11 +173,13 @@ const Rule = Closed({
       maxItems: 64,
       uniqueItems: true,
       description:
-        'Gateway pools the traffic must take. Absent: those of the destination. Not allowed in a deny rule, which counts at every pool.',
+        'Gateway pools through which the rule allows access. Absent: the pool of each resource. Not allowed in a deny rule, because a deny rule applies at every pool.',
     }),
   ),
-  expires_at: optional(at('The rule no longer counts from this time on')),
-  log: optional(Type.Boolean({ description: 'Gateways record the connections of this rule' })),
+  expires_at: optional(at('Time at which the rule ends')),
+  log: optional(
+    Type.Boolean({ description: 'true: gateways record the connections that this rule allows. Default: false' }),
+  ),
 })
 
 const addresses = (description: string) => list('^[0-9A-Fa-f.:]+$', 45, 16, description)
@@ -193,39 +187,50 @@ const domains = (description: string) => list('^[A-Za-z0-9_.-]+$', 253, 256, des
 const Settings = Closed({
   dns: optional(
     Closed({
-      servers: optional(addresses('Addresses of resolvers reached through the tunnel')),
-      search_domains: optional(domains('Suffixes tried for short names')),
-      match_domains: optional(domains('Only names below these are asked there. Absent: all.')),
+      servers: optional(addresses('IP addresses of DNS servers that devices reach through the tunnel')),
+      search_domains: optional(domains('Domains that the device appends to short names')),
+      match_domains: optional(domains('Domains whose names go to these DNS servers. Absent: all names.')),
     }),
   ),
   split_tunnel: optional(
-    Type.Boolean({ description: 'true, or absent: only traffic to resources takes the tunnel; false: all of it' }),
+    Type.Boolean({
+      description:
+        'true (the default): only traffic to allowed destinations uses the tunnel. false: all traffic uses it.',
+    }),
   ),
-  mtu: optional(Type.Integer({ minimum: 1_280, maximum: 9_000 })),
-  keepalive_seconds: optional(Type.Integer({ minimum: 0, maximum: 3_600, description: '0 sends none' })),
-  session_max_seconds: optional(Type.Integer({ minimum: 60, maximum: 2_592_000 })),
+  mtu: optional(
+    Type.Integer({ minimum: 1_280, maximum: 9_000, description: 'Largest packet in the tunnel, in bytes' }),
+  ),
+  keepalive_seconds: optional(
+    Type.Integer({ minimum: 0, maximum: 3_600, description: 'Seconds between keepalive packets. 0: none' }),
+  ),
+  session_max_seconds: optional(
+    Type.Integer({ minimum: 60, maximum: 2_592_000, description: 'Maximum duration of a VPN session in seconds' }),
+  ),
   poll_seconds: optional(
-    Type.Integer({ minimum: 10, maximum: 86_400, description: 'How often a device asks for its digest' }),
+    Type.Integer({
+      minimum: 10,
+      maximum: 86_400,
+      description: 'Seconds between two polls of a device for its policy digest',
+    }),
   ),
 })
 
-const targets = list(
-  printable,
-  300,
-  256,
-  'Resource, host, DNS name or address, each with an optional port: `db:tcp/5432`, `[fd00::1]:udp/53`',
-)
+const targets = (description: string) =>
+  list(
+    printable,
+    300,
+    256,
+    `${description} A resource, a host, a DNS name or an address, each with an optional port: \`db:tcp/5432\`, \`[fd00::1]:udp/53\``,
+  )
 const Scalar = [Type.String({ maxLength: 1_024 }), Type.Number(), Type.Boolean()] as const
 const Fact = Type.Union([...Scalar, Type.Array(Type.Union([...Scalar]), { maxItems: 256 })])
 
 const PolicyTest = Closed({
-  name: Type.String({ minLength: 1, maxLength: 256, pattern: printable }),
+  name: Type.String({ minLength: 1, maxLength: 256, pattern: printable, description: 'Unique in the document' }),
   from: Closed(
     {
-      user: optional(Type.String({ minLength: 1, maxLength: 320, pattern: printable })),
-      group: optional(Type.String({ minLength: 1, maxLength: 256, pattern: printable })),
-      tag: optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9][a-z0-9._:-]*$' })),
-      device: optional(Type.String({ minLength: 1, maxLength: 64, pattern: printable })),
+      ...testSubjects,
       platform: optional(
         OneOf(['linux', 'macos', 'windows', 'ios', 'android', 'other'], { description: 'Default: other' }),
       ),
@@ -233,54 +238,93 @@ const PolicyTest = Closed({
         Type.Record(Type.String({ pattern: '^[a-z_][a-z0-9_]*(\\.[a-z_][a-z0-9_]*)*$' }), Fact, {
           additionalProperties: false,
           maxProperties: 256,
-          description: 'Facts of a fresh posture report: `{"disk.encrypted": true}`. Absent: no report.',
+          description:
+            'Facts of a new posture report: `{"disk.encrypted": true}`. Absent: the device has sent no report.',
         }),
       ),
-      at: optional(at('When it connects. Absent: when the test runs.')),
-      source_ip: optional(Type.String({ minLength: 2, maxLength: 45, pattern: '^[0-9A-Fa-f.:]+$' })),
-      country: optional(Type.String({ pattern: countryCode })),
-      mfa_age_seconds: optional(Type.Integer({ minimum: 0, maximum: 31_536_000 })),
+      at: optional(at('Time of the connection. Absent: the time at which the test runs.')),
+      source_ip: optional(
+        Type.String({
+          minLength: 2,
+          maxLength: 45,
+          pattern: '^[0-9A-Fa-f.:]+$',
+          description: 'Source address of the connection. Absent: unknown',
+        }),
+      ),
+      country: optional(
+        Type.String({ pattern: countryCode, description: 'Country of the source address. Absent: unknown' }),
+      ),
+      mfa_age_seconds: optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: 31_536_000,
+          description: 'Seconds since the user last used a second factor. Absent: unknown',
+        }),
+      ),
     },
-    { description: 'A device made up for the test: at least one of user, group, tag and device.' },
+    {
+      description:
+        'A simulated device. Needs at least one of user, group, tag and device. Write each in one form: one text (`group`) or a list (`groups`).',
+    },
   ),
-  allow: optional(targets),
-  deny: optional(targets),
+  allow: optional(targets('Targets that the device must reach, at least in part.')),
+  deny: optional(targets('Targets of which the device must reach no part.')),
 })
 
 /**
- * The document that an administrator writes. The server checks the names that its parts refer to, and returns the
- * position of each error.
+ * The document that an administrator writes. `from`, `except` and groups have two forms; `canonicalPolicy` makes one of
+ * them. The server checks the names that its parts refer to, and returns the position of each error.
  */
 export const PolicyDocument = Closed(
   {
     schema: Type.Literal('holdfast.policy/1'),
     groups: optional(
-      named(DocumentGroup, 2_000, 'Groups of this document. A name here hides the same name in the directory.'),
+      named(
+        DocumentGroup,
+        2_000,
+        'Groups of this document, by name. A name here hides a directory group of the same name.',
+      ),
     ),
     hosts: optional(
       named(
         Type.String({ minLength: 2, maxLength: 49, pattern: '^[0-9A-Fa-f.:/]+$' }),
         5_000,
-        'Names for addresses and networks',
+        'Addresses and networks, by name',
       ),
     ),
     resources: optional(
-      named(Resource, 5_000, 'What can be reached, by name. A host and a resource may not share a name.'),
+      named(Resource, 5_000, 'Resources, by name. A resource and a host must not have the same name.'),
     ),
-    posture_checks: optional(named(PostureCheck, 256, 'Conditions on the state of a device, by name')),
-    rules: Type.Array(Rule, { maxItems: POLICY_LIMITS.rules, description: 'Their order has no meaning' }),
+    posture_checks: optional(named(PostureCheck, 256, 'Posture checks, by name')),
+    rules: Type.Array(Rule, { maxItems: POLICY_LIMITS.rules, description: 'Rules. Their order has no meaning.' }),
     settings: optional(Settings),
-    tests: optional(Type.Array(PolicyTest, { maxItems: POLICY_LIMITS.tests, description: 'Run before every publish' })),
+    tests: optional(
+      Type.Array(PolicyTest, {
+        maxItems: POLICY_LIMITS.tests,
+        description: 'Tests. The server runs them before each publish.',
+      }),
+    ),
   },
-  { description: 'A policy: access of users and devices to resources, and its conditions' },
+  { description: 'A policy document: which devices can reach which destinations, and under which conditions' },
 )
 
-export type PolicyDocument = Static<typeof PolicyDocument>
-export type PolicyRule = PolicyDocument['rules'][number]
-export type PolicySubjects = PolicyRule['from']
+type Written = Static<typeof PolicyDocument>
+type WrittenRule = Written['rules'][number]
+type WrittenTest = NonNullable<Written['tests']>[number]
+
+/** Subjects of a rule in the canonical form: lists. */
+export type PolicySubjects = Omit<WrittenRule['from'], SubjectWord>
+export type PolicyRule = Omit<WrittenRule, 'from' | 'except'> & { from: PolicySubjects; except?: PolicySubjects }
+/** A test in the canonical form: `user` and `device`, `group` or `groups`, `tag` or `tags`. */
+export type PolicyTest = Omit<WrittenTest, 'from'> & { from: Omit<WrittenTest['from'], 'users' | 'devices'> }
+/** A document in the canonical form: `canonicalPolicy` makes it. */
+export type PolicyDocument = Omit<Written, 'groups' | 'rules' | 'tests'> & {
+  groups?: Record<string, Pick<PolicySubjects, 'users' | 'groups'>>
+  rules: PolicyRule[]
+  tests?: PolicyTest[]
+}
 export type PolicyConditions = NonNullable<PolicyRule['when']>
 export type PolicyTimeWindow = NonNullable<PolicyConditions['time']>[number]
-export type PolicyResource = NonNullable<PolicyDocument['resources']>[string]
-export type PolicyPostureCheck = NonNullable<PolicyDocument['posture_checks']>[string]
-export type PolicySettings = NonNullable<PolicyDocument['settings']>
-export type PolicyTest = NonNullable<PolicyDocument['tests']>[number]
+export type PolicyResource = NonNullable<Written['resources']>[string]
+export type PolicyPostureCheck = NonNullable<Written['posture_checks']>[string]
+export type PolicySettings = NonNullable<Written['settings']>

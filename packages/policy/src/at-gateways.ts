@@ -15,7 +15,7 @@ export function unknownToGateways({ rules, resources = {} }: PolicyDocument, kno
           {
             field: positionOf(['rules', i, 'when', 'countries']),
             message:
-              'no gateway of this deployment knows the country of an address; use "cidrs", or give every gateway a country file (MaxMind DB) and start the servers with HOLDFAST_GATEWAYS_KNOW=countries',
+              'the gateways of this deployment do not know the country of an address; use "cidrs", or give each gateway a country file (MaxMind DB) and start the servers with HOLDFAST_GATEWAYS_KNOW=countries',
           },
         ]
       : [],
@@ -26,7 +26,7 @@ export function unknownToGateways({ rules, resources = {} }: PolicyDocument, kno
           {
             field: positionOf(['resources', name, 'services']),
             message:
-              'no gateway of this deployment knows services by name; use "cidrs" or "dns", or give every gateway the addresses of its services and start the servers with HOLDFAST_GATEWAYS_KNOW=services',
+              'the gateways of this deployment do not know services by name; use "cidrs" or "dns", or give each gateway the addresses of its services and start the servers with HOLDFAST_GATEWAYS_KNOW=services',
           },
         ]
       : [],

@@ -83,17 +83,17 @@ export function selectRules(
   except: AtomIndex,
   facts: DeviceFacts,
   bits: Bits,
-  documentGroup: string | null = null,
+  documentGroups: readonly string[] = [],
 ): void {
   bits.set(from.any)
-  applyAtoms(from, facts, documentGroup, bits, addSparse)
-  applyAtoms(except, facts, documentGroup, bits, removeSparse)
+  applyAtoms(from, facts, documentGroups, bits, addSparse)
+  applyAtoms(except, facts, documentGroups, bits, removeSparse)
 }
 
 function applyAtoms(
   index: AtomIndex,
   facts: DeviceFacts,
-  documentGroup: string | null,
+  documentGroups: readonly string[],
   bits: Bits,
   apply: Apply,
 ): void {
@@ -103,8 +103,7 @@ function applyAtoms(
   if (device) apply(bits, device)
   if (index.groups.size > 0) applyEach(index.groups, facts.group_ids, bits, apply)
   if (index.tags.size > 0) applyEach(index.tags, facts.tags, bits, apply)
-  const own = documentGroup === null ? undefined : index.documentGroups.get(documentGroup)
-  if (own) apply(bits, own)
+  if (documentGroups.length > 0) applyEach(index.documentGroups, documentGroups, bits, apply)
 }
 
 function applyEach(sets: ReadonlyMap<string, SparseBits>, keys: readonly string[], bits: Bits, apply: Apply): void {

@@ -42,7 +42,7 @@ test('a refusal names the failed condition of the nearest rule, and when that ch
     at: at('2027-01-04T20:00:00Z'),
     country: 'DE',
   })
-  assert.equal(result.reason, 'rule "office" would allow it, but its conditions are not met: time')
+  assert.equal(result.reason, 'rule "office" would allow it, but these conditions are not met: time')
   assert.equal(result.valid_until, at('2027-01-05T07:00:00Z'))
   assert.deepEqual(
     result.rules[0]?.conditions.map(({ property, actual, passed }) => [property, actual, passed]),
@@ -103,6 +103,6 @@ test('a rule ends at its expiry to the millisecond, for both actions', () => {
 
 test('an unknown target is refused by name', () => {
   const compiled = compile({ ...db, rules: [rule('a', 'allow', undefined, { to: ['*'] })] })
-  assert.match(decide(compiled, device(), { at: NOW }, { name: 'bd' }).reason, /no resource or host is called "bd"/)
+  assert.match(decide(compiled, device(), { at: NOW }, { name: 'bd' }).reason, /unknown resource or host "bd"/)
   assert.match(decide(compiled, device(), { at: NOW }, { address: '10.1' }).reason, /not an IP address/)
 })

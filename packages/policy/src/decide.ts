@@ -194,11 +194,11 @@ function longest(reaching: readonly Considered[]): Considered | undefined {
 
 function nothingMatched(considered: readonly Considered[]): string {
   const nearest = considered.find(({ rule }) => rule.action === 'allow')
-  if (!nearest) return 'no rule allows it, and everything else is denied'
+  if (!nearest) return 'no rule allows it, so it is denied'
   const failed = nearest.conditions
     .filter((condition) => !isMet(nearest.rule, condition))
     .map(({ property }) => property)
-  return `rule "${nearest.rule.id}" would allow it, but its conditions are not met: ${failed.join(', ')}`
+  return `rule "${nearest.rule.id}" would allow it, but these conditions are not met: ${failed.join(', ')}`
 }
 
 /** An allow is valid while its rule applies and no deny rule begins to apply. A deny is valid while no rule changes. */

@@ -49,49 +49,60 @@ const errorsOf = (value: unknown) => {
   return 'errors' in checked ? checked.errors : []
 }
 
-test('a valid document is accepted unchanged', () => assert.deepEqual(checkDocument(good), { document: good }))
+test('a valid document in its canonical form is accepted unchanged', () => {
+  const checked = checkDocument(good)
+  assert.ok('document' in checked)
+  assert.equal(checked.document, good)
+})
 
 for (const [path, value, field, message] of [
   ['schema', 'holdfast.policy/2', 'schema', /must be "holdfast.policy\/1"/],
-  ['rules', undefined, 'rules', /required/],
-  ['extra', 1, 'extra', /unknown field "extra"/],
-  ['rules/0/form', {}, 'rules[0].form', /unknown field "form"/],
-  ['rules/0/from/user', ['a'], 'rules[0].from.user', /unknown field/],
+  ['rules', undefined, 'rules', /^the field "rules" is missing; add it$/],
+  ['extra', 1, 'extra', /^unknown field "extra". Fields here: tests, schema, /],
+  ['rules/0/form', {}, 'rules[0].form', /^unknown field "form". Did you mean "from"\? Fields here: from, /],
+  ['rules/0/from/user', ['a'], 'rules[0].from.user', /^must be a text in double quotes; for a list write "users"$/],
   ['rules/0/action', 'permit', 'rules[0].action', /one of "allow", "deny"/],
   ['rules/0/to/0', 7, 'rules[0].to[0]', /must be a text/],
-  ['rules/0/to/0', 'bd', 'rules[0].to[0]', /no resource or host is called "bd"/],
+  ['rules/0/to/0', 'bd', 'rules[0].to[0]', /^unknown resource or host "bd". Did you mean "db"\?$/],
+  ['rules/0/to/0', 'git.example.com', 'rules[0].to[0]', /is a DNS name; add it to "dns" of a resource/],
+  ['tests/0/allow/0', '10.1.0.0/16', 'tests[0].allow[0]', /is a network; add it to "cidrs" of a resource/],
   ['rules/0/to/2', '192.0.2.1/24', 'rules[0].to[2]', /write 192.0.2.0\/24/],
-  ['rules/0/to/2', '192.0.2.0/33', 'rules[0].to[2]', /prefix length from 0 to 32/],
+  ['rules/0/to/2', '192.0.2.0/33', 'rules[0].to[2]', /a number from 0 to 32/],
   ['rules/0/from', {}, 'rules[0].from', /selects no device/],
   ['rules/0/from', { any: false, users: [] }, 'rules[0].from', /selects no device/],
-  ['rules/0/except', { any: true }, 'rules[0].except.any', /has no effect/],
-  ['rules/0/ports', ['tcp/80'], 'rules[0].to[0]', /"db" is open on tcp\/5432/],
+  ['rules/0/except', { any: true }, 'rules[0].except.any', /applies to no device/],
+  ['rules/0/ports', ['tcp/80'], 'rules[0].to[0]', /no port in common: the resource has tcp\/5432;/],
   ['rules/0/ports', ['tcp/6000-5000'], 'rules[0].ports[0]', /not a port/],
   ['rules/0/ports', ['tcp/99999'], 'rules[0].ports[0]', /not a port/],
-  ['rules/0/when/posture/0', 'disc', 'rules[0].when.posture[0]', /no posture check is called "disc"/],
-  ['rules/0/when/time/0/zone', 'Europe/Bonn', 'rules[0].when.time[0].zone', /not a time zone/],
+  [
+    'rules/0/when/posture/0',
+    'disc',
+    'rules[0].when.posture[0]',
+    /^unknown posture check "disc". Did you mean "disk"\?$/,
+  ],
+  ['rules/0/when/time/0/zone', 'Europe/Bonn', 'rules[0].when.time[0].zone', /not an IANA time zone/],
   ['rules/0/when/time/0/to', '22:00', 'rules[0].when.time[0].to', /never open/],
-  ['rules/0/when/time/0/from', '25:00', 'rules[0].when.time[0].from', /form/],
+  ['rules/0/when/time/0/from', '25:00', 'rules[0].when.time[0].from', /time of day such as 08:30/],
   ['rules/0/when/time/0/days', ['mon', 'mon'], 'rules[0].when.time[0].days', /twice/],
-  ['rules/0/when/countries/0', 'de', 'rules[0].when.countries[0]', /form/],
-  ['rules/0/action', 'deny', 'rules[0].via', /counts at every pool/],
+  ['rules/0/when/countries/0', 'de', 'rules[0].when.countries[0]', /two capital letters/],
+  ['rules/0/action', 'deny', 'rules[0].via', /applies at every pool/],
   ['rules/0/expires_at', 'tomorrow', 'rules[0].expires_at', /RFC 3339/],
-  ['rules/1/id', 'eng-db', 'rules[1].id', /rules\[0\] has the id/],
+  ['rules/1/id', 'eng-db', 'rules[1].id', /rules\[0\] has the id "eng-db" too/],
   ['resources/db/cidrs/1', 'fd00::1/64', 'resources.db.cidrs[1]', /write fd00::\/64/],
   ['resources/db/cidrs/1', '::ffff:10.0.0.0/104', 'resources.db.cidrs[1]', /write it as IPv4: 10.0.0.0/],
   ['resources/db/cidrs/0', '010.1.0.0/16', 'resources.db.cidrs[0]', /not an address/],
-  ['resources/none', {}, 'resources.none', /reaches nothing/],
-  ['resources/a b', { cidrs: [] }, 'resources["a b"]', /not a name/],
-  ['resources/10.0.0.1', { cidrs: ['10.0.0.1'] }, 'resources["10.0.0.1"]', /look like an address/],
+  ['resources/none', {}, 'resources.none', /has no destination/],
+  ['resources/a b', { cidrs: [] }, 'resources["a b"]', /not a valid name/],
+  ['resources/10.0.0.1', { cidrs: ['10.0.0.1'] }, 'resources["10.0.0.1"]', /name is an IP address/],
   ['resources/wiki/dns/0', 'a..b', 'resources.wiki.dns[0]', /not a DNS name/],
-  ['hosts/db', '10.0.0.1', 'hosts.db', /also a resource/],
+  ['hosts/db', '10.0.0.1', 'hosts.db', /a resource has the name "db" too/],
   ['groups/ops/groups', ['eng'], 'groups.eng.groups[1]', /eng > ops > eng/],
   ['groups/eng/groups', ['eng'], 'groups.eng.groups[0]', /eng > eng/],
   ['posture_checks/disk/expression', 'a &&\n &', 'posture_checks.disk.expression', /line 2, column 2/],
   ['posture_checks/disk/freshness_seconds', 1, 'posture_checks.disk.freshness_seconds', /at least 60/],
-  ['tests/0/from', { platform: 'linux' }, 'tests[0].from', /needs a user/],
+  ['tests/0/from', { platform: 'linux' }, 'tests[0].from', /selects no device/],
   ['tests/0/allow/0', 'db:443', 'tests[0].allow[0]', /not a target/],
-  ['tests/0/deny/1', 'nothing', 'tests[0].deny[1]', /no resource or host/],
+  ['tests/0/deny/1', 'nothing', 'tests[0].deny[1]', /^unknown resource or host "nothing"; correct the name, or add it/],
   ['tests/0/from/posture', { 'Disk!': true }, 'tests[0].from.posture["Disk!"]', /name of a fact/],
   ['settings', { dns: { servers: ['10.0.0.300'] } }, 'settings.dns.servers[0]', /not an IP address/],
   ['rules/0/description', 'half \ud800', 'rules[0].description', /not valid Unicode/],
@@ -173,5 +184,5 @@ test('an unknown name is an error at each of its positions', () => {
     result.errors.map(({ field }) => field),
     ['groups.eng.users[0]', 'tests[0].from.user'],
   )
-  assert.match(result.errors[0]?.message ?? '', /no user is called "alice"/)
+  assert.match(result.errors[0]?.message ?? '', /no user has the user_id, username or email "alice"/)
 })

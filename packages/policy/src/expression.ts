@@ -35,14 +35,23 @@ const reserved = ['true', 'false', 'in', 'within_last']
 
 /** Throws `ExpressionError` with the line and column of the mistake. */
 export function parseExpression(text: string): Expression {
-  if (text.length > maxLength) throw new ExpressionError(`longer than ${maxLength} characters`, text, maxLength)
+  if (text.length > maxLength)
+    throw new ExpressionError(
+      `the expression has more than ${maxLength} characters; divide it into several checks`,
+      text,
+      maxLength,
+    )
   const tokens = readTokens(text)
   let at = 0
   let depth = 0
 
   const peek = (): Token => tokens[at] ?? { kind: 'end', value: '', offset: text.length }
   const refuse = (message: string, token = peek()): never => {
-    throw new ExpressionError(token.kind === 'end' ? `${message}, but it ends here` : message, text, token.offset)
+    throw new ExpressionError(
+      token.kind === 'end' ? `${message}, but the expression ends here` : message,
+      text,
+      token.offset,
+    )
   }
   const isNext = (value: string): boolean => {
     const token = peek()
@@ -57,7 +66,8 @@ export function parseExpression(text: string): Expression {
     if (!take(value)) refuse(`expected "${value}"`)
   }
   const deeper = <T>(read: () => T): T => {
-    if (++depth > maxDepth) refuse(`nested deeper than ${maxDepth}`)
+    if (++depth > maxDepth)
+      refuse(`more than ${maxDepth} levels of ( ) and !; divide the expression into several checks`)
     const result = read()
     depth--
     return result
@@ -94,12 +104,12 @@ export function parseExpression(text: string): Expression {
     if (next.kind === 'symbol' && isSign(next.value)) {
       at++
       const right = readOperand()
-      if ('literal' in left && 'literal' in right) refuse('compares two constants; name a fact on one side', start)
+      if ('literal' in left && 'literal' in right) refuse('both sides are constants; write a fact on one side', start)
       return { op: 'compare', sign: next.value, left, right }
     }
     if ('fact' in left) return { op: 'fact', fact: left.fact }
     if (typeof left.literal === 'boolean') return { op: 'constant', value: left.literal }
-    return refuse('is not a condition by itself; compare it with a fact', start)
+    return refuse('a constant is no condition; compare it with a fact', start)
   }
 
   const readWithinLast = (): Expression => {
@@ -109,7 +119,7 @@ export function parseExpression(text: string): Expression {
     expect(',')
     const token = peek()
     const seconds = token.kind === 'number' ? token.value : 0
-    if (seconds <= 0 || seconds > maxSeconds) refuse(`expected seconds, from 1 to ${maxSeconds}`)
+    if (seconds <= 0 || seconds > maxSeconds) refuse(`expected a number of seconds from 1 to ${maxSeconds}`)
     at++
     expect(')')
     return { op: 'within_last', fact, seconds }
@@ -121,7 +131,7 @@ export function parseExpression(text: string): Expression {
     const values: Literal[] = []
     do {
       const operand = readOperand()
-      if ('fact' in operand) refuse('a list holds constants only', start)
+      if ('fact' in operand) refuse('a list contains constants only; remove the fact from the list', start)
       else values.push(operand.literal)
     } while (take(','))
     expect(']')
@@ -144,15 +154,16 @@ export function parseExpression(text: string): Expression {
   const readFact = (): string => {
     const token = peek()
     if (token.kind !== 'word') return refuse('expected a fact such as disk.encrypted, a text, a number, true or false')
-    if (reserved.includes(token.value)) refuse(`"${token.value}" is a word of the language, not a fact`)
+    if (reserved.includes(token.value))
+      refuse(`"${token.value}" is a word of the language; write the name of a fact here`)
     if (token.value.split('.').includes('') || token.value.length > 128)
-      refuse(`"${token.value}" is not the name of a fact`)
+      refuse(`"${token.value}" is not the name of a fact; write it like disk.encrypted`)
     at++
     return token.value
   }
 
   const expression = readOr()
-  if (peek().kind !== 'end') refuse('expected &&, || or the end')
+  if (peek().kind !== 'end') refuse('expected && or || or the end of the expression')
   return expression
 }
 

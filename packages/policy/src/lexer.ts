@@ -53,9 +53,19 @@ function readToken(text: string, offset: number): Read {
     return { token: { kind: 'word', value: text.slice(offset, end), offset }, end }
   }
   const symbol = symbols.find((s) => text.startsWith(s, offset))
-  if (!symbol) throw new ExpressionError(`unexpected ${JSON.stringify(c)}`, text, offset)
+  if (!symbol) throw new ExpressionError(`unexpected character ${JSON.stringify(c)}; ${hintOf(c)}`, text, offset)
   return { token: { kind: 'symbol', value: symbol, offset }, end: offset + symbol.length }
 }
+
+const hints: Readonly<Record<string, string>> = {
+  '&': 'write &&',
+  '|': 'write ||',
+  '=': 'write ==',
+  "'": 'write a text in double quotes',
+}
+const hintOf = (c: string): string =>
+  hints[c] ??
+  (c >= 'A' && c <= 'Z' ? 'names of facts have lower-case letters' : 'remove it, or write a text in double quotes')
 
 function endOf(text: string, from: number, holds: (c: string) => boolean): number {
   let at = from
@@ -68,7 +78,7 @@ function readNumber(text: string, offset: number): Read {
   if (text[end] === '.') end = endOf(text, end + 1, isDigit)
   const digits = text.slice(offset, end)
   if (digits.endsWith('.') || text[end] === '.' || isWordStart(text.charAt(end))) {
-    throw new ExpressionError('not a number; write a version as text: "14.2.1"', text, offset)
+    throw new ExpressionError('this is not a number; write a version in double quotes: "14.2.1"', text, offset)
   }
   return { token: { kind: 'number', value: Number(digits), offset }, end }
 }
@@ -81,7 +91,7 @@ function readText(text: string, offset: number): Read {
     if (c === '"') return { token: { kind: 'text', value, offset }, end: at + 1 }
     if (c !== '\\') value += c
     else if ('"\\'.includes(text.charAt(at + 1) || ' ')) value += text.charAt(++at)
-    else throw new ExpressionError('only \\" and \\\\ may follow a backslash', text, at)
+    else throw new ExpressionError('only " or \\ can follow a backslash; write \\\\ for one backslash', text, at)
   }
-  throw new ExpressionError('the text has no closing quote', text, offset)
+  throw new ExpressionError('the text has no closing quote; add " at its end', text, offset)
 }

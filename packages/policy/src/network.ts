@@ -82,17 +82,22 @@ type Network = { readonly range: AddressRange; readonly cidr: string }
 export function parseNetwork(text: string): Network | { problem: string } {
   const slash = text.indexOf('/')
   const address = readAddress(slash < 0 ? text : text.slice(0, slash))
-  if (!address) return { problem: `"${text}" is not an address or CIDR; write it like 10.1.0.0/16 or fd00:1::/64` }
+  if (!address)
+    return { problem: `"${text}" is not an address or a network; write 10.1.2.3, 10.1.0.0/16 or fd00:1::/64` }
   if (isMapped(address)) {
     return { problem: `"${text}" is an IPv4-mapped address; write it as IPv4: ${textOf(unmapped(address))}` }
   }
   const { width, value } = address
   const prefix = slash < 0 ? width : readPrefix(text.slice(slash + 1), width)
-  if (prefix === null) return { problem: `"${text}" needs a prefix length from 0 to ${width}` }
+  if (prefix === null)
+    return { problem: `"${text}" has no valid prefix length; write a number from 0 to ${width} after "/"` }
   const free = BigInt(width - prefix)
   const first: Address = { width, value: (value >> free) << free }
   const cidr = `${textOf(first)}/${prefix}`
-  if (first.value !== value) return { problem: `"${text}" has bits set after its prefix; write ${cidr}` }
+  if (first.value !== value)
+    return {
+      problem: `"${text}" is an address inside a network; write ${cidr} for the network, or remove the prefix for the address`,
+    }
   const lo = pointOf(first)
   return { range: { lo, hi: lo | ((1n << free) - 1n) }, cidr }
 }

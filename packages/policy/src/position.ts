@@ -3,6 +3,9 @@ export type DocumentError = { field: string; message: string }
 
 export type Step = string | number
 
+/** Most characters of a key in a position. */
+const maxKey = 80
+
 const isPlain = (key: string): boolean =>
   key !== '' &&
   [...key].every((c) => (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || '_-'.includes(c))
@@ -12,7 +15,7 @@ export function positionOf(steps: readonly Step[]): string {
   let text = ''
   for (const step of steps) {
     if (typeof step === 'number') text += `[${step}]`
-    else if (!isPlain(step)) text += `[${JSON.stringify(step.slice(0, 80))}]`
+    else if (step.length > maxKey || !isPlain(step)) text += `[${JSON.stringify(step.slice(0, maxKey))}]`
     else text += text === '' ? step : `.${step}`
   }
   return text

@@ -39,13 +39,11 @@ function createAim(compiled: CompiledPolicy, target: Target): Aim {
   }
   const { name } = target
   if (!Object.hasOwn(resources, name) && !Object.hasOwn(hosts, name)) {
-    return isHostName(name)
-      ? aimOf(compiled, [dnsShape(name)], asked)
-      : nowhere(`no resource or host is called "${name}"`)
+    return isHostName(name) ? aimOf(compiled, [dnsShape(name)], asked) : nowhere(`unknown resource or host "${name}"`)
   }
   const { shapes, ports } = destinationOf(compiled.resolved.document, name)
   const open = intersectPorts(asked, ports)
-  return open.length > 0 ? aimOf(compiled, shapes, open) : nowhere(`"${name}" is not open on that port`)
+  return open.length > 0 ? aimOf(compiled, shapes, open) : nowhere(`"${name}" does not include this port`)
 }
 
 function aimOf(compiled: CompiledPolicy, shapes: readonly Shape[], ports: Ports): Aim {

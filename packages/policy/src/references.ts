@@ -1,5 +1,6 @@
 import type { PolicyDocument, PolicySubjects } from '@holdfast/contract/policy-document'
 import { type DocumentError, positionOf, type Step } from './position.ts'
+import { createSuggest, didYouMean } from './suggest.ts'
 
 const kinds = ['users', 'groups', 'devices', 'pools'] as const
 type Kind = (typeof kinds)[number]
@@ -44,12 +45,19 @@ export function referencesOf(document: PolicyDocument): References {
   for (const [i, { from }] of (document.tests ?? []).entries()) {
     add('users', from.user, ['tests', i, 'from', 'user'])
     add('groups', from.group, ['tests', i, 'from', 'group'])
+    for (const [j, name] of (from.groups ?? []).entries()) add('groups', name, ['tests', i, 'from', 'groups', j])
     add('devices', from.device, ['tests', i, 'from', 'device'])
   }
   return references
 }
 
 const nouns = { users: 'user', groups: 'group', devices: 'device', pools: 'gateway pool' } as const
+const handles = {
+  users: 'user_id, username or email',
+  groups: 'name or group_id',
+  devices: 'device_id',
+  pools: 'name or pool_id',
+} as const
 
 /**
  * Resolves the names of a checked document to ids, or returns the positions of unknown names, at most `limit` errors.
@@ -61,19 +69,21 @@ export function resolveDocument(
 ): { resolved: ResolvedPolicy } | { errors: DocumentError[] } {
   const references = referencesOf(document)
   const errors: DocumentError[] = []
+  const nearGroup = createSuggest(() => Object.keys(document.groups ?? {}))
+  const unknown = (kind: Kind, name: string): string => {
+    const near = kind === 'groups' ? nearGroup(name) : []
+    return `no ${nouns[kind]} has the ${handles[kind]} "${name}"${near.length > 0 ? `.${didYouMean(near)}` : `; correct it, or create the ${nouns[kind]} first`}`
+  }
   const tableOf = (kind: Kind): Record<string, string> => {
     const entries: [string, string][] = []
     for (const [name, positions] of references[kind]) {
       const id = lookup[kind].get(name)
       if (id !== undefined) entries.push([name, id])
       else
-        for (const field of positions)
-          errors.push({ field, message: `no ${nouns[kind]} is called "${name}"; create it or correct the name` })
+        for (const field of positions) if (errors.length < limit) errors.push({ field, message: unknown(kind, name) })
     }
     return Object.fromEntries(entries)
   }
   const [users, groups, devices, pools] = [tableOf('users'), tableOf('groups'), tableOf('devices'), tableOf('pools')]
-  return errors.length > 0
-    ? { errors: errors.slice(0, limit) }
-    : { resolved: { document, users, groups, devices, pools } }
+  return errors.length > 0 ? { errors } : { resolved: { document, users, groups, devices, pools } }
 }

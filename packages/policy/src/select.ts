@@ -58,17 +58,22 @@ function memoryOf(compiled: CompiledPolicy): Memory {
 }
 
 /**
- * Returns the rules that concern a device by its user, groups, tags and id. `documentGroup` asks for someone of that
- * group. The lists of a device must never be modified, because they are the keys of the cache.
+ * Returns the rules that concern a device by its user, groups, tags and id. `documentGroups`: the device is also of a
+ * user in these groups of the document, for tests. The lists of a device must never be modified, because they are the
+ * keys of the cache.
  */
-export function concernOf(compiled: CompiledPolicy, facts: DeviceFacts, documentGroup: string | null = null): Concern {
+export function concernOf(
+  compiled: CompiledPolicy,
+  facts: DeviceFacts,
+  documentGroups: readonly string[] = [],
+): Concern {
   const memory = memoryOf(compiled)
-  if (documentGroup !== null || isNamed(compiled.from, facts) || isNamed(compiled.except, facts))
-    return findConcern(memory, compiled, facts, documentGroup)
+  if (documentGroups.length > 0 || isNamed(compiled.from, facts) || isNamed(compiled.except, facts))
+    return findConcern(memory, compiled, facts, documentGroups)
   const byTags = memory.byLists.get(facts.group_ids)
   const known = byTags?.get(facts.tags)
   if (known) return known
-  const concern = findConcern(memory, compiled, facts, null)
+  const concern = findConcern(memory, compiled, facts, [])
   if (++memory.lists > maxLists) {
     memory.byLists.clear()
     memory.lists = 1
@@ -85,10 +90,10 @@ function findConcern(
   memory: Memory,
   compiled: CompiledPolicy,
   facts: DeviceFacts,
-  documentGroup: string | null,
+  documentGroups: readonly string[],
 ): Concern {
   const { scratch } = memory
-  selectRules(compiled.from, compiled.except, facts, scratch, documentGroup)
+  selectRules(compiled.from, compiled.except, facts, scratch, documentGroups)
   const hash = hashBits(scratch)
   const alike = memory.concerns.get(hash)
   const known = alike?.find((concern) => equalBits(concern.rules, scratch))

@@ -21,7 +21,8 @@ const named = (ids: Readonly<Record<string, string>>, has: (id: string) => boole
   Object.entries(ids).flatMap(([name, id]) => (has(id) ? [name] : []))
 
 /**
- * Describes a rule that is for others: its subjects, and the device's own attributes, by their names in the document.
+ * Describes a rule that does not select the device: its subjects, and the device's own attributes, by their names in
+ * the document.
  */
 export function whoLacks({ resolved }: CompiledPolicy, { rule }: CompiledRule, facts: DeviceFacts): Lack {
   return {
@@ -37,7 +38,7 @@ export function whoLacks({ resolved }: CompiledPolicy, { rule }: CompiledRule, f
 
 /** "needs group engineering; the device's user is in sales" */
 function whoSentence({ rule }: CompiledRule, lack: Lack, facts: DeviceFacts, isNamed: boolean): string {
-  if (isNamed) return 'excepts this device'
+  if (isNamed) return 'excludes this device in "except"'
   const from: PolicySubjects = rule.from
   const kinds = (Object.keys(nouns) as (keyof typeof nouns)[]).filter((kind) => (from[kind]?.length ?? 0) > 0)
   const needed = kinds.map((kind) => `${nouns[kind]} ${oneOf(from[kind] ?? [])}`)
@@ -47,28 +48,28 @@ function whoSentence({ rule }: CompiledRule, lack: Lack, facts: DeviceFacts, isN
     ...(kinds.includes('tags') ? [tags.length > 0 ? `has tag ${listed(tags)}` : 'has no tags'] : []),
   ]
   const known = is.map((text) => (text.startsWith('has') ? `the device ${text}` : `the device's user ${text}`))
-  return [`needs ${needed.join(', or ') || 'a user that it does not name'}`, ...known].join('; ')
+  return [`needs ${needed.join(', or ') || 'another device'}`, ...known].join('; ')
 }
 const inGroups = (groups: readonly string[]) =>
-  groups.length > 0 ? `is in ${listed(groups)}` : 'is in no group that the policy names'
+  groups.length > 0 ? `is in ${listed(groups)}` : "is in none of the policy's groups"
 
 const told: Readonly<Record<string, string>> = {
-  no_report: 'there is no report',
-  stale_report: 'the report is too old',
-  fact_missing: 'the report lacks a fact',
-  failed: 'it fails',
+  no_report: 'the device has sent no report',
+  stale_report: 'the last report is too old',
+  fact_missing: 'a fact is missing in the report, or has another type',
+  failed: 'the check fails',
 }
 
 function conditionSentence({ property, expected, actual }: Lack): string {
   const names = Array.isArray(expected) ? oneOf(expected.map(String)) : String(expected)
-  const unknown = (what: string) => (actual === null ? `${what} is not known` : `${what} is ${String(actual)}`)
+  const unknown = (what: string) => (actual === null ? `${what} is unknown` : `${what} is ${String(actual)}`)
   if (property.startsWith('posture.'))
-    return `needs posture check ${property.slice('posture.'.length)} to pass; ${told[String(actual)] ?? 'it does not'}`
-  if (property === 'time') return `needs one of its time windows to be open; the time is ${String(actual)}`
+    return `needs posture check ${property.slice('posture.'.length)} to pass; ${told[String(actual)] ?? 'the check does not pass'}`
+  if (property === 'time') return `needs an open time window; the time is ${String(actual)}`
   if (property === 'expires_at') return `ended at ${names}`
   if (property === 'country') return `needs country ${names}; ${unknown('the country')}`
-  if (property === 'source_ip') return `needs an address in ${names}; ${unknown('the address')}`
-  return `needs a second factor within ${names} seconds; ${actual === null ? 'when one was shown is not known' : `the last was shown at ${String(actual)}`}`
+  if (property === 'source_ip') return `needs a source address in ${names}; ${unknown('the source address')}`
+  return `needs a second factor used within the last ${names} seconds; ${actual === null ? 'the time of the last one is unknown' : `the last one was used at ${String(actual)}`}`
 }
 
 /** Returns the predicate of a sentence about everything that a rule lacks: "needs …; and needs …". */

@@ -72,7 +72,7 @@ test('a failed policy test names expected and actual decision, and the reason', 
   const { failed, results } = run([{ from: { user: 'alice' }, allow: ['db', 'db:tcp/22'], deny: ['db'] }])
   assert.equal(failed, 1)
   assert.deepEqual(results[0]?.failures, [
-    { target: 'db:tcp/22', expected: 'allow', got: 'deny', reason: '"db" is not open on that port' },
+    { target: 'db:tcp/22', expected: 'allow', got: 'deny', reason: '"db" does not include this port' },
     { target: 'db', expected: 'deny', got: 'allow', reason: 'rule "dev" allows it' },
   ])
 })

@@ -1,4 +1,5 @@
 import type { PolicyTest } from '@holdfast/contract/policy-document'
+import { namesInTest } from '@holdfast/contract/policy-forms'
 import { idOf } from './atoms.ts'
 import type { CompiledPolicy } from './compile.ts'
 import { type ConnectionContext, createSituation } from './conditions.ts'
@@ -23,9 +24,9 @@ export type PolicyTestResult = { name: string; passed: boolean; failures: Policy
 export type PolicyTestReport = { passed: number; failed: number; results: PolicyTestResult[] }
 
 /**
- * Runs the tests of a document against its compiled policy. Each test uses a simulated device: of a user with the
- * user's directory groups, of a group, or with a tag. Its posture report is fresh. `deny` is met if no part of the
- * target is reached.
+ * Runs the tests of a document against its compiled policy. Each test has one simulated device: of a user with the
+ * user's directory groups, in the groups that the test names, and with its tags. Its posture report is new. `deny` is
+ * met if the device can reach no part of the target.
  */
 export function runPolicyTests(
   compiled: CompiledPolicy,
@@ -44,8 +45,9 @@ function runTest(
 ): PolicyTestResult {
   const context = contextOf(from, lookup.now)
   const facts = factsOf(compiled, from, context.at, lookup)
-  const isOwnGroup = from.group !== undefined && Object.hasOwn(compiled.resolved.document.groups ?? {}, from.group)
-  const concern = concernOf(compiled, facts, isOwnGroup ? from.group : null)
+  const own = compiled.resolved.document.groups ?? {}
+  const ownGroups = namesInTest(from, 'group').filter((name) => Object.hasOwn(own, name))
+  const concern = concernOf(compiled, facts, ownGroups)
   const situation = createSituation(compiled, facts, context)
   const check = (text: string, expected: 'allow' | 'deny'): PolicyTestFailure[] => {
     const target = parseTarget(text)
@@ -72,14 +74,15 @@ function factsOf({ resolved }: CompiledPolicy, from: PolicyTest['from'], at: num
   const known = from.device === undefined ? undefined : lookup.device?.(deviceId)
   const userId = from.user === undefined ? (known?.user_id ?? null) : idOf(resolved.users, from.user)
   const ownGroups = resolved.document.groups ?? {}
-  const directoryGroup =
-    from.group === undefined || Object.hasOwn(ownGroups, from.group) ? [] : [idOf(resolved.groups, from.group)]
+  const directoryGroups = namesInTest(from, 'group')
+    .filter((name) => !Object.hasOwn(ownGroups, name))
+    .map((name) => idOf(resolved.groups, name))
   const groups = from.user === undefined ? (known?.group_ids ?? []) : userId === null ? [] : lookup.groupsOfUser(userId)
   return {
     device_id: deviceId,
     user_id: userId,
-    group_ids: [...groups, ...directoryGroup],
-    tags: [...(known?.tags ?? []), ...(from.tag === undefined ? [] : [from.tag])],
+    group_ids: [...groups, ...directoryGroups],
+    tags: [...(known?.tags ?? []), ...namesInTest(from, 'tag')],
     platform: from.platform ?? known?.platform ?? 'other',
     posture: from.posture === undefined ? null : { facts: from.posture, reported_at: at },
   }

@@ -26,7 +26,7 @@ export function addPolicyRollout(policy: Command, cli: Cli): void {
     policy
       .command('promote')
       .description('publish the document of the canary to stable')
-      .option('--note <text>', 'kind of data')
+      .option('--note <text>', 'reason for this version; lists show it')
       .option('--override-gate', 'publish although the gate of the canary has not passed; give the reason with --note')
       .action(({ note, overrideGate }: { note?: string; overrideGate?: boolean }) =>
         publishFrom(cli, { from: { channel: 'canary' }, ...given({ note, override_gate: overrideGate }) }),
@@ -38,7 +38,7 @@ export function addPolicyRollout(policy: Command, cli: Cli): void {
       .command('rollback')
       .description('publish an earlier version to stable again; without --to the present one, which ends a canary')
       .option('--to <version>', 'this version', integer(1, Number.MAX_SAFE_INTEGER))
-      .option('--note <text>', 'kind of data')
+      .option('--note <text>', 'reason for this version; lists show it')
       .option(
         '--override-gate',
         'publish although the document was a canary whose gate has not passed; give the reason with --note',

@@ -41,7 +41,7 @@ export function addPolicy(program: Command, cli: Cli): void {
       .addOption(choice('--channel <channel>', 'where to', channels).makeOptionMandatory())
       .option('--percent <n>', 'percentage of the devices that get the canary', percentage)
       .option('--group <group...>', 'groups whose devices get the canary')
-      .option('--note <text>', 'kind of data')
+      .option('--note <text>', 'reason for this version; lists show it')
       .option('--allow-failing-tests', 'publish although tests of the document fail')
       .option('--supersede', 'end the active canary')
       .option(

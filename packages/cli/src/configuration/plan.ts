@@ -1,4 +1,5 @@
 import type { Contract, Input } from '@holdfast/contract'
+import { canonicalPolicy } from '@holdfast/contract/policy-forms'
 import { type Client, overlay, versionOf } from '@holdfast/sdk'
 import { canonicalAddress } from '@holdfast/server/kernel/cidr'
 import { fieldsOf, fieldsOfSections, type Step } from './differences.ts'
@@ -163,9 +164,11 @@ async function policySteps(client: Client, wanted: ConfigDocument['policy'], que
   const [newest] = items
   const is = newest && (await client.getPolicyBundle({ params: { bundle_id: newest.bundle_id }, query })).policy
   const policy = wanted.stable as NonNullable<Input<Contract['publishPolicy']>['body']['policy']>
+  // The server stores the canonical form, so only that shows what differs.
+  const canonical = canonicalPolicy(policy).document as typeof policy
   const fields = fieldsOf(is ?? {}, {
     ...Object.fromEntries(Object.keys(is ?? {}).map((key) => [key, undefined])),
-    ...policy,
+    ...canonical,
   })
   const body = { channel: 'stable', policy, previous_digest: newest?.digest ?? null, note: 'config apply' } as const
   const apply = () => client.publishPolicy({ query, body })

@@ -60,7 +60,9 @@ async function policyProblems(client: Client, steps: readonly Step[], query: Sco
     .filter(({ action }) => action === 'create')
     .map(({ thing }) => thing.replace(/^\S+ /, '').toLowerCase())
   const { errors, tests } = await client.validatePolicy({ query, body: { policy } })
-  const isMade = (message: string) => made.some((name) => message.toLowerCase().includes(`"${name}"`))
+  // A suggestion names other objects than the missing one.
+  const missing = (message: string) => message.toLowerCase().split('. did you mean', 1)[0] ?? ''
+  const isMade = (message: string) => made.some((name) => missing(message).includes(`"${name}"`))
   const refused = errors
     .filter(({ message }) => !isMade(message))
     .map(({ field, message }) => `policy stable: ${field} ${message}`)

@@ -34,7 +34,7 @@ policy:
     resources: { code: { cidrs: [10.1.0.0/16, 'FD00:0::/64'], dns: [Git.Example.COM], ports: [tcp/22] } }
     settings: { dns: { servers: ['FD00:0::35'], match_domains: [Example.COM] } }
     rules:
-      - { id: code, action: allow, from: { groups: [engineers] }, to: [code], via: [frankfurt] }
+      - { id: code, action: allow, from: { group: engineers }, to: [code], via: [frankfurt] }
 `
 
 test('a file is applied once, shows drift, and leaves other settings alone', async (t) => {

@@ -49,8 +49,8 @@ test('explain lists the rules that would have allowed, nearest first, with the m
     [
       ['ended', 'ended at 2020-01-01T00:00:00Z'],
       ['near', "needs group engineering; the device's user is in sales"],
-      ['not-this', 'excepts this device'],
-      ['own', 'needs posture check encrypted to pass; there is no report'],
+      ['not-this', 'excludes this device in "except"'],
+      ['own', 'needs posture check encrypted to pass; the device has sent no report'],
       ['tagged', 'needs tag server or kiosk; the device has tag laptop'],
     ],
   )
@@ -69,15 +69,15 @@ test('explain lists the rules that would have allowed, nearest first, with the m
   await device.client.reportPosture({ body: { facts: { 'disk.encrypted': false } } })
   assert.deepEqual(
     (await explain()).would_allow.find((r) => r.rule_id === 'own')?.sentence,
-    'needs posture check encrypted to pass; it fails',
+    'needs posture check encrypted to pass; the check fails',
   )
 
   await admin.publishPolicy({ body: { channel: 'stable', policy: { ...policy, rules: [rules[0], rules[2]] } } })
   const far = async (more?: object) => (await explain(more)).would_allow.find((r) => r.rule_id === 'far')!
   assert.equal(
     (await far({ country: 'FR', mfa_at: '2020-01-01T00:00:00Z' })).sentence,
-    "needs group engineering; the device's user is in sales; and needs posture check encrypted to pass; it fails; " +
-      'and needs country DE or AT; the country is FR; and needs a second factor within 600 seconds; the last was shown at 2020-01-01T00:00:00.000Z',
+    "needs group engineering; the device's user is in sales; and needs posture check encrypted to pass; the check fails; " +
+      'and needs country DE or AT; the country is FR; and needs a second factor used within the last 600 seconds; the last one was used at 2020-01-01T00:00:00.000Z',
   )
   assert.deepEqual(
     (await explain()).would_allow.map((r) => r.rule_id),

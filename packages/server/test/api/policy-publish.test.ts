@@ -78,7 +78,7 @@ test('publishing to stable during a canary', async (t: TestContext) => {
     const abroad = { ...policyTo('10.4.0.0/16'), rules: [{ ...rules[0], when: { countries: ['DE'] } }] }
     const unknown = refused(
       422,
-      /rules\[0\]\.when\.countries.*no gateway of this deployment knows.*HOLDFAST_GATEWAYS_KNOW=countries/,
+      /rules\[0\]\.when\.countries.*the gateways of this deployment do not know.*HOLDFAST_GATEWAYS_KNOW=countries/,
     )
     await assert.rejects(admin.publishPolicy({ body: { channel: 'stable', policy: abroad } }), unknown)
     const { valid, errors } = await admin.validatePolicy({ body: { policy: abroad } })

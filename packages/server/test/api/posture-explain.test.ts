@@ -216,10 +216,7 @@ test('a check that no report can satisfy is refused by position', async (t) => {
   })
   const { errors } = await kit.admin.validatePolicy({ body: { policy } })
   assert.deepEqual(errors.map(({ field, message }) => [field, message]).slice(0, 2), [
-    ['posture_checks.typed.expression', 'disk.encrypted is true or false, never "yes"'],
-    [
-      'posture_checks.named.expression',
-      'no device reports a fact called "disk.encrypt"; your own begin with "custom."',
-    ],
+    ['posture_checks.typed.expression', 'disk.encrypted is true or false; it never equals the text "yes"'],
+    ['posture_checks.named.expression', 'unknown fact "disk.encrypt". Did you mean "disk.encrypted"?'],
   ])
 })

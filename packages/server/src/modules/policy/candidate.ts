@@ -41,18 +41,20 @@ export function createCandidates({
   now: () => Date
 }) {
   return async (tenant: TenantId, value: unknown): Promise<Candidate | { errors: DocumentError[] }> => {
-    if (Buffer.byteLength(JSON.stringify(value)) > POLICY_LIMITS.bytes)
-      return { errors: [{ field: '', message: 'is larger than 1 MiB' }] }
+    if (isTooLarge(value)) return { errors: [tooLarge] }
     const checked = checkDocument(value)
     if ('errors' in checked) return checked
-    const { document } = checked
+    const { document, written } = checked
+    // The stored form can be larger than the written one, and must be accepted again by a rollback.
+    if (document !== value && isTooLarge(document)) return { errors: [tooLarge] }
     const unknown = unknownToGateways(document, gatewaysKnow)
     if (unknown.length > 0) return { errors: unknown.slice(0, MAX_DOCUMENT_ERRORS) }
     const references = referencesOf(document)
     const isAlone = Object.values(references).every((names) => names.size === 0)
     const lookup = isAlone ? nobody : await db.inTenant(tenant, (tx) => lookUp(tx, tenant, references))
     const result = resolveDocument(document, lookup)
-    if ('errors' in result) return result
+    if ('errors' in result)
+      return { errors: result.errors.map(({ field, message }) => ({ field: written(field), message })) }
     const { resolved } = result
     const compiled = compilePolicy(resolved)
     const tests = runPolicyTests(compiled, document.tests ?? [], {
@@ -61,6 +63,11 @@ export function createCandidates({
     })
     return { document, digest: contentDigest(document), resolved, compiled, tests }
   }
+}
+const isTooLarge = (value: unknown): boolean => Buffer.byteLength(JSON.stringify(value)) > POLICY_LIMITS.bytes
+const tooLarge: DocumentError = {
+  field: '',
+  message: 'the document is larger than 1 MiB; use groups, tags and resources to make it shorter',
 }
 export type ReadCandidate = ReturnType<typeof createCandidates>
 
