@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startCommands } from './commands.ts'
-import { readPage } from './page.ts'
+import { type Page, readPage } from './page.ts'
 import { commandsIn, runPage } from './run-page.ts'
 import { prepareScene, startDeployment } from './setups.ts'
 
@@ -12,8 +12,16 @@ const only = process.env.HOLDFAST_TEST_PAGES?.split(',')
 const pages = globSync(['README.md', 'docs/**/*.md', 'packages/sdk/README.md'], { cwd: root })
   .filter((file) => only?.includes(file) ?? true)
   .sort()
-  .map((file) => ({ file, page: readPage(readFileSync(join(root, file), 'utf8')) }))
+  .map((file) => ({ file, page: pageOf(file) }))
   .filter(({ page }) => commandsIn(page).length > 0)
+
+function pageOf(file: string): Page {
+  try {
+    return readPage(readFileSync(join(root, file), 'utf8'))
+  } catch (error) {
+    throw new Error(`${file}: ${String(error)}`)
+  }
+}
 
 test('the commands of every page run, and print what the page shows', async (t) => {
   const commands = await startCommands()
