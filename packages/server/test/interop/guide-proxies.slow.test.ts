@@ -122,11 +122,12 @@ for (const name of ['nginx', 'haproxy'] as const)
       const { items } = await client.listAuditEvents({ query: { kind: 'login.succeeded' } })
       assert.deepEqual([...new Set(items.map((event) => event.source_ip))], [clientAddress])
     })
-    await t.test('a poll is held for longer than 60 seconds; an event arrives within a second meanwhile', async () => {
+    await t.test('a poll is held for longer than 60 seconds; an event arrives at once meanwhile', async () => {
       const { secret: token } = await client.generateToken({ body: {} })
       const polling = holdPoll(target, token)
       const latency = await streamLatency(dispatcher, key)
-      assert.ok(latency < 1000, `${latency} ms`)
+      // On a busy machine too: a proxy with a buffer waits for the comment that comes every 15 seconds.
+      assert.ok(latency < 10_000, `${latency} ms`)
       const { status, seconds } = await polling
       t.diagnostic(`event after ${latency.toFixed(0)} ms, poll of ${seconds.toFixed(1)} s answered with ${status}`)
       assert.equal(status, 304)
