@@ -28,6 +28,7 @@ import { tenants } from './p24-tenants.ts'
 import { auditExport } from './p25-audit-export.ts'
 import { purge } from './p26-purge.ts'
 import type { Benchmark } from './rig/result.ts'
+import { sizing } from './sizing.ts'
 import { small } from './small.ts'
 
 /** In the order of the design. */
@@ -46,5 +47,5 @@ export const benchmarks: readonly Benchmark[] = [
     directory,
   ],
   ...[pollCost, forwarding, gatewaySnapshot, randomMemberships, flattening, tenants, auditExport, purge],
-  ...[auditQuery, auditLag, loginFlood, forgedFlood, small],
+  ...[auditQuery, auditLag, loginFlood, forgedFlood, small, sizing],
 ]

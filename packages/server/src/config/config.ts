@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import { longestHoldSeconds } from '@holdfast/contract/limits'
 import { defaultOidArc, policyOid } from '@holdfast/crypto'
 import { databaseUrl } from './database-url.ts'
 import type { Env, Variable } from './env.ts'
-import { cidrs, hostInUrl, listenHost, readOrigin, wholeNumber } from './values.ts'
+import { settings } from './settings.ts'
+import { cidrs, hostInUrl, listenHost, logLevel, readOrigin, wholeNumber } from './values.ts'
 import { ConfigError, shown, shownUrl, wrongSetting } from './wrong-setting.ts'
 
 export { hostInUrl } from './values.ts'
@@ -74,20 +74,15 @@ type PackagesConfig = {
   largestOfTenant: number
 }
 
-const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
-
 /** Reads the HOLDFAST_ variables. An error names the variable and its valid values. */
 export function parseConfig(env: Env): Config {
   const host = listenHost(env, 'HOLDFAST_HOST')
-  const port = wholeNumber(env, 'HOLDFAST_PORT', 8080, 0, 65_535)
-  const dataDir = resolve(env.HOLDFAST_DATA_DIR || 'data')
+  const port = wholeNumber(env, 'HOLDFAST_PORT')
+  const dataDir = resolve(env.HOLDFAST_DATA_DIR || settings.HOLDFAST_DATA_DIR.default)
   const certFile = env.HOLDFAST_TLS_CERT_FILE
   const keyFile = env.HOLDFAST_TLS_KEY_FILE
   requireTogether(env, ['HOLDFAST_TLS_CERT_FILE', 'HOLDFAST_TLS_KEY_FILE'])
   const tls = certFile && keyFile ? { certFile, keyFile } : undefined
-  const logLevel = levels.find((l) => l === (env.HOLDFAST_LOG_LEVEL || 'info'))
-  if (!logLevel)
-    throw wrongSetting('HOLDFAST_LOG_LEVEL', `is ${shown(env.HOLDFAST_LOG_LEVEL ?? '')}`, `one of ${levels.join(', ')}`)
   return {
     host,
     port,
@@ -98,14 +93,14 @@ export function parseConfig(env: Env): Config {
     dataDir,
     consoleDir: env.HOLDFAST_CONSOLE_DIR ? resolve(env.HOLDFAST_CONSOLE_DIR) : undefined,
     databaseUrl: databaseUrl(env),
-    databaseConnections: wholeNumber(env, 'HOLDFAST_DATABASE_CONNECTIONS', 20, 2, 500),
+    databaseConnections: wholeNumber(env, 'HOLDFAST_DATABASE_CONNECTIONS'),
     trustedProxies: cidrs(env, 'HOLDFAST_TRUSTED_PROXIES'),
-    maxConnections: wholeNumber(env, 'HOLDFAST_MAX_CONNECTIONS', 100_000, 10, 10_000_000),
-    authFailuresPerMinute: wholeNumber(env, 'HOLDFAST_AUTH_FAILURES_PER_MINUTE', 600, 1, 10_000_000),
+    maxConnections: wholeNumber(env, 'HOLDFAST_MAX_CONNECTIONS'),
+    authFailuresPerMinute: wholeNumber(env, 'HOLDFAST_AUTH_FAILURES_PER_MINUTE'),
     tls,
-    drainSeconds: wholeNumber(env, 'HOLDFAST_DRAIN_SECONDS', 5, 0, 300),
-    longestWaitSeconds: wholeNumber(env, 'HOLDFAST_LONGEST_WAIT_SECONDS', longestHoldSeconds, 1, longestHoldSeconds),
-    logLevel,
+    drainSeconds: wholeNumber(env, 'HOLDFAST_DRAIN_SECONDS'),
+    longestWaitSeconds: wholeNumber(env, 'HOLDFAST_LONGEST_WAIT_SECONDS'),
+    logLevel: logLevel(env),
     masterKeyFile: resolve(env.HOLDFAST_MASTER_KEY_FILE || resolve(dataDir, 'master.key')),
     packages: packages(env, dataDir),
     license: env.HOLDFAST_LICENSE_FILE
@@ -114,11 +109,11 @@ export function parseConfig(env: Env): Config {
     smtpUrl: smtpUrl(env),
     pkcs11: pkcs11(env),
     keptDays: {
-      audit: env.HOLDFAST_KEEP_AUDIT_DAYS ? wholeNumber(env, 'HOLDFAST_KEEP_AUDIT_DAYS', 0, 30, 36_500) : null,
-      vpn_sessions: wholeNumber(env, 'HOLDFAST_KEEP_SESSIONS_DAYS', 90, 7, 36_500),
-      telemetry: wholeNumber(env, 'HOLDFAST_KEEP_TELEMETRY_DAYS', 30, 7, 36_500),
-      metering: wholeNumber(env, 'HOLDFAST_KEEP_METERING_DAYS', 400, 7, 36_500),
-      revoked_devices: wholeNumber(env, 'HOLDFAST_KEEP_REVOKED_DEVICES_DAYS', 90, 7, 36_500),
+      audit: env.HOLDFAST_KEEP_AUDIT_DAYS ? wholeNumber(env, 'HOLDFAST_KEEP_AUDIT_DAYS') : null,
+      vpn_sessions: wholeNumber(env, 'HOLDFAST_KEEP_SESSIONS_DAYS'),
+      telemetry: wholeNumber(env, 'HOLDFAST_KEEP_TELEMETRY_DAYS'),
+      metering: wholeNumber(env, 'HOLDFAST_KEEP_METERING_DAYS'),
+      revoked_devices: wholeNumber(env, 'HOLDFAST_KEEP_REVOKED_DEVICES_DAYS'),
     },
     gatewaysKnow: gatewaysKnow(env),
     allowedPrivateCidrs: cidrs(env, 'HOLDFAST_ALLOWED_PRIVATE_CIDRS'),
@@ -164,7 +159,7 @@ function pki(env: Env, host: string): Config['pki'] {
       )
     return undefined
   }
-  const port = wholeNumber(env, 'HOLDFAST_PKI_PORT', 0, 1, 65_535)
+  const port = wholeNumber(env, 'HOLDFAST_PKI_PORT')
   const url = readOrigin(env, 'HOLDFAST_PKI_PUBLIC_URL', `http://${hostInUrl(host)}:${port}`, 'http://pki.example.com')
   if (!url.startsWith('http:'))
     throw wrongSetting(
@@ -189,11 +184,11 @@ function metrics(env: Env): Config['metrics'] {
     throw new ConfigError(
       `HOLDFAST_METRICS_HOST is ${shown(host)}, so other machines can read the metrics: set HOLDFAST_METRICS_TOKEN, which they must then send.`,
     )
-  return { host, port: wholeNumber(env, 'HOLDFAST_METRICS_PORT', 0, 1, 65_535) }
+  return { host, port: wholeNumber(env, 'HOLDFAST_METRICS_PORT') }
 }
 
 function oidArc(env: Env): string {
-  const arc = env.HOLDFAST_OID_ARC || defaultOidArc
+  const arc = env.HOLDFAST_OID_ARC || settings.HOLDFAST_OID_ARC.default
   try {
     policyOid(arc)
     return arc
@@ -204,15 +199,13 @@ function oidArc(env: Env): string {
 }
 
 const mib = 1024 * 1024
-/** The limit of one upload request to a bucket is 5 GiB. */
-const largestMib = 5 * 1024
 function packages(env: Env, dataDir: string): PackagesConfig {
-  const largest = wholeNumber(env, 'HOLDFAST_PACKAGE_MIB', 512, 1, largestMib)
+  const largest = wholeNumber(env, 'HOLDFAST_PACKAGE_MIB')
   return {
     dir: resolve(env.HOLDFAST_PACKAGES_DIR || resolve(dataDir, 'packages')),
     bucket: bucket(env),
     largest: largest * mib,
-    largestOfTenant: wholeNumber(env, 'HOLDFAST_PACKAGES_OF_TENANT_MIB', 20 * 1024, largest, 1_000_000_000) * mib,
+    largestOfTenant: wholeNumber(env, 'HOLDFAST_PACKAGES_OF_TENANT_MIB', largest) * mib,
   }
 }
 
@@ -234,7 +227,7 @@ function bucket(env: Env): PackagesConfig['bucket'] {
       `is ${shownUrl(text)}`,
       'a URL such as https://s3.example.com/bucket or https://bucket.s3.example.com, without query, user or password',
     )
-  const region = env.HOLDFAST_S3_REGION || 'auto'
+  const region = env.HOLDFAST_S3_REGION || settings.HOLDFAST_S3_REGION.default
   if (!/^[a-z0-9-]{1,64}$/i.test(region))
     throw wrongSetting(
       'HOLDFAST_S3_REGION',
@@ -276,7 +269,7 @@ function pkcs11(env: Env): Config['pkcs11'] {
   return { library, token, pinFile, environment: Object.fromEntries(environment) as Record<string, string> }
 }
 
-const knowable = ['countries', 'services'] as const
+const knowable = settings.HOLDFAST_GATEWAYS_KNOW.choices
 function gatewaysKnow(env: Env): Config['gatewaysKnow'] {
   const named = (env.HOLDFAST_GATEWAYS_KNOW ?? '').split(',').map((s) => s.trim())
   const found = named.filter(Boolean).map((name) => {

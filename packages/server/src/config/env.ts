@@ -1,54 +1,10 @@
-/** All variables of the server. `docs/configuration.md` describes each, and a test tries wrong values of each. */
-export const variables = [
-  'DATABASE_URL',
-  'HOLDFAST_ADMIN_PASSWORD',
-  'HOLDFAST_ALLOWED_PRIVATE_CIDRS',
-  'HOLDFAST_AUTH_FAILURES_PER_MINUTE',
-  'HOLDFAST_BREAK_GLASS_PASSWORD',
-  'HOLDFAST_CONSOLE_DIR',
-  'HOLDFAST_DATABASE_CONNECTIONS',
-  'HOLDFAST_DATA_DIR',
-  'HOLDFAST_DRAIN_SECONDS',
-  'HOLDFAST_GATEWAYS_KNOW',
-  'HOLDFAST_GATEWAY_SERVICE_SECRET',
-  'HOLDFAST_HOST',
-  'HOLDFAST_KEEP_AUDIT_DAYS',
-  'HOLDFAST_KEEP_METERING_DAYS',
-  'HOLDFAST_KEEP_REVOKED_DEVICES_DAYS',
-  'HOLDFAST_KEEP_SESSIONS_DAYS',
-  'HOLDFAST_KEEP_TELEMETRY_DAYS',
-  'HOLDFAST_LICENSE_FILE',
-  'HOLDFAST_LICENSE_KEYS_FILE',
-  'HOLDFAST_LOG_LEVEL',
-  'HOLDFAST_LONGEST_WAIT_SECONDS',
-  'HOLDFAST_MASTER_KEY_FILE',
-  'HOLDFAST_MAX_CONNECTIONS',
-  'HOLDFAST_METRICS_HOST',
-  'HOLDFAST_METRICS_PORT',
-  'HOLDFAST_METRICS_TOKEN',
-  'HOLDFAST_OID_ARC',
-  'HOLDFAST_PACKAGES_DIR',
-  'HOLDFAST_PACKAGES_OF_TENANT_MIB',
-  'HOLDFAST_PACKAGE_MIB',
-  'HOLDFAST_PKCS11_LIBRARY',
-  'HOLDFAST_PKCS11_PIN_FILE',
-  'HOLDFAST_PKCS11_TOKEN',
-  'HOLDFAST_PKI_PORT',
-  'HOLDFAST_PKI_PUBLIC_URL',
-  'HOLDFAST_PORT',
-  'HOLDFAST_PUBLIC_URL',
-  'HOLDFAST_S3_ACCESS_KEY_ID',
-  'HOLDFAST_S3_BUCKET_URL',
-  'HOLDFAST_S3_REGION',
-  'HOLDFAST_S3_SECRET_ACCESS_KEY',
-  'HOLDFAST_SMTP_URL',
-  'HOLDFAST_TLS_CERT_FILE',
-  'HOLDFAST_TLS_KEY_FILE',
-  'HOLDFAST_TRUSTED_PROXIES',
-] as const
-export type Variable = (typeof variables)[number]
+import { settings, type Variable } from './settings.ts'
 
-/** The environment: a variable that is not in the list above can't be read by name. */
+export type { Variable } from './settings.ts'
+
+export const variables = Object.keys(settings) as Variable[]
+
+/** The environment: a variable that is not among the settings can't be read by name. */
 export type Env = { readonly [name in Variable]?: string | undefined }
 
 /** The only function that reads the environment. */

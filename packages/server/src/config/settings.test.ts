@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -262,11 +262,4 @@ test('valid values are accepted', async () => {
   for (const host of ['::1', '0.0.0.0', 'localhost', 'vpn-1.example.com'])
     assert.equal(parseConfig({ HOLDFAST_HOST: host }).host, host)
   await begin({ HOLDFAST_DATA_DIR: join(folder, 'good'), ...tls, ...bucket, ...token })
-})
-
-test('the code, the list of variables and docs/configuration.md name the same variables', () => {
-  const documented = readFileSync(join(import.meta.dirname, '../../../../docs/configuration.md'), 'utf8')
-  const rows = documented.split('\n').filter((line) => /^\| `(HOLDFAST|DATABASE)_/.test(line))
-  const named = rows.flatMap((row) => [...row.split('|')[1]!.matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name]) => name!))
-  assert.deepEqual(named.toSorted(), [...variables].sort())
 })

@@ -1,22 +1,34 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { Env, Variable } from './env.ts'
+import { type NumberVariable, settingOf, settings } from './settings.ts'
 import { shown, shownUrl, wrongSetting } from './wrong-setting.ts'
 
-export function wholeNumber(env: Env, name: Variable, otherwise: number, min: number, max: number): number {
+/** Reads a whole number between the bounds of its setting. */
+export function wholeNumber(env: Env, name: NumberVariable, atLeast?: number): number {
   const text = env[name]
-  if (!text) return otherwise
+  const { default: otherwise, min = 0, max = 0 } = settingOf(name)
+  if (!text) return Number(otherwise ?? 0)
   const value = Number(text)
-  if (!/^\d+$/.test(text) || value < min || value > max)
-    throw wrongSetting(name, `is ${shown(text)}`, `a whole number from ${min} to ${max}`)
+  const least = atLeast ?? min
+  if (!/^\d+$/.test(text) || value < least || value > max)
+    throw wrongSetting(name, `is ${shown(text)}`, `a whole number from ${least} to ${max}`)
   return value
+}
+
+/** Reads the log level, the only variable that is one word of several. */
+export function logLevel(env: Env) {
+  const { choices, default: otherwise } = settings.HOLDFAST_LOG_LEVEL
+  const word = choices.find((choice) => choice === (env.HOLDFAST_LOG_LEVEL || otherwise))
+  if (word) return word
+  throw wrongSetting('HOLDFAST_LOG_LEVEL', `is ${shown(env.HOLDFAST_LOG_LEVEL ?? '')}`, `one of ${choices.join(', ')}`)
 }
 
 export const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host}]` : host)
 
 /** Reads an address or a host name to listen on, without brackets, port or scheme. */
 export function listenHost(env: Env, name: Variable): string {
-  const text = env[name] || '127.0.0.1'
+  const text = env[name] || String(settingOf(name).default)
   const isName = /^(?=.{1,253}$)(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(text)
   if (!isIP(text) && !isName)
     throw wrongSetting(

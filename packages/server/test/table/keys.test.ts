@@ -59,10 +59,9 @@ test('the retention of every table is documented', async (t) => {
   const { rows } = await client.query<{ name: string }>(`select relname as name from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`)
   await client.end()
-  const text = readFileSync(join(import.meta.dirname, '../../../../docs/configuration.md'), 'utf8')
-  const [, section = ''] = text.split('## What is kept, and for how long')
+  const text = readFileSync(join(import.meta.dirname, '../../../../docs/reference/kept-data.md'), 'utf8')
   assert.deepEqual(
-    rows.map(({ name }) => name).filter((name) => name !== 'schema_migrations' && !section.includes(`\`${name}\``)),
+    rows.map(({ name }) => name).filter((name) => name !== 'schema_migrations' && !text.includes(`\`${name}\``)),
     [],
   )
 })
