@@ -135,7 +135,7 @@ test('the site of this checkout has a page for each document, without anything i
   }
   for (const { path, content } of assets.filter(({ path }) => /\.(?:css|js)$/.test(path)))
     assert.doesNotMatch(
-      content.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ''),
+      content.replaceAll(/\/\*[\s\S]*?\*\/|^ *\/\/.*$/gm, ''),
       /https?:|@import|url\(|innerHTML/,
       path,
     )
