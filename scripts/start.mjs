@@ -1,4 +1,4 @@
-// npm start: the bundled server if possible, else its sources, on the pinned Node; the web console and the documentation.
+// npm start: the bundled server if possible, else its sources, on the pinned Node; the web console; the documentation.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundleServer } from './bundle.mjs'

@@ -10,8 +10,8 @@ import { isKnown } from './representation.ts'
 import { sendStreamed } from './streamed.ts'
 
 /**
- * Sends a result. This function and `sendEncoded` alone decide 304. The status of success is already set. A HEAD is answered
- * like its GET; Node omits the body.
+ * Sends a result. This function and `sendEncoded` alone decide 304. The status of success is already set. A HEAD is
+ * answered like its GET; Node omits the body.
  */
 export function send(
   request: FastifyRequest,
