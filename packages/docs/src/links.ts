@@ -3,7 +3,7 @@ import { join, posix } from 'node:path'
 import type { ParsedPage } from './parse-page.ts'
 
 /** Target of a link: an address in the site or outside, or a file of the checkout that has no page. */
-export type Target = { href: string; isOutside?: true } | { file: string }
+type Target = { href: string; isOutside?: true } | { file: string }
 
 /** Finds the targets of links, and collects the broken ones. */
 export type Links = {
