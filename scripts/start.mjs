@@ -1,16 +1,18 @@
-// npm start: the bundled server if possible, else its sources, on the pinned Node; and the web console.
+// npm start: the bundled server if possible, else its sources, on the pinned Node; the web console; the documentation.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundleServer } from './bundle.mjs'
 import { buildConsole } from './console.mjs'
+import { buildDocs } from './docs.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const warn = (sentence) => process.stderr.write(`${sentence}\n`)
-// Another process builds the console while this one bundles the server.
-const building = process.env.HOLDFAST_CONSOLE_DIR ? undefined : buildConsole(root, warn)
+// Other processes build the console and the documentation while this one bundles the server.
+const building = Object.entries({ HOLDFAST_CONSOLE_DIR: buildConsole, HOLDFAST_DOCS_DIR: buildDocs })
+  .filter(([name]) => !process.env[name])
+  .map(async ([name, build]) => [name, await build(root, warn)])
 const bundle = bundleServer(root, warn)
-const built = await building
-if (built) process.env.HOLDFAST_CONSOLE_DIR = built
+for (const [name, built] of await Promise.all(building)) if (built) process.env[name] = built
 process.argv.splice(
   2,
   0,

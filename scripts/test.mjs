@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { startTestCluster } from '../packages/server/test/support/database/test-database.ts'
 import { buildConsole } from './console.mjs'
+import { buildDocs } from './docs.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const given = process.argv.slice(2)
@@ -48,10 +49,10 @@ const browsersAtOnce = availableParallelism()
 // In a fresh clone each of the first processes would compile everything, since compiled code is cached only when a
 // process ends.
 const compiled = named.length === 0 && compileOnce()
-const building = buildConsole(root, (sentence) => console.error(sentence))
+const building = Promise.all([buildConsole, buildDocs].map((build) => build(root, (why) => console.error(why))))
 const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await startTestCluster()
 await compiled
-const consoleDir = await building
+const [consoleDir, docsDir] = await building
 const scratch = mkdtempSync(join(tmpdir(), 'hft-run-'))
 const statements = join(scratch, 'statements')
 for (const folder of ['statements', 'files', 'running']) mkdirSync(join(scratch, folder))
@@ -61,6 +62,7 @@ const environment = {
   HOLDFAST_TEST_FILES: together,
   HOLDFAST_TEST_STATEMENTS: statements,
   ...(consoleDir && { HOLDFAST_TEST_CONSOLE_DIR: consoleDir }),
+  ...(docsDir && { HOLDFAST_TEST_DOCS_DIR: docsDir }),
   ...(named.length === 0 && { HOLDFAST_TEST_WHOLE_RUN: '1' }),
   ...(cluster && { HOLDFAST_TEST_DATABASE_URL: cluster.url }),
 }

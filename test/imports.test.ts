@@ -20,6 +20,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^sdk\//, /^(contract|crypto|sdk)\//],
   [/^cli\//, /^(contract|crypto|sdk|cli|server\/src\/(backup\/index|kernel\/cidr))(\/|\.ts$)/],
   [/^console\//, /^(contract|console)\//],
+  [/^docs\//, /^docs\//],
   [/^bench\//, /^(contract|crypto|policy|sdk|bench|server\/src\/embedded)\//],
   [/^server\/src\/kernel\//, /^(contract\/src\/(vocabulary|limits)|server\/src\/kernel\/)/],
   [/^server\/src\/db\//, /^(contract\/src\/(vocabulary|limits)|server\/src\/(kernel|db)\/)/],
@@ -64,7 +65,7 @@ const order = [
 ]
 
 const packageOf = new Map(
-  ['contract', 'crypto', 'policy', 'server', 'sdk', 'cli', 'bench', 'console'].map((name) => [
+  ['contract', 'crypto', 'policy', 'server', 'sdk', 'cli', 'bench', 'console', 'docs'].map((name) => [
     `@holdfast/${name}`,
     name,
   ]),
@@ -212,6 +213,8 @@ const entries = [
   'packages/bench/src/soak.ts',
   'packages/cli/src/main.ts',
   'packages/console/src/main.tsx',
+  'packages/docs/src/client/main.ts',
+  'packages/docs/src/main.ts',
   'packages/server/src/main.ts',
   'packages/server/src/modules/trust/keys/pkcs11/token-process.ts',
 ]

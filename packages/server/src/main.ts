@@ -52,7 +52,7 @@ async function start(): Promise<void> {
   const env = readEnv()
   const config = parseConfig(env)
   givenSecrets(env, config)
-  const consoleBuild = checkFiles(config)
+  const builds = checkFiles(config)
   const log = pino({ level: config.logLevel, serializers: { err: describeError } })
   const startingPostgres = config.databaseUrl
     ? undefined
@@ -95,7 +95,7 @@ async function start(): Promise<void> {
   if (stopping) return
   const { createApp, bootstrap, startJobs } = await loading
   if (stopping) return
-  const app = createApp({ config, secrets, peppers, databaseUrl, log, consoleBuild })
+  const app = createApp({ config, secrets, peppers, databaseUrl, log, ...builds })
   running.push({ name: 'the pending database writes', stop: app.stop })
   await retryWhileUnavailable(() => app.start(), stalls)
   if (stopping) return

@@ -3,6 +3,7 @@ import { features } from '../features.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Kbd } from '../ui/kbd.tsx'
+import { documentation } from './documentation.ts'
 
 const everywhere = [
   { keys: ['Ctrl', 'K'], does: 'Search, or run a command' },
@@ -41,9 +42,14 @@ export function Help({ onClose }: { onClose: () => void }) {
       wide
       onClose={onClose}
       footer={
-        <Button kind="primary" autoFocus onClick={onClose}>
-          Close
-        </Button>
+        <>
+          <a className="btn ghost" href={documentation}>
+            Documentation
+          </a>
+          <Button kind="primary" autoFocus onClick={onClose}>
+            Close
+          </Button>
+        </>
       }
     >
       <div className="shortcuts">

@@ -5,6 +5,7 @@ import { deedCommand } from '../routes/device/deed-command.ts'
 import { platformWords } from '../routes/devices/words.ts'
 import { formatWord } from '../ui/format.ts'
 import type { IconName } from '../ui/icon.tsx'
+import { documentation } from './documentation.ts'
 import { type DeviceDeed, openOverlay } from './overlay.ts'
 import { chooseTheme } from './preferences.ts'
 import { signOutOrSay } from './sign-out.ts'
@@ -195,6 +196,13 @@ const ofShell = (): (PaletteItem & { keywords: string })[] => [
     keys: ['?'],
     keywords: 'help keys',
     run: () => openOverlay({ kind: 'help' }),
+  },
+  {
+    id: 'documentation',
+    label: 'Documentation',
+    icon: 'help',
+    keywords: 'docs manual guide help how to',
+    run: () => location.assign(documentation),
   },
   {
     id: 'sign-out',

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { ConsoleBuild } from '../config/console-build.ts'
+import type { DocsBuild } from '../config/docs-build.ts'
 import type { Secrets } from '../config/secrets.ts'
 import { connectDatabase } from '../db/database.ts'
 import { createPager } from '../db/page.ts'
@@ -26,6 +27,8 @@ export type AppDeps = {
   log: Log
   /** Undefined if it was not built. `/admin` then shows a plain page. */
   consoleBuild?: ConsoleBuild | undefined
+  /** Undefined if it was not built. `/admin/docs` then has no pages. */
+  docsBuild?: DocsBuild | undefined
   /** Overrides for tests. Default: the database's time, and requests to other servers as configured. */
   now?: () => Date
   outbound?: Outbound
@@ -51,10 +54,11 @@ export const applyDefaults = ({ outbound, ...deps }: AppDeps) => ({
   pace: defaultMinimumRate,
   slowness: 1,
   consoleBuild: undefined,
+  docsBuild: undefined,
   ...deps,
   outbound: outbound ?? createOutbound(deps.config),
 })
-export type CompleteDeps = ReturnType<typeof applyDefaults> & Pick<AppDeps, 'consoleBuild' | 'now'>
+export type CompleteDeps = ReturnType<typeof applyDefaults> & Pick<AppDeps, 'consoleBuild' | 'docsBuild' | 'now'>
 
 /** The base of every module: the database, and the parts that keep the caches of all replicas coherent. */
 export function createBase({ config, secrets, peppers, databaseUrl, log, now: ownClock, slowness }: CompleteDeps) {

@@ -11,7 +11,7 @@ import type { NetworkModules } from './network.ts'
 /** The modules of people and their devices: how they come, sign in, enroll, and are stopped for good. */
 export function createPeopleModules(
   base: Base,
-  { passwordCost, consoleBuild, outbound }: CompleteDeps,
+  { passwordCost, consoleBuild, docsBuild, outbound }: CompleteDeps,
   {
     audit,
     tenancy,
@@ -43,6 +43,7 @@ export function createPeopleModules(
     ...shared,
     passwordCost,
     consoleBuild,
+    docsBuild,
     offboarding,
     notify: notifications.notify,
     keysOfUser: access.keysOfUser,

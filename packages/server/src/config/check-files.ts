@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Config } from './config.ts'
 import { type ConsoleBuild, readConsoleBuild } from './console-build.ts'
+import { type DocsBuild, readDocsBuild } from './docs-build.ts'
 import { checkDirectory, readNamedFile } from './files.ts'
 import { readTlsFiles } from './tls-files.ts'
 import { shown, wrongSetting } from './wrong-setting.ts'
@@ -8,10 +9,13 @@ import { shown, wrongSetting } from './wrong-setting.ts'
 /**
  * Checks the files that the configuration names, before anything is started or created.
  *
- * @returns the web console, if there is one
+ * @returns the web console and the documentation, if there are any
  * @throws ConfigError about the first file that can't be used
  */
-export function checkFiles({ tls, pkcs11, dataDir, packages, consoleDir }: Config): ConsoleBuild | undefined {
+export function checkFiles({ tls, pkcs11, dataDir, packages, consoleDir, docsDir }: Config): {
+  consoleBuild: ConsoleBuild | undefined
+  docsBuild: DocsBuild | undefined
+} {
   if (tls) readTlsFiles(tls)
   if (pkcs11) {
     checkLibrary(pkcs11.library)
@@ -19,7 +23,10 @@ export function checkFiles({ tls, pkcs11, dataDir, packages, consoleDir }: Confi
   }
   checkDirectory('HOLDFAST_DATA_DIR', dataDir)
   checkDirectory('HOLDFAST_PACKAGES_DIR', packages.dir)
-  return consoleDir === undefined ? undefined : readConsoleBuild(consoleDir)
+  return {
+    consoleBuild: consoleDir === undefined ? undefined : readConsoleBuild(consoleDir),
+    docsBuild: docsDir === undefined ? undefined : readDocsBuild(docsDir),
+  }
 }
 
 /** The system's loader searches for a name without a slash. */

@@ -31,6 +31,7 @@ export type Config = {
   dataDir: string
   /** Folder of the built web console. Undefined: `/admin` shows a plain page. */
   consoleDir: string | undefined
+  docsDir: string | undefined
   /** Undefined: the embedded PostgreSQL in the data directory. */
   databaseUrl: string | undefined
   databaseConnections: number
@@ -92,6 +93,7 @@ export function parseConfig(env: Env): Config {
     oidArc: oidArc(env),
     dataDir,
     consoleDir: env.HOLDFAST_CONSOLE_DIR ? resolve(env.HOLDFAST_CONSOLE_DIR) : undefined,
+    docsDir: env.HOLDFAST_DOCS_DIR ? resolve(env.HOLDFAST_DOCS_DIR) : undefined,
     databaseUrl: databaseUrl(env),
     databaseConnections: wholeNumber(env, 'HOLDFAST_DATABASE_CONNECTIONS'),
     trustedProxies: cidrs(env, 'HOLDFAST_TRUSTED_PROXIES'),

@@ -76,6 +76,18 @@ const brokenBuilds = Object.entries({
   writeFileSync(join(build, 'routes.json'), JSON.stringify(routes))
   return build
 })
+/** Folders that resemble the site of the documentation but are not valid. */
+const brokenSites = Object.entries({
+  'no-list': { pages: 'index.html' },
+  'no-index': { pages: ['404.html'], assets: [] },
+  outside: { pages: ['index.html', '404.html', '../text.pem'], assets: [] },
+  'absent-page': { pages: ['index.html', '404.html'], assets: [] },
+}).map(([name, manifest]) => {
+  const site = join(folder, `site-${name}`)
+  mkdirSync(site)
+  writeFileSync(join(site, 'manifest.json'), JSON.stringify(manifest))
+  return site
+})
 const files = [missing, empty, text, directory, loop, `${text}/below`]
 
 const tls = { HOLDFAST_TLS_CERT_FILE: certFile, HOLDFAST_TLS_KEY_FILE: keyFile }
@@ -143,6 +155,7 @@ const wrongs: Record<Variable, readonly Wrong[] | { none: string }> = {
   HOLDFAST_CONSOLE_DIR: [missing, text, directory, ...brokenBuilds],
   HOLDFAST_DATABASE_CONNECTIONS: [...numbers, '1', '501'],
   HOLDFAST_DATA_DIR: [text, `${text}/below`, loop],
+  HOLDFAST_DOCS_DIR: [missing, text, directory, ...brokenSites],
   HOLDFAST_DRAIN_SECONDS: [...numbers, '301'],
   HOLDFAST_GATEWAYS_KNOW: ['cities', 'countries;services'],
   HOLDFAST_GATEWAY_SERVICE_SECRET: secrets,

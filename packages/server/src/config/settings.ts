@@ -137,6 +137,11 @@ export const settings = {
     unset: '`npm start` builds the console and sets it',
     meaning: 'Folder of the built web console. Without it `/admin` shows a plain page',
   },
+  HOLDFAST_DOCS_DIR: {
+    group: 'Files and keys',
+    unset: '`npm start` builds the documentation and sets it',
+    meaning: 'Folder of the built documentation. Without it `/admin/docs` has no pages',
+  },
   DATABASE_URL: {
     group: 'Database',
     unset: 'embedded PostgreSQL in the data folder',

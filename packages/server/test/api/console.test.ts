@@ -311,13 +311,16 @@ test('the requested address is opened after a forced change of password and seco
   assert.doesNotMatch(foreign.text, /evil/)
 })
 
-test('without a built console the start page says so', async (t) => {
+test('without the built console and documentation their first pages say so', async (t) => {
   const kit = await startKit(t, { hasConsole: false })
   const browser = await signedIn(kit)
   const page = await browser.get('/admin')
   assert.equal(titleOf(page.text), 'Signed in')
   assert.match(page.text, /The web console was not built on this server/)
   assert.equal((await browser.request({ path: '/admin/devices', headers: html })).status, 404)
+  const documentation = await browser.get('/admin/docs/')
+  assert.equal(documentation.status, 404)
+  assert.match(documentation.text, /This server runs without its documentation/)
   assert.equal((await browser.submit(page)).headers.location, '/admin/signed-out')
 })
 

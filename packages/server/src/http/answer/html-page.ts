@@ -1,3 +1,5 @@
+import type { EncodedFile } from './encoded-file.ts'
+
 /** Appearance of pages from two cookies that the console sets; undefined: the system's setting. */
 type Look = { theme: 'light' | 'dark' | undefined; density: 'compact' | 'roomy' | undefined }
 
@@ -25,8 +27,10 @@ export class HtmlPage {
 /** A page with its header fields. Default status: 200. */
 export type HtmlPageAnswer = {
   status?: number
+  /** True if the browser keeps the body and asks whether it is current: the body gets a tag, and is compressed. */
+  isRevalidated?: boolean
   headers: Readonly<Record<string, string | string[]>>
-  body: Buffer | HtmlPage
+  body: Buffer | HtmlPage | EncodedFile
 }
 const lookOf = (cookies: string | undefined): Look => ({
   theme: (['light', 'dark'] as const).find((theme) => theme === cookieOf(cookies, 'holdfast_theme')),

@@ -3,14 +3,15 @@ import { Download, Representation, Streamed } from '../../kernel/results.ts'
 import type { MinimumRate } from '../connection/minimum-rate.ts'
 import { Answer } from './answer.ts'
 import { sendDownload } from './download.ts'
+import { EncodedFile, encodedOnce, sendEncoded } from './encoded-file.ts'
 import { HtmlPage, type HtmlPageAnswer } from './html-page.ts'
 import { mediaTypeOf } from './protocol.ts'
 import { isKnown } from './representation.ts'
 import { sendStreamed } from './streamed.ts'
 
 /**
- * Sends a result. This is the only place that decides 304. The status of success is already set. A HEAD is answered
- * like its GET; Node omits the body.
+ * Sends a result. This function and `sendEncoded` alone decide 304. The status of success is already set. A HEAD is
+ * answered like its GET; Node omits the body.
  */
 export function send(
   request: FastifyRequest,
@@ -49,5 +50,10 @@ const contentOf = <T>({ headers }: FastifyRequest, body: T | HtmlPage): T | Buff
 export const sendPage = (
   request: FastifyRequest,
   reply: FastifyReply,
-  { status = 200, headers, body }: HtmlPageAnswer,
-): FastifyReply => reply.code(status).headers(headers).send(contentOf(request, body))
+  { status = 200, headers, body, isRevalidated = false }: HtmlPageAnswer,
+): FastifyReply => {
+  reply.code(status).headers(headers)
+  if (body instanceof EncodedFile) return sendEncoded(request, reply, body)
+  const content = contentOf(request, body)
+  return isRevalidated ? sendEncoded(request, reply, encodedOnce(content)) : reply.send(content)
+}

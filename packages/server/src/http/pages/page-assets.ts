@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { fail } from '../../kernel/app-error.ts'
-import { type Coding, negotiate } from '../answer/coding.ts'
-import { isKnown } from '../answer/representation.ts'
+import { encodedFile } from '../answer/encoded-file.ts'
+import type { HtmlPageAnswer } from '../answer/html-page.ts'
+import { sendPage } from '../answer/send.ts'
 import { pageSecurityHeaders } from './page-headers.ts'
 
 /** A file that pages load. */
@@ -37,43 +38,29 @@ const mediaTypeOf = (name: string) => mediaTypes[name.split('.').at(-1) ?? ''] ?
 
 /** Serves the files without authentication: the sign-in page needs them, and they contain no data of a tenant. */
 export function registerAssets(http: FastifyInstance, assets: PageAssets): void {
-  const served = new Map(Array.from(assets, ([name, asset]) => [name, encoded(name, asset)]))
+  const served = new Map(Array.from(assets, ([name, asset]) => [name, assetAnswer(name, asset, 'public')]))
   http.route({
     method: ['GET', 'HEAD'],
     url: `${folder}*`,
     handler: (request, reply) => {
       const name = (request.params as { '*': string })['*']
-      const asset = served.get(name) ?? fail('not_found', 'no such file')
-      return sendAsset(request, reply, asset)
+      return sendPage(request, reply, served.get(name) ?? fail('not_found', 'no such file'))
     },
   })
 }
 
-type Served = { type: string; byCoding: Partial<Record<Coding, { etag: string; bytes: Buffer }>> }
-
-function encoded(name: string, { content, brotli, gzip }: PageAsset): Served {
-  const digest = createHash('sha256').update(content).digest('base64url').slice(0, 22)
-  return {
-    type: mediaTypeOf(name),
-    byCoding: {
-      ...(brotli && { br: { etag: `"${digest}-br"`, bytes: brotli } }),
-      ...(gzip && { gzip: { etag: `"${digest}-gz"`, bytes: gzip } }),
-      identity: { etag: `"${digest}"`, bytes: content },
-    },
-  }
-}
-
-function sendAsset({ headers }: FastifyRequest, reply: FastifyReply, { type, byCoding }: Served): FastifyReply {
-  const available = (['br', 'gzip', 'identity'] as const).filter((coding) => byCoding[coding])
-  const coding = negotiate(headers['accept-encoding'], available)
-  const { etag, bytes } = byCoding[coding]!
-  reply.headers({
+/**
+ * Creates the answer with a file, which browsers keep for a year.
+ *
+ * @param name changes with the content
+ * @param caches `public` if caches that many people share may keep it
+ */
+export const assetAnswer = (name: string, asset: PageAsset, caches: 'public' | 'private'): HtmlPageAnswer => ({
+  headers: {
     ...pageSecurityHeaders,
-    'cache-control': 'public, max-age=31536000, immutable',
+    'content-type': mediaTypeOf(name),
+    'cache-control': `${caches}, max-age=31536000, immutable`,
     vary: 'accept-encoding',
-    etag,
-  })
-  if (isKnown(headers['if-none-match'], etag)) return reply.code(304).send()
-  if (coding !== 'identity') reply.header('content-encoding', coding)
-  return reply.header('content-type', type).send(bytes)
-}
+  },
+  body: encodedFile(asset),
+})

@@ -1,6 +1,7 @@
 import type { Kek, PasswordParams as PasswordCost, Peppers } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
+import type { PageAsset } from '../../http/pages/page-assets.ts'
 import type { Caller, Source, TenantId } from '../../kernel/actor.ts'
 import type { Origins } from '../../kernel/origins.ts'
 import type { Changes } from '../../replication/changes.ts'
@@ -46,6 +47,12 @@ export type ConsolePage = {
   >
 }
 
+/** The site of the documentation: HTML of the pages, and files that they load, by path below its address. */
+export type DocsSite = {
+  pages: ReadonlyMap<string, string>
+  assets: ReadonlyMap<string, PageAsset>
+}
+
 /** Dependencies of this module. Each part takes those that it needs; none is optional. */
 export type IdentityDeps = {
   db: Database
@@ -59,6 +66,8 @@ export type IdentityDeps = {
   publicUrl: string
   /** Undefined if the web console was not built. */
   consoleBuild: ConsolePage | undefined
+  /** Undefined if the documentation was not built. */
+  docsBuild: DocsSite | undefined
   origins: Origins
   /** Cost parameters of password hashes. */
   passwordCost: PasswordCost

@@ -64,10 +64,11 @@ export const createCookieClient = (url: string, origin: string, cookie: string) 
 })
 
 /** The whole answer to a GET of a path that a URL parser would normalize. */
-export async function getExactPath(url: string, path: string): Promise<string> {
+export async function getExactPath(url: string, path: string, cookie?: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
-  socket.end(`GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nConnection: close\r\n\r\n`)
+  const fields = ['Host: x', 'Accept: text/html', ...(cookie ? [`Cookie: ${cookie}`] : []), 'Connection: close']
+  socket.end(`GET ${path} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`)
   let text = ''
   for await (const chunk of socket) text += chunk
   return text

@@ -21,6 +21,7 @@ import type { Outbound } from '../../../src/outbound/outbound.ts'
 import '../../statements/record.ts'
 import { createTestDatabase, type Template, withClient } from '../database/test-database.ts'
 import { consoleOfRun } from './console-build.ts'
+import { docsOfRun } from './docs-build.ts'
 import { tokenOfRun } from './pkcs11-token.ts'
 import { watchLeaks } from './resource-leaks.ts'
 
@@ -69,6 +70,7 @@ const configFor = (databaseUrl: string): Config => ({
   oidArc: defaultOidArc,
   dataDir: '/nonexistent',
   consoleDir: undefined,
+  docsDir: undefined,
   databaseUrl,
   databaseConnections: 4,
   trustedProxies: [],
@@ -171,7 +173,7 @@ export async function startKit(
     slowness?: number
     /** The client for outbound requests. */
     outbound?: Outbound
-    /** False if the web console has not been built. */
+    /** False if the web console and the documentation have not been built. */
     hasConsole?: boolean
     /** Minimum transfer rate of package uploads and downloads. */
     pace?: MinimumRate
@@ -204,6 +206,7 @@ export async function startKit(
       databaseUrl,
       log,
       consoleBuild: options.hasConsole === false ? undefined : consoleOfRun,
+      docsBuild: options.hasConsole === false ? undefined : docsOfRun,
       passwordCost: options.passwordCost ?? cheap,
       slowness: options.slowness ?? (options.route ? 1 : busy),
       ...(options.now && { now: options.now }),

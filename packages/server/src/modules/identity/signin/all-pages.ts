@@ -3,6 +3,7 @@ import type { PageAsset } from '../../../http/pages/page-assets.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { createCookie } from '../sessions/cookie.ts'
 import { consolePages } from './console-page.ts'
+import { docsPages } from './docs-pages.ts'
 import { factorPages } from './factor-pages.ts'
 import type { Login } from './login.ts'
 import { codeForms } from './login-pages.ts'
@@ -17,7 +18,7 @@ import type { Totp } from './totp.ts'
 
 /** Pages of the sign-in and of required actions. No page needs a script. */
 export function createPages(
-  deps: Pick<IdentityDeps, 'tenancy' | 'waysIn' | 'publicUrl' | 'consoleBuild'> & {
+  deps: Pick<IdentityDeps, 'tenancy' | 'waysIn' | 'publicUrl' | 'consoleBuild' | 'docsBuild'> & {
     login: Login
     passwords: Passwords
     totp: Totp
@@ -40,6 +41,7 @@ export function createPages(
       ...(deps.consoleBuild
         ? consolePages(deps.consoleBuild, { me: deps.me, version: productVersion })
         : { '/admin': homePage(deps) }),
+      ...docsPages(deps.docsBuild),
       '/admin/password': passwordPage(withCookie),
       ...factorPages(withCookie),
     },
