@@ -49,52 +49,17 @@ import { addWorkflow } from './commands/workflow.ts'
 import { Declined, explainError } from './exit.ts'
 import { version } from './version.ts'
 
-const nouns = [
-  addAuth,
-  addSearch,
-  addView,
-  addAdminSession,
-  addToken,
-  addDevice,
-  addUser,
-  addTotp,
-  addRole,
-  addGroup,
-  addDirectory,
-  addPolicy,
-  addProvider,
-  addPool,
-  addGateway,
-  addSession,
-  addTruth,
-  addKey,
-  addIncident,
-  addLock,
-  addWorkflow,
-  addAudit,
-  addSiem,
-  addRetention,
-  addLegalHold,
-  addNotification,
-  addExpiry,
-  addOps,
-  addConfig,
-  addStatus,
-  addWatch,
-  addSettings,
-  addTrust,
-  addRelease,
-  addUpdate,
-  addSigner,
-  addSpc,
-  addTenant,
-  addPlan,
-  addLicense,
-  addMasterKey,
-  addBackup,
-  addRestore,
-  addEnroll,
-]
+/** The commands in the groups of the help and of the reference pages. */
+const groups: Readonly<Record<string, readonly ((program: Command, cli: Cli) => void)[]>> = {
+  'Sign-in and overview': [addAuth, addStatus, addSearch, addWatch, addView],
+  People: [addUser, addGroup, addRole, addTotp, addAdminSession, addKey, addProvider, addDirectory],
+  Devices: [addDevice, addToken, addEnroll, addSpc, addRelease, addUpdate],
+  Policy: [addPolicy],
+  Gateways: [addPool, addGateway, addSession, addTruth],
+  'Audit and incidents': [addAudit, addSiem, addLock, addIncident, addWorkflow, addRetention, addLegalHold],
+  Administration: [addSettings, addConfig, addNotification, addExpiry, addOps, addTrust, addSigner],
+  Deployment: [addTenant, addPlan, addLicense, addMasterKey, addBackup, addRestore],
+}
 
 const environmentHelp = `
 Environment:
@@ -129,7 +94,10 @@ export function createProgram(streams: Streams): { program: Command; cli: Cli } 
     .option('--tenant <tenant>', 'tenant to work in (for platform administrators)')
     .addHelpText('after', environmentHelp)
   const cli = createCli(program, streams)
-  for (const add of nouns) add(program, cli)
+  for (const [heading, adders] of Object.entries(groups)) {
+    program.commandsGroup(`${heading}:`)
+    for (const add of adders) add(program, cli)
+  }
   prepare(program, streams)
   return { program, cli }
 }

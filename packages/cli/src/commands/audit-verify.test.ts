@@ -15,7 +15,7 @@ test('a file or standard input is verified without a server', async (t) => {
   const stdin = rows.map(lineOf).join('') + (await manifestOf(rows))
   const verify = (text: string, ...args: string[]) => run(['audit', 'verify', '-', ...args], { stdin: text })
   const good = await verify(stdin, '--trust-set', trust)
-  assert.deepEqual([good.code, good.err], [0, 'It was not compared with a checkpoint.\n'])
+  assert.deepEqual([good.code, good.err], [0, 'The events were not compared with a checkpoint.\n'])
   assert.match(good.out, /^verified +true\n/)
   const bad = await verify(stdin.replace('api_key.used', 'api_key.gone'), '--trust-set', trust)
   assert.equal(bad.code, 1)

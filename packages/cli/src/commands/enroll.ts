@@ -13,7 +13,7 @@ import {
   fileStore,
   openDevice,
 } from '@holdfast/sdk'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Cli, given, warnOfPlainHttp } from '../cli.ts'
 import { readConfig } from '../config-file.ts'
 import { NotFoundError, UsageError } from '../exit.ts'
@@ -89,10 +89,11 @@ type ByProvider = { oidc?: boolean; saml?: boolean; deviceCode?: boolean; provid
 const ofDevice = (command: Command): Command =>
   command
     .requiredOption('--state <file>', 'file for the state of the device and its private key (mode 0600)')
-    .option('--name <name>', 'name of the device', hostname())
+    .addOption(new Option('--name <name>', 'name of the device').default(hostname(), 'name of this machine'))
     .addOption(
       choice('--platform <platform>', 'platform of the device', platforms).default(
         ownPlatform[process.platform] ?? 'other',
+        'platform of this machine',
       ),
     )
     .addOption(

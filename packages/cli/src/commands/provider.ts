@@ -165,7 +165,7 @@ export function addProvider(program: Command, cli: Cli): void {
         },
       ),
     'provider create Keycloak --kind keycloak --issuer https://login.example/realms/people --client-id holdfast --client-secret < secret.txt',
-    'provider create Entra --kind saml --preset entra_id --metadata-url https://login.microsoftonline.com/…/federationmetadata.xml',
+    'provider create Entra --kind saml --preset entra_id --metadata-url https://login.microsoftonline.com/acme.example/federationmetadata/2007-06/federationmetadata.xml',
     'provider create Keycloak --kind saml --preset keycloak --disable --metadata-url https://login.example/realms/people/protocol/saml/descriptor',
   )
   examples(provider.command('show <provider>'), 'provider show Keycloak')
