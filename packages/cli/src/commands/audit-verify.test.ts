@@ -20,7 +20,7 @@ test('a file or standard input is verified without a server', async (t) => {
   const bad = await verify(stdin.replace('api_key.used', 'api_key.gone'), '--trust-set', trust)
   assert.equal(bad.code, 1)
   assert.match(bad.out, /^verified +false\nfirst_bad_seq +1\nwhy +its hash is wrong/)
-  assert.match((await verify(stdin)).err, /Nothing is trusted yet/)
+  assert.match((await verify(stdin)).err, /No trusted keys and no checkpoint/)
   assert.match((await verify(stdin, '--server')).err, /Name a file, or use --server/)
   assert.match((await verify(stdin, '--trust-set', trust, '--keep', 'x')).err, /--keep needs --server/)
 })
