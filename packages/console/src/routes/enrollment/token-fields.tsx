@@ -36,7 +36,7 @@ export function TokenFields({ draft, onChange, error = undefined }: Props) {
           error={wrong('max_uses')}
         />
         <SelectField
-          label="Good for"
+          label="Valid for"
           options={lifetimes}
           value={draft.lifetime as (typeof lifetimes)[number]['value']}
           onChange={(lifetime) => onChange({ lifetime })}
