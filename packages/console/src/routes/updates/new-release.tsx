@@ -137,7 +137,7 @@ function Fields({ draft, set, error }: FieldsProps) {
       />
       <TextArea
         label="Notes"
-        help="What is new, for the users of the devices."
+        help="Changes in this release, for the users of the devices."
         optional
         rows={4}
         value={draft.notes}
