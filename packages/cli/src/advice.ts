@@ -15,12 +15,12 @@ export function adviceOn(error: unknown, spoke: boolean): string[] {
   if (!(error instanceof ApiError)) return []
   if (error.status === 401 && spoke) return ['Sign in with: holdfast login']
   const [, command] = commands.find(([path]) => error.status === 403 && error.detail.includes(path)) ?? []
-  return command === undefined ? [] : [`On the command line: ${command}`]
+  return command === undefined ? [] : [`Run: ${command}`]
 }
 
 export const owedText: Record<RequiredAction, string> = {
-  change_password: 'This password is a temporary one; first set your own with: holdfast user password',
-  enroll_mfa: 'Your role requires a second factor; first enroll an authenticator app with: holdfast totp enroll',
+  change_password: 'Your password is temporary. Set your own one with: holdfast user password',
+  enroll_mfa: 'Your role requires a second factor. Set up an authenticator app with: holdfast totp enroll',
 }
 
 /** Prints the next required action of the session, after one was completed. */

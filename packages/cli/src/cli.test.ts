@@ -63,7 +63,7 @@ test('an audit event shows its changes, the reason of a refusal, and the fields 
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   const [head = '', ...lines] = (await run(['audit', 'list'])).out.trimEnd().split('\n')
   assert.deepEqual(
-    lines.map((line) => line.slice(head.indexOf('WHAT'))),
+    lines.map((line) => line.slice(head.indexOf('DETAILS'))),
     ['username: jane; failure_reason: keycloak:signature', 'status: active -> held', 'conflict: taken; field: a'],
   )
 })

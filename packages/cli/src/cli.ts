@@ -85,7 +85,7 @@ export function createCli(program: Command, streams: Streams): Cli {
     },
     sure: async (yes, question) => {
       if (yes === true) return
-      if (!input.isTTY) throw new UsageError(`${question} Add --yes to go ahead without being asked.`)
+      if (!input.isTTY) throw new UsageError(`${question} Add --yes to confirm.`)
       if (!(await confirm(input, errors, question))) throw new UsageError('Cancelled.')
     },
   }

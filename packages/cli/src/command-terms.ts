@@ -25,8 +25,12 @@ const argumentText = (argument: { name: () => string; variadic: boolean }): stri
 const isMissing = (command: Command, option: Option): boolean =>
   option.mandatory && command.getOptionValue(option.attributeName()) === undefined
 
+/** Returns the first line of a description, which lists of commands show. The details follow after an empty line. */
+export const titleOf = (command: Command): string => command.description().split('\n', 1)[0] ?? ''
+
 /** For `configureHelp`: marks required options in the usage and in the list. */
 export const markingHelp: Partial<Help> = {
+  subcommandDescription: titleOf,
   commandUsage(command: Command): string {
     const needed = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => ` ${flags}`)
     return Help.prototype.commandUsage.call(this, command).replace(' [options]', `${needed.join('')} [options]`)

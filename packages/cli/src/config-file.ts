@@ -24,7 +24,7 @@ export async function readConfig(env: Environment): Promise<Config> {
   } catch {
     // The error is thrown below.
   }
-  throw new UsageError(`${path} can't be read; remove it and sign in again.`)
+  throw new UsageError(`${path} can't be read. Remove it and sign in again.`)
 }
 
 export const writeConfig = (env: Environment, config: Config): Promise<void> =>

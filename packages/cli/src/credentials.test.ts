@@ -69,7 +69,7 @@ test('an error that names an API path is followed by the matching command', asyn
     const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
     const { code, err } = await run(['role', 'grant', 'usr_1', 'auditor'])
     assert.equal(code, 1)
-    assert.equal(err, `Error: ${detail} (request r-1)\nOn the command line: ${advice}\n`)
+    assert.equal(err, `Error: ${detail} (request r-1)\nRun: ${advice}\n`)
   }
 })
 

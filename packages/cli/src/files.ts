@@ -49,7 +49,7 @@ export const writeKeyPair = (
 const explained: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or directory',
   EISDIR: 'it is a directory; name a file',
-  EEXIST: 'it exists already and is not overwritten: name another file, or move it away',
+  EEXIST: 'it already exists; name another file, or move this one',
 }
 
 /** Turns an error of the file system into a sentence. A `ConnectionError` of the written stream is rethrown. */

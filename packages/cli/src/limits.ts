@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 export const limiting = (command: Command): Command =>
   command.option(
     '--limit <metric=number...>',
-    `limits: ${entitlementMetrics.join(', ')}; nothing after the = means no limit`,
+    `limits of the tenant; no number means no limit; metrics: ${entitlementMetrics.join(', ')}`,
     addLimit,
   )
 
@@ -16,7 +16,7 @@ function addLimit(text: string, before: Limits = {}): Limits {
   const [, metric = '', most = ''] = /^([a-z_]+)=(\d{0,15})$/.exec(text) ?? []
   if (metric === '') throw new InvalidArgumentError('It must look like users=50, or users= for no limit.')
   if (!isMetric(metric))
-    throw new InvalidArgumentError(`There is no limit of ${metric}; there are: ${entitlementMetrics.join(', ')}.`)
+    throw new InvalidArgumentError(`There is no limit of ${metric}. The limits are: ${entitlementMetrics.join(', ')}.`)
   if (Object.hasOwn(before, metric)) throw new InvalidArgumentError(`The limit of ${metric} is set twice.`)
   return { ...before, [metric]: most === '' ? null : Number(most) }
 }

@@ -49,5 +49,5 @@ export async function withLoopback<T, R>(
 
 async function tooLate(until: Date, signal: AbortSignal): Promise<never> {
   await delay(Math.max(0, until.getTime() - Date.now()), undefined, { signal })
-  throw new NotSignedIn('The sign-in took too long: begin again.')
+  throw new NotSignedIn('The sign-in took too long. Start it again.')
 }

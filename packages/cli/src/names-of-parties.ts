@@ -31,7 +31,7 @@ export async function partyNamed(client: Client, name: string, { side, type, sco
   const [first, second] = found
   if (first === undefined)
     throw new NotFoundError(
-      `There is no ${side} called ${plain(name)}. Events that have this text anywhere: holdfast audit list --text ${JSON.stringify(name)}`,
+      `There is no ${side} called ${plain(name)}. To find events that contain this text, run: holdfast audit list --text ${JSON.stringify(name)}`,
     )
   if (second === undefined) return first.id
   throw new UsageError(

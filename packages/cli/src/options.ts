@@ -30,21 +30,21 @@ export function parseMoment(text: string): string {
   const seconds = parseDuration(text)
   const time = seconds === undefined ? new Date(text) : new Date(Date.now() - seconds * 1000)
   if (Number.isNaN(time.getTime()))
-    throw new InvalidArgumentError('It must be a time like 2030-01-31T08:00:00Z, or how long ago, like 2h.')
+    throw new InvalidArgumentError('It must be a time like 2030-01-31T08:00:00Z, or a duration before now like 2h.')
   return time.toISOString()
 }
 
 export const limit = (command: Command): Command =>
-  command.option('--limit <n>', 'maximum number', integer(1, 1_000_000), 100)
+  command.option('--limit <n>', 'maximum number of results', integer(1, 1_000_000), 100)
 
 /** Returns the sort orders of a list, each also descending. */
 export const sortsOf = <const S extends readonly string[]>(...names: S) =>
   names.flatMap((name) => [name, `-${name}`]) as `${'' | '-'}${S[number]}`[]
 export const sort = (command: Command, sorts: readonly string[]): Command =>
-  command.addOption(choice('--sort <field>', 'order of the list; - in front reverses it', sorts))
+  command.addOption(choice('--sort <field>', 'sort order of the list; - in front reverses it', sorts))
 
 export const reason = (command: Command): Command =>
-  command.option('--reason <text>', 'reason; recorded in the audit event')
+  command.option('--reason <text>', 'reason, recorded in the audit log')
 
 /** Adds examples to a command's help. */
 export const examples = (command: Command, ...lines: string[]): Command =>

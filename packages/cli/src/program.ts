@@ -49,78 +49,55 @@ import { addWorkflow } from './commands/workflow.ts'
 import { Declined, explainError } from './exit.ts'
 import { version } from './version.ts'
 
-const nouns = [
-  addAuth,
-  addSearch,
-  addView,
-  addAdminSession,
-  addToken,
-  addDevice,
-  addUser,
-  addTotp,
-  addRole,
-  addGroup,
-  addDirectory,
-  addPolicy,
-  addProvider,
-  addPool,
-  addGateway,
-  addSession,
-  addTruth,
-  addKey,
-  addIncident,
-  addLock,
-  addWorkflow,
-  addAudit,
-  addSiem,
-  addRetention,
-  addLegalHold,
-  addNotification,
-  addExpiry,
-  addOps,
-  addConfig,
-  addStatus,
-  addWatch,
-  addSettings,
-  addTrust,
-  addRelease,
-  addUpdate,
-  addSigner,
-  addSpc,
-  addTenant,
-  addPlan,
-  addLicense,
-  addMasterKey,
-  addBackup,
-  addRestore,
-  addEnroll,
-]
+/** The commands in the groups of the help and of the reference pages. */
+const groups: Readonly<Record<string, readonly ((program: Command, cli: Cli) => void)[]>> = {
+  'Sign-in and overview': [addAuth, addStatus, addSearch, addWatch, addView],
+  People: [addUser, addGroup, addRole, addTotp, addAdminSession, addKey, addProvider, addDirectory],
+  Devices: [addDevice, addToken, addEnroll, addSpc, addRelease, addUpdate],
+  Policy: [addPolicy],
+  Gateways: [addPool, addGateway, addSession, addTruth],
+  'Audit and incidents': [addAudit, addSiem, addLock, addIncident, addWorkflow, addRetention, addLegalHold],
+  Administration: [addSettings, addConfig, addNotification, addExpiry, addOps, addTrust, addSigner],
+  Deployment: [addTenant, addPlan, addLicense, addMasterKey, addBackup, addRestore],
+}
 
 const environmentHelp = `
 Environment:
-  HOLDFAST_URL      the server, in place of the saved one
-  HOLDFAST_API_KEY  an API key, in place of the saved credential
+  HOLDFAST_URL      URL of the server, instead of the saved one
+  HOLDFAST_API_KEY  API key, instead of the saved credential
   NO_COLOR          no bold headings
 
-Names: wherever an id is asked for, a name does as well: of a tenant, plan, user, group, device, gateway, pool, token, key,
-provider, connector or saved view; the number or channel of a policy, the version of a release, the device of a VPN session or
-certificate, the user of an admin session, the target of a lock.
+Names:
+  A command that takes an id also takes a name: of a tenant, plan, user, group, device, gateway, pool, token, key,
+  provider, connector or saved view. Other objects have no name of their own:
+    policy                       its version or channel
+    release                      its version
+    VPN session, certificate     the name of its device
+    admin session                the name of its user
+    lock                         the name of its target
 
-Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 not found: the server, or the thing named. Of config plan: 0
-nothing differs, 2 something does, 1 the file cannot be applied or the command is wrong, 3 not found.`
+Exit codes:
+  0  success
+  1  refused by the server, or the checked object is not in order
+  2  wrong use of the command
+  3  not found: the server, or the named object
+  config plan: 0 no differences, 2 differences, 1 the file cannot be applied or the command is wrong, 3 not found`
 
 /** Creates all commands with their context. */
 export function createProgram(streams: Streams): { program: Command; cli: Cli } {
   const program = new AskingCommand('holdfast')
     .description('Administer a Holdfast control plane')
     .configureHelp(markingHelp)
-    .version(version, '--version', 'the version of this program')
-    .option('--json', 'print JSON instead of text; lists as one object a line')
-    .option('--url <url>', 'the server, e.g. https://control.example')
-    .option('--tenant <tenant>', 'act in this tenant (platform administrators)')
+    .version(version, '--version', 'version of this program')
+    .option('--json', 'JSON instead of text; lists have one object per line')
+    .option('--url <url>', 'URL of the server, e.g. https://vpn.example.com')
+    .option('--tenant <tenant>', 'tenant to work in (for platform administrators)')
     .addHelpText('after', environmentHelp)
   const cli = createCli(program, streams)
-  for (const add of nouns) add(program, cli)
+  for (const [heading, adders] of Object.entries(groups)) {
+    program.commandsGroup(`${heading}:`)
+    for (const add of adders) add(program, cli)
+  }
   prepare(program, streams)
   return { program, cli }
 }

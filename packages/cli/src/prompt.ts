@@ -17,7 +17,7 @@ export function createPrompt(input: Input, talk: Output) {
   }
   const read = async (question: string, hidden: boolean) => {
     const text = input.isTTY ? await ask(input, talk, question, hidden) : await nextLine()
-    if (text === '') throw new UsageError(`${question}: nothing was given.`)
+    if (text === '') throw new UsageError(`${question}: no value was entered.`)
     return text
   }
   return {
@@ -27,7 +27,7 @@ export function createPrompt(input: Input, talk: Output) {
     newSecret: async (question: string): Promise<string> => {
       const secret = await read(question, true)
       if (input.isTTY && (await read(`${question} again`, true)) !== secret)
-        throw new UsageError('The two passwords differ; nothing was changed.')
+        throw new UsageError('The two values differ. Nothing was changed.')
       return secret
     },
     /** Asks for a one-time code. Apps show it with a space in the middle. */

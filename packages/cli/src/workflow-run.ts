@@ -16,7 +16,7 @@ export const workflowColumns: readonly Column<Workflow>[] = [
   ['NAME', (w) => w.workflow],
   ['PARAMETERS', (w) => Object.keys((w.params as { properties?: object }).properties ?? {})],
   ['APPROVAL', (w) => w.second_approver],
-  ['WHAT IT DOES', (w) => w.summary],
+  ['DESCRIPTION', (w) => w.summary],
 ]
 export const runColumns: readonly Column<RunSummary>[] = [
   ['RUN', (r) => r.workflow_run_id],
@@ -30,7 +30,7 @@ const stepColumns: readonly Column<Run['steps'][number]>[] = [
   ['STEP', (s) => s.step],
   ['STATUS', (s) => s.status],
   ['AFFECTS', (s) => s.affects_count],
-  ['WHAT', (s) => s.summary],
+  ['DESCRIPTION', (s) => s.summary],
   ['ERROR', (s) => s.error],
 ]
 
@@ -46,7 +46,7 @@ function paramsOf(assignments: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     assignments.map((text) => {
       const [, name, value = ''] = /^([a-z_]+)=(.*)$/s.exec(text) ?? []
-      if (name === undefined) throw new UsageError(`${text}: give parameters as name=value.`)
+      if (name === undefined) throw new UsageError(`${text}: write parameters as name=value.`)
       if (value === 'true' || value === 'false') return [name, value === 'true']
       if (value.startsWith('{')) return [name, objectOf(text, value)]
       return [name, /^\d{1,9}$/.test(value) && !name.endsWith('_id') ? Number(value) : value]
@@ -64,9 +64,9 @@ function objectOf(text: string, value: string): object {
 
 export const runnable = (command: Command): Command =>
   reason(command)
-    .option('--dry-run', 'show the steps, and do nothing')
-    .option('--undo-after <duration>', 'undo automatically after this time, as far as possible', duration)
-    .option('--yes', 'do not ask for confirmation')
+    .option('--dry-run', 'show the changes without making them')
+    .option('--undo-after <duration>', 'duration after which the changes are undone, as far as possible', duration)
+    .option('--yes', 'skip the confirmation prompt')
 
 export const bodyOf = (assignments: readonly string[], { dryRun, reason: why, undoAfter }: RunOptions) => ({
   params: paramsOf(assignments),
@@ -86,7 +86,8 @@ export async function printRun(cli: Cli, run: Run): Promise<void> {
 export async function printOutcome(cli: Cli, run: Run): Promise<void> {
   await printRun(cli, run)
   if (run.status === 'awaiting_approval') cli.note(`Another person must approve it until ${run.approval_expires_at}.`)
-  if (run.status === 'running') cli.note(`It is still running: holdfast workflow show ${run.workflow_run_id}`)
+  if (run.status === 'running')
+    cli.note(`The run continues. To see it, run: holdfast workflow show ${run.workflow_run_id}`)
   if (run.status === 'failed') throw new Declined()
 }
 
@@ -99,10 +100,10 @@ type Change = (
   },
 ) => Promise<{ changed: boolean; run: Run }>
 const changes: readonly (readonly [RunOperation, string])[] = [
-  ['approve', 'approve a run that another person requested'],
-  ['cancel', 'cancel a run after the present step; its changes stay'],
-  ['resume', 'retry the failed steps of a run'],
-  ['undo', 'undo the changes of a run, as far as possible'],
+  ['approve', 'Approve a run that another person requested'],
+  ['cancel', 'Cancel a run after its present step\n\nChanges that the run has made stay.'],
+  ['resume', 'Retry the failed steps of a run'],
+  ['undo', 'Undo the changes of a run, as far as possible'],
 ]
 
 /** Adds the same four commands for workflows and playbooks. */

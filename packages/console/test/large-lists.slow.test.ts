@@ -203,7 +203,7 @@ for (const { operation, filter } of size === 20_000 ? bulks : [])
       await page.getByLabel(/^Type \d+ to confirm$/).fill(count.replaceAll(',', ''))
       const began = performance.now()
       await page.getByRole('button', { name: `${operation} ${count} devices` }).click()
-      await page.getByText(`One request for ${count} devices is under way.`).waitFor()
+      await page.getByText(`One request for ${count} devices is running.`).waitFor()
       await page.getByText(/^[\d,]+ changed, [\d,]+ unchanged, 0 failed\.$/).waitFor({ timeout: 120_000 })
       took = performance.now() - began
       await settle(page)

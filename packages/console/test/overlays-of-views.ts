@@ -25,7 +25,7 @@ async function openBatchResult(page: Page): Promise<void> {
   for (const nth of [0, 1]) await page.locator('[data-row-link]').nth(nth).press('x')
   await page.getByRole('toolbar').getByRole('button', { name: 'Suspend' }).click()
   await page.getByRole('button', { name: 'Suspend 2 devices' }).click()
-  await page.getByRole('dialog', { name: /what became of each/ }).waitFor()
+  await page.getByRole('dialog', { name: /: results/ }).waitFor()
 }
 
 async function openSession(page: Page): Promise<void> {

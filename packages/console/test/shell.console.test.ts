@@ -233,7 +233,7 @@ test('a platform administrator switches to another tenant, and each request name
     [],
   )
   await page.goto('/admin?tenant=tnt_01jxz3c9dqf7vr2m8k4s6t0b5w')
-  await page.getByRole('heading', { name: 'This tenant is not here' }).waitFor()
+  await page.getByRole('heading', { name: 'Tenant not found' }).waitFor()
 })
 
 test('each role starts at its own view, and keys open only views that it may see', inBrowser, async (t) => {

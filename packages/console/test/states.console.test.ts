@@ -185,7 +185,8 @@ async function firstRun({ t, ground, path, address }: Visit): Promise<void> {
   await page.goto(address)
   await settle(page)
   const text = await assertNotBlank(page)
-  if (path.includes('$')) return assert.match(text, /is not here[\s\S]*It was deleted, or belongs to another tenant\./)
+  if (path.includes('$'))
+    return assert.match(text, /was not found[\s\S]*It was deleted, or belongs to another tenant\./)
   assert.equal(await mainOf(page).getByRole('alert').count(), 0, text)
   const { list, noun, filter = 'q=nothing-is-called-so', quiet = /No .+ yet/ } = traits[path]
   if (list === undefined || noun === undefined) return

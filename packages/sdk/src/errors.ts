@@ -43,8 +43,8 @@ export class ApiError extends Error {
 }
 
 /**
- * There is no usable answer: the server could not be reached, closed the connection, or is no Holdfast. The request may
- * have taken effect.
+ * There is no usable answer: the server could not be reached, closed the connection, or is not a Holdfast server. The
+ * request may have taken effect.
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
@@ -86,7 +86,9 @@ export class VerificationError extends Error {
   }
 }
 
-/** The machine was not approved: the person refused, the time ran out, or for a reason in the server's audit event. */
+/**
+ * The machine was not approved: the person refused, the time ran out, or the server's audit event has another reason.
+ */
 export class NotApprovedError extends Error {
   override readonly name = 'NotApprovedError'
   readonly code: 'access_denied' | 'expired_token' | 'failed'
@@ -98,8 +100,9 @@ export class NotApprovedError extends Error {
 }
 const notApproved = {
   access_denied: 'The person did not approve this machine.',
-  expired_token: 'Nobody approved this machine in time; begin again.',
-  failed: 'The identity provider did not say who approved this machine; the reason is in the audit log of the server.',
+  expired_token: 'Nobody approved this machine in time. Start the enrollment again.',
+  failed:
+    'The identity provider did not report the person that approved this machine. The reason is in the audit log of the server.',
 } as const
 
 /** Throws a `VerificationError`. The return type `never` allows its use in an expression. */

@@ -92,7 +92,7 @@ test('a missing server, a non-JSON answer and a broken connection each give a cl
   const html = await startServer(t, () => ({ text: '<html>' }))
   await assert.rejects(createClient({ baseUrl: html.baseUrl }).health(), {
     name: 'ConnectionError',
-    message: /other than JSON/,
+    message: /not with JSON/,
   })
   const broken = await startServer(t, () => 'hang up' as const)
   await assert.rejects(createClient({ baseUrl: broken.baseUrl }).health(), ConnectionError)

@@ -7,7 +7,7 @@ import { type Dispatcher, request } from 'undici'
 import { ApiError, ConnectionError } from './errors.ts'
 
 export type SenderOptions = {
-  /** Address of the server, e.g. `https://control.example`. A path in it is kept before every route. */
+  /** Address of the server, e.g. `https://vpn.example.com`. Every request keeps its path as a prefix. */
   baseUrl: string
   credential?: string | (() => string)
   /** A session cookie as `name=value`. */
@@ -113,7 +113,8 @@ export const urlOf = (baseUrl: string, operation: Operation): string => checkBas
 function checkBaseUrl(baseUrl: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   const usable = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash
-  if (!usable) throw new TypeError(`not a base URL: ${JSON.stringify(baseUrl)}; it looks like https://control.example`)
+  if (!usable)
+    throw new TypeError(`baseUrl ${JSON.stringify(baseUrl)} is not valid: write it like https://vpn.example.com`)
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
@@ -173,12 +174,12 @@ function readReply(base: string, status: number, headers: Reply<unknown>['header
   if (status === 204) return { status, headers, body: null }
   if (status >= 300 && status < 400)
     throw new ConnectionError(
-      `${base} answered with a redirect to ${String(headers.location)}, which is not followed: check the URL.`,
+      `${base} redirects to ${String(headers.location)}. Redirects are not followed: check the URL.`,
     )
   const body = parseJson(text)
   if (status >= 400) throw toApiError(status, headers, body)
   if (status < 200 || body === undefined)
-    throw new ConnectionError(`${base} answered ${status} with something other than JSON: check the URL.`)
+    throw new ConnectionError(`${base} answered ${status}, but not with JSON: check the URL.`)
   return { status, headers, body }
 }
 
@@ -236,9 +237,9 @@ const isFieldError = (value: unknown): value is { field: string; message: string
   typeof value.message === 'string'
 
 const sentences: Record<string, string> = {
-  ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'the name is unknown',
-  EAI_AGAIN: 'the name could not be looked up',
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the host name could not be resolved',
   ECONNRESET: 'the connection was closed unexpectedly',
   UND_ERR_SOCKET: 'the connection was closed unexpectedly',
   UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
@@ -255,7 +256,7 @@ function causeText(cause: unknown): string {
 /** Returns the body of a response that must have one. */
 export function bodyOf<T>({ body, status }: Reply<T>): T {
   if (body === undefined)
-    throw new ConnectionError(`The server answered ${status} to a request that asked for content.`)
+    throw new ConnectionError(`The server answered ${status} without content to a request for content.`)
   return body
 }
 

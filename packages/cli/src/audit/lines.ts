@@ -62,7 +62,7 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
     }
     if (from < chunk.length) begun.push(chunk.subarray(from))
     length += chunk.length - from
-    if (length > longestLine) throw new TooLong('the line is longer than 16 MiB, and no event is that long')
+    if (length > longestLine) throw new TooLong('the line is longer than 16 MiB, which no event is')
   }
   if (begun.length > 0) yield Buffer.concat(begun)
 }

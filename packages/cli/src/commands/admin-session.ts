@@ -18,10 +18,16 @@ const columns: readonly Column<AdminSession>[] = [
 
 /** Sessions of administrators. Those of devices are under `session`. */
 export function addAdminSession(program: Command, cli: Cli): void {
-  const auth = program.command('auth').description('sessions of administrators, and step-up (a fresh one-time code)')
+  const auth = program
+    .command('auth')
+    .description('Manage admin sessions\n\nA step-up confirms your session with a fresh one-time code.')
   examples(
-    limit(auth.command('sessions').description('list active admin sessions: your own, or with an API key all'))
-      .option('--user <user>', 'of this user')
+    limit(
+      auth
+        .command('sessions')
+        .description('List active admin sessions\n\nYou see your own sessions. With an API key you see all sessions.'),
+    )
+      .option('--user <user>', 'only sessions of this user')
       .action(async ({ limit: most, user }: { limit: number; user?: string }) => {
         const client = await cli.client()
         const query = { ...given({ user_id: user }), ...cli.scope }
@@ -34,7 +40,9 @@ export function addAdminSession(program: Command, cli: Cli): void {
     reason(
       auth
         .command('end <session...>')
-        .description('end admin sessions: your own, or with credentials:write those of others'),
+        .description(
+          'End admin sessions\n\nTo end sessions of other users, you need the permission credentials:write.',
+        ),
     ).action(async (ids: string[], options: { reason?: string }) => {
       const client = await cli.client()
       const body = given({ reason: options.reason })
@@ -51,10 +59,12 @@ export function addAdminSession(program: Command, cli: Cli): void {
   examples(
     auth
       .command('step-up')
-      .description('prove a fresh one-time code (prompt or stdin) before a change that needs one')
+      .description(
+        'Confirm your session with a one-time code\n\nSome changes need a fresh code. The code is read from a prompt or stdin.',
+      )
       .action(async () => {
         const client = await cli.client()
-        const code = await cli.prompt.code('Code of the authenticator app')
+        const code = await cli.prompt.code('Code from the authenticator app')
         printItem(cli, await client.stepUp({ body: { code } }))
       }),
     'auth step-up',

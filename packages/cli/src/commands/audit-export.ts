@@ -27,11 +27,13 @@ export function addAuditExport(audit: Command, cli: Cli): void {
     auditFilter(
       audit
         .command('export')
-        .description('export events in order of their sequence numbers, and verify that they are complete and signed'),
+        .description(
+          'Export audit events and verify the export\n\nEvents are in order of their sequence numbers. The command verifies that the export is complete and signed.',
+        ),
     )
-      .addOption(choice('--format <format>', 'how', formats).default('ndjson'))
-      .option('--out <file>', 'a new file; default: standard output')
-      .option('--trust-set <file>', 'file with the keys that sign manifests, written by trust show --json')
+      .addOption(choice('--format <format>', 'file format', formats).default('ndjson'))
+      .option('--out <file>', 'output file, which must not exist; default: stdout')
+      .option('--trust-set <file>', 'file with the trusted keys, written by "holdfast trust show --json"')
       .action((options: Options) => run(cli, options)),
     'audit export --format csv --from 90d --out last-quarter.csv',
     'audit export --kind login.failed > failed.ndjson',
@@ -64,7 +66,7 @@ async function hand({ output }: Cli, bytes: Uint8Array): Promise<void> {
 const requireNew = (path: string): Promise<void> =>
   access(path).then(
     () => {
-      throw new UsageError(`${path} exists already and is not overwritten: name another file, or move it away.`)
+      throw new UsageError(`${path} already exists. Name another file, or move this one.`)
     },
     () => {},
   )

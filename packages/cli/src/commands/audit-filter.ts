@@ -26,22 +26,36 @@ export type AuditFilter = {
 /** Adds the options that select events. */
 export const auditFilter = (command: Command): Command =>
   command
-    .option('--kind <kinds>', 'e.g. device.enrolled, or login.*; several are separated by commas')
-    .option('--actor <actor>', 'by this user, key, device or gateway: its name or id')
-    .option('--actor-type <type>', 'by users, API keys …, e.g. api_key')
-    .option('--target <target>', 'about this target: its name or id; with --target-type if several have the name')
-    .option('--target-type <type>', 'about devices, users …, e.g. device')
-    .option('--source-ip <address>', 'from this address')
-    .addOption(choice('--outcome <outcome>', 'only these', ['success', 'refused', 'failed']))
-    .addOption(choice('--origin <origin>', 'by this kind of client', ['api', 'console', 'device', 'gateway', 'job']))
-    .option('--from <time>', 'since this time, or since so long ago, e.g. 24h', parseMoment)
-    .option('--to <time>', 'until then', parseMoment)
-    .option('--request <request_id>', 'of this request')
-    .option('--operation <operation>', 'of this operation, e.g. listUsers, or suspend')
-    .option('--reason <reason>', 'for this reason, e.g. wrong_password, or forbidden')
-    .option('--username <name>', 'sign-ins of this username that failed')
-    .option('--search <prefix>', 'only events whose kind, actor or target (id or name) begins with this text')
-    .option('--text <words>', 'with these words anywhere')
+    .option(
+      '--kind <kinds>',
+      'only events of these kinds, e.g. device.enrolled or login.*; separate several with commas',
+    )
+    .option('--actor <actor>', 'only events by this user, API key, device or gateway (name or id)')
+    .option('--actor-type <type>', 'only events by this type of actor, e.g. user or api_key')
+    .option(
+      '--target <target>',
+      'only events about this target (name or id); add --target-type if several have this name',
+    )
+    .option('--target-type <type>', 'only events about this type of target, e.g. device or user')
+    .option('--source-ip <address>', 'only events from this IP address')
+    .addOption(choice('--outcome <outcome>', 'only events with this outcome', ['success', 'refused', 'failed']))
+    .addOption(
+      choice('--origin <origin>', 'only events from this type of client', [
+        'api',
+        'console',
+        'device',
+        'gateway',
+        'job',
+      ]),
+    )
+    .option('--from <time>', 'start: a time, or a duration before now, e.g. 24h', parseMoment)
+    .option('--to <time>', 'end: a time, or a duration before now, e.g. 2h', parseMoment)
+    .option('--request <request_id>', 'only events of this request')
+    .option('--operation <operation>', 'only events of this operation, e.g. listUsers or suspend')
+    .option('--reason <reason>', 'only events with this reason, e.g. wrong_password or forbidden')
+    .option('--username <name>', 'only failed sign-ins with this username')
+    .option('--search <prefix>', 'only events whose kind, actor or target (name or id) begins with this text')
+    .option('--text <words>', 'only events that contain these words')
 
 export const auditQuery = ({
   actor,

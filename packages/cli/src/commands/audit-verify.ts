@@ -23,13 +23,13 @@ export function addAuditVerify(audit: Command, cli: Cli): void {
     audit
       .command('verify [file]')
       .description(
-        'verify that audit events are unaltered: those of an export (NDJSON, also gzip) or the whole audit log',
+        'Verify that audit events are unaltered\n\nName the file of an export (NDJSON, also gzip). Or verify the whole audit log with --server.',
       )
       .option('--server', 'verify the audit log on the server')
-      .option('--trust-set <file>', 'file with the trusted keys, written by trust show --json')
-      .option('--checkpoint <file>', 'a checkpoint kept earlier: the audit log must be an extension of it')
-      .option('--keep <file>', 'write the newest checkpoint to this file after a successful verification')
-      .option('--manifest <file>', 'manifest of a CSV or syslog export; the file is compared with it byte for byte')
+      .option('--trust-set <file>', 'file with the trusted keys, written by "holdfast trust show --json"')
+      .option('--checkpoint <file>', 'checkpoint of an earlier verification; the audit log must extend it')
+      .option('--keep <file>', 'file for the newest checkpoint, written after a successful verification')
+      .option('--manifest <file>', 'manifest of a CSV or syslog export; the file must match it byte for byte')
       .action((file: string | undefined, options: Options) => verify(cli, file, options)),
     'audit verify events.ndjson --trust-set trust-set.json',
     'audit verify last-quarter.csv --manifest last-quarter.csv.manifest.json --trust-set trust-set.json',
@@ -42,7 +42,7 @@ async function verify(cli: Cli, file: string | undefined, options: Options): Pro
   if ((file === undefined) === (options.server !== true)) throw new UsageError('Name a file, or use --server.')
   if (options.keep !== undefined && file !== undefined) throw new UsageError('--keep needs --server.')
   if (file !== undefined && options.trustSet === undefined && options.checkpoint === undefined)
-    throw new UsageError('Nothing is trusted yet: add --trust-set, --checkpoint or both.')
+    throw new UsageError('No trusted keys and no checkpoint: add --trust-set, --checkpoint or both.')
   if (options.manifest !== undefined) return verifyBeside(cli, file, options.manifest, options)
   try {
     const { verdict, newest } = await (file === undefined ? ofServer(cli, options) : ofFile(cli, file, options))
@@ -132,11 +132,11 @@ type Verdict = Awaited<ReturnType<typeof verifyExport>>['verdict']
 function remarks({ first_seq, manifest_is_signed, is_filtered, checkpoint, checkpoints_of_other_keys }: Verdict) {
   return [
     ...(first_seq !== null && first_seq > 1
-      ? [`It begins at sequence number ${first_seq}: earlier events are not in it.`]
+      ? [`The events begin at sequence number ${first_seq}. Earlier events are not included.`]
       : []),
     ...(is_filtered ? ['A filter left out events: only the signature proves that the others are complete.'] : []),
     ...(manifest_is_signed ? [] : ['The manifest was not verified: give the keys with --trust-set.']),
-    ...(checkpoint === null ? ['It was not compared with a checkpoint.'] : []),
+    ...(checkpoint === null ? ['The events were not compared with a checkpoint.'] : []),
     ...(checkpoints_of_other_keys > 0
       ? [`${checkpoints_of_other_keys} checkpoints match, but are signed by keys that the trust set no longer has.`]
       : []),

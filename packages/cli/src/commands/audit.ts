@@ -20,7 +20,7 @@ const columns: readonly Column<Event>[] = [
   ['ACTOR', (e) => nameOf(e.actor)],
   ['TARGET', (e) => nameOf(e.target)],
   ['SOURCE', (e) => e.source_ip],
-  ['WHAT', whatOf],
+  ['DETAILS', whatOf],
 ]
 
 /** Fields of every kind of event: those in other columns, and those shown only as JSON. */
@@ -57,9 +57,9 @@ const pollMs = 1000
 const mostPlaces = Number.MAX_SAFE_INTEGER
 
 export function addAudit(program: Command, cli: Cli): void {
-  const audit = program.command('audit').description('audit events')
+  const audit = program.command('audit').description('Search, export and verify the audit log')
   examples(
-    limit(auditFilter(audit.command('list').description('list events, newest first'))).action(
+    limit(auditFilter(audit.command('list').description('List audit events, newest first'))).action(
       async ({ limit: most, ...filter }: AuditFilter & { limit: number }) => {
         const client = await cli.client()
         const query = { ...auditQuery(filter), ...cli.scope }
@@ -73,7 +73,7 @@ export function addAudit(program: Command, cli: Cli): void {
   examples(
     audit
       .command('show <event_id>')
-      .description('show one event with all its fields')
+      .description('Show an audit event with all its fields')
       .action(async (event_id: string) => {
         const client = await cli.client()
         printItem(cli, await client.getAuditEvent({ params: { event_id }, query: cli.scope }))
@@ -81,9 +81,13 @@ export function addAudit(program: Command, cli: Cli): void {
     'audit show evt_01jxz3c9dqf7vr2m8k4s6t0b5w',
   )
   examples(
-    auditFilter(audit.command('histogram').description('count events over time; default: the last day'))
+    auditFilter(
+      audit
+        .command('histogram')
+        .description('Count audit events over time\n\nWithout --from, it counts events of the last day.'),
+    )
       .option('--buckets <n>', 'number of intervals', integer(1, 200))
-      .addOption(choice('--facet <facet...>', 'also count by these', auditFacets))
+      .addOption(choice('--facet <facet...>', 'fields by which events are also counted', auditFacets))
       .action(async ({ buckets, facet, ...filter }: AuditFilter & { buckets?: number; facet?: string[] }) => {
         const client = await cli.client()
         const query = { ...auditQuery(filter), ...given({ buckets, facets: facet?.join(',') }), ...cli.scope }
@@ -101,9 +105,17 @@ export function addAudit(program: Command, cli: Cli): void {
   )
   examples(
     auditFilter(
-      audit.command('follow').description('show new events as they are recorded, in order of sequence numbers'),
+      audit
+        .command('follow')
+        .description(
+          'Show new audit events as they are recorded\n\nEvents appear in order of their sequence numbers, until you stop the command.',
+        ),
     )
-      .option('--after <seq>', 'begin after this sequence number; default: the newest one', integer(0, mostPlaces))
+      .option(
+        '--after <seq>',
+        'sequence number after which the output begins; default: the newest one',
+        integer(0, mostPlaces),
+      )
       .action(({ after, ...filter }: AuditFilter & { after?: number }) => follow(cli, filter, after)),
     'audit follow --outcome refused',
     'audit follow --after 1200 --json',

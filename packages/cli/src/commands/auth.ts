@@ -14,27 +14,29 @@ export function addAuth(program: Command, cli: Cli): void {
   examples(
     program
       .command('login')
-      .description('sign in, and save the credential for later commands (file mode 0600)')
-      .option('--username <name>', 'sign in with a password (prompt or stdin)')
-      .option('--totp', 'also use a code of the authenticator app (prompt, or the second line of stdin)')
-      .option('--recovery-code', 'use a recovery code instead of it; each works once')
-      .option('--api-key', 'save an API key instead (prompt or stdin)')
+      .description(
+        'Sign in and save the credential\n\nLater commands use the saved credential. Its file has mode 0600.',
+      )
+      .option('--username <name>', 'username; the password is read from a prompt or stdin')
+      .option('--totp', 'also use a code from the authenticator app (prompt, or second line of stdin)')
+      .option('--recovery-code', 'use a recovery code instead of an app code; each code works once')
+      .option('--api-key', 'use an API key instead of a username and password (prompt or stdin)')
       .action((options: Login) => login(cli, options)),
-    'login --url https://control.example --username admin',
+    'login --url https://vpn.example.com --username admin',
     'login --username admin --totp',
-    'login --url https://control.example --api-key < key.txt',
+    'login --url https://vpn.example.com --api-key < key.txt',
   )
   examples(
     program
       .command('logout')
-      .description('end the session and forget the saved credential')
+      .description('Sign out and delete the saved credential')
       .action(() => logout(cli)),
     'logout',
   )
   examples(
     program
       .command('whoami')
-      .description('show the present user or key, and its permissions')
+      .description('Show the signed-in user or API key, and its permissions')
       .action(async () => printItem(cli, await (await cli.client()).me({ query: cli.scope }))),
     'whoami',
     'whoami --json | jq .session',
@@ -59,7 +61,7 @@ async function login(cli: Cli, { username, apiKey, totp, recoveryCode }: Login):
   }
   const given = {
     password: await cli.prompt.secret('Password'),
-    totp: totp ? await cli.prompt.code('Code of the authenticator app') : undefined,
+    totp: totp ? await cli.prompt.code('Code from the authenticator app') : undefined,
     recovery_code: recoveryCode ? await cli.prompt.secret('Recovery code') : undefined,
   }
   const signedIn = await signIn({ baseUrl: url, username, ...given }).catch((error: unknown) => {

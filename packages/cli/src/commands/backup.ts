@@ -19,13 +19,15 @@ const several = (text: string, before: string[] = []): string[] => [...before, t
 export function addBackup(program: Command, cli: Cli): void {
   const backup = program
     .command('backup')
-    .description('back up the database of this deployment; run where the server runs, with its environment')
+    .description(
+      'Back up the database of this deployment\n\nRun it where the server runs, with the environment of the server.',
+    )
   examples(
     backup
       .command('make <file>', { isDefault: true })
-      .description('write a backup, encrypted for the recipients, while the server runs or not')
-      .option('--recipient <age1…>', 'age recipient that can decrypt the backup; may be repeated', several)
-      .option('--recipients-file <file>', 'file with age recipients, one a line')
+      .description('Write an encrypted backup\n\nOnly the recipients can decrypt it. The server may keep running.')
+      .option('--recipient <age1…>', 'age recipient that can decrypt the backup; repeatable', several)
+      .option('--recipients-file <file>', 'file with age recipients, one per line')
       .action((file: string, options: MakeOptions) => make(cli, file, options)),
     'backup make nightly.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
     'backup /mnt/backups/$(date +%F).age --recipients-file recipients.txt',
@@ -33,16 +35,18 @@ export function addBackup(program: Command, cli: Cli): void {
   examples(
     backup
       .command('keygen')
-      .description('create an identity that decrypts backups, and print its recipient; needs no server')
-      .requiredOption('--out <file>', 'file for the identity, mode 0600')
-      .option('--post-quantum', 'create a post-quantum identity; needs age 1.3 or newer')
+      .description(
+        'Create an identity that decrypts backups\n\nIt prints the recipient of the identity. It needs no server.',
+      )
+      .requiredOption('--out <file>', 'file for the identity (mode 0600)')
+      .option('--post-quantum', 'create a post-quantum identity, which needs age 1.3 or newer')
       .action((options: { out: string; postQuantum?: true }) => keygen(cli, options)),
     'backup keygen --out backup.key',
   )
   examples(
     backup
       .command('verify <file>')
-      .description('check a whole backup and list its contents; needs no database')
+      .description('Verify a backup and list its contents\n\nIt reads the whole backup. It needs no database.')
       .requiredOption('--identity <file>', 'file with the identity of a recipient')
       .action(async (file: string, { identity }: { identity: string }) => {
         const identities = await readLines(identity)

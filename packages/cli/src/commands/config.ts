@@ -14,12 +14,12 @@ import { patient } from '../patient.ts'
 import { jsonText, plain } from '../text.ts'
 
 export function addConfig(program: Command, cli: Cli): void {
-  const config = program.command('config').description('the configuration of the tenant as a file')
+  const config = program.command('config').description('Manage the configuration of the tenant as a file')
   examples(
     config
       .command('plan <file>')
       .description(
-        'compare the tenant with the file (YAML or JSON) and list the differences. Exit code: 0 without a difference, 2 with differences, 1 with the reasons if the file cannot be applied',
+        'List the differences between the tenant and a file\n\nThe file is YAML or JSON. Exit code 0: no differences. Exit code 2: differences. Exit code 1: the file cannot be applied, and the reasons are printed.',
       )
       .option('--remove-all-rules', 'allow a policy without rules to replace one with rules')
       .action(async (file: string, options: Options) => {
@@ -33,8 +33,8 @@ export function addConfig(program: Command, cli: Cli): void {
   examples(
     config
       .command('apply <file>')
-      .description('change the tenant to match the file; settings that the file does not name stay')
-      .option('--yes', 'do not ask for confirmation')
+      .description('Change the tenant to match a file\n\nSettings that the file does not name do not change.')
+      .option('--yes', 'skip the confirmation prompt')
       .option('--remove-all-rules', 'allow a policy without rules to replace one with rules')
       .action((file: string, options: Options & { yes?: true }) => apply(cli, file, options)),
     'config apply holdfast.yaml --yes',
@@ -42,7 +42,7 @@ export function addConfig(program: Command, cli: Cli): void {
   examples(
     config
       .command('show')
-      .description('print the configuration as a file for plan and apply')
+      .description('Print the configuration as a file for plan and apply')
       .action(async () => {
         const document = await currentConfig(patient(await cli.client()), cli.scope)
         cli.say(cli.json ? jsonText(document, 2) : stringify(document, { lineWidth: 0 }).replace(/\n$/, ''))

@@ -12,16 +12,24 @@ type Options = Filter & { reason?: string; dryRun?: boolean; yes?: boolean }
 const columns: readonly Column<Batch['results'][number]>[] = [
   ['DEVICE', (r) => r.device_id],
   ['OUTCOME', (r) => r.outcome],
-  ['WHY', (r) => r.error],
+  ['ERROR', (r) => r.error],
 ]
 
 export function addDeviceBatch(device: Command, cli: Cli): void {
   examples(
-    filtered(reason(device.command('batch').description('one operation on many devices, given by name or by filter')))
-      .addArgument(new Argument('<operation>').choices(['approve', 'suspend', 'reactivate', 'revoke']))
-      .argument('[device...]', 'the devices; without names, those that the filter finds')
-      .option('--dry-run', 'show the result, and change nothing')
-      .option('--yes', 'do not ask for confirmation')
+    filtered(
+      reason(
+        device
+          .command('batch')
+          .description('Change many devices at once\n\nName the devices, or select them with the filter options.'),
+      ),
+    )
+      .addArgument(
+        new Argument('<operation>', 'change of each device').choices(['approve', 'suspend', 'reactivate', 'revoke']),
+      )
+      .argument('[device...]', 'devices; leave them out to use the filter options')
+      .option('--dry-run', 'show the changes without making them')
+      .option('--yes', 'skip the confirmation prompt')
       .action((operation: Operation, ids: string[], options: Options) => changeMany(cli, operation, ids, options)),
     'device batch approve --status pending --dry-run',
     'device batch revoke --user anna --reason "left the company" --yes',
@@ -32,17 +40,15 @@ async function changeMany(cli: Cli, operation: Operation, ids: string[], options
   const { reason: why, dryRun, yes, ...rest } = options
   const filter = filterOf(rest)
   const isFiltered = Object.keys(filter).length > 0
-  if (ids.length > 0 === isFiltered) throw new UsageError('Give either device names or a filter.')
+  if (ids.length > 0 === isFiltered) throw new UsageError('Name devices or use filter options, not both.')
+  const verb = operation.replace(/^./, (letter) => letter.toUpperCase())
   if (!dryRun)
-    await cli.sure(
-      yes,
-      isFiltered ? `${operation} every device that matches the filter?` : `${operation} ${ids.join(', ')}?`,
-    )
+    await cli.sure(yes, isFiltered ? `${verb} every device that matches the filter?` : `${verb} ${ids.join(', ')}?`)
   const chosen = isFiltered ? { filter } : { device_ids: ids }
   const body = { operation, ...chosen, ...given({ reason: why, dry_run: dryRun }) }
   const { results, summary } = await (await cli.client()).changeDevices({ body, query: cli.scope })
   await printAll(cli, columns, results)
   const { changed, unchanged, failed } = summary
-  cli.note(`${dryRun ? 'Would be: ' : ''}${changed} changed, ${unchanged} unchanged, ${failed} failed.`)
+  cli.note(`${dryRun ? 'Dry run: ' : ''}${changed} changed, ${unchanged} unchanged, ${failed} failed.`)
   if (failed > 0) throw new Declined()
 }

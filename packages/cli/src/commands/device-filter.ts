@@ -52,34 +52,40 @@ export function filterOf<T extends Filter>(options: T) {
 /** Adds the options that select devices. */
 export const filtered = (command: Command): Command =>
   command
-    .addOption(choice('--status <status>', 'only these', ['pending', 'active', 'suspended', 'revoked']))
+    .addOption(
+      choice('--status <status>', 'only devices with this status', ['pending', 'active', 'suspended', 'revoked']),
+    )
     .addOption(
       choice(
         '--effective-status <status>',
-        'of this effective status, which includes user, locks and credential',
+        'only devices with this effective status, which also covers user, locks and credential',
         effectiveStatuses,
       ),
     )
-    .option('--user <user>', 'of this user')
-    .option('--group <group>', 'in this group')
-    .option('--provider <provider>', 'enrolled by this identity provider')
-    .option('--gateway <gateway>', 'with a session through this gateway now')
-    .option('--token <token>', 'enrolled by this enrollment token')
-    .addOption(choice('--platform <platform>', 'of this platform', platforms))
-    .addOption(choice('--arch <arch>', 'of this architecture', deviceArchitectures))
-    .option('--os-version <version>', 'with exactly this version of the operating system')
-    .option('--client-version <version>', 'with exactly this client version')
-    .option('--client-version-before <version>', 'with an older client version')
-    .addOption(choice('--channel <channel>', 'with a policy from this channel', channels))
-    .option('--tag <tag>', 'with this tag')
-    .addOption(choice('--posture <verdict>', 'with this verdict of the last report', postures))
-    .addOption(choice('--presence <presence>', 'that are online, offline, or were never seen', presences))
-    .option('--seen-within <duration>', 'last seen within this time, e.g. 24h, or since a time', parseMoment)
+    .option('--user <user>', 'only devices of this user')
+    .option('--group <group>', 'only devices in this group')
+    .option('--provider <provider>', 'only devices enrolled with this identity provider')
+    .option('--gateway <gateway>', 'only devices with an active session at this gateway')
+    .option('--token <token>', 'only devices enrolled with this enrollment token')
+    .addOption(choice('--platform <platform>', 'only devices of this platform', platforms))
+    .addOption(choice('--arch <arch>', 'only devices of this architecture', deviceArchitectures))
+    .option('--os-version <version>', 'only devices with exactly this operating system version')
+    .option('--client-version <version>', 'only devices with exactly this client version')
+    .option('--client-version-before <version>', 'only devices with a client version older than this')
+    .addOption(choice('--channel <channel>', 'only devices with a policy from this channel', channels))
+    .option('--tag <tag>', 'only devices with this tag')
+    .addOption(choice('--posture <verdict>', 'only devices with this posture in their last report', postures))
+    .addOption(choice('--presence <presence>', 'only devices that are online, offline or never seen', presences))
     .option(
-      '--unseen-for <duration>',
-      'not seen for this time, e.g. 30d, or since a time; also never seen',
+      '--seen-within <duration>',
+      'only devices seen within this duration, e.g. 24h, or since this time',
       parseMoment,
     )
-    .option('--q <prefix>', 'name starts with')
+    .option(
+      '--unseen-for <duration>',
+      'only devices not seen for this duration, e.g. 30d, or since this time; includes devices never seen',
+      parseMoment,
+    )
+    .option('--q <prefix>', 'only names that begin with this text')
 
 const postures = ['compliant', 'non_compliant', 'unknown']

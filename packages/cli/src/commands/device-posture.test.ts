@@ -43,7 +43,7 @@ test('the posture of a device shows expected and actual facts of each check', as
   const { code, out } = await run(['device', 'posture', device_id])
   assert.equal(code, 0)
   assert.match(out, /^verdict +non_compliant$/m)
-  assert.match(out, /^CHECK {2}RESULT {2}ENFORCEMENT {2}EXPECTED +ACTUAL +UNTIL$/m)
+  assert.match(out, /^CHECK {2}RESULT {2}ENFORCEMENT {2}EXPECTED +ACTUAL +VALID UNTIL$/m)
   assert.match(out, /^disk +FAILED +enforce +disk\.encrypted == true +\{"disk\.encrypted":false\} +2030-01-31T09/m)
   assert.deepEqual(JSON.parse((await run(['device', 'posture', device_id, '--json'])).out), posture)
 })

@@ -12,12 +12,12 @@ const columns: readonly Column<Posture['checks'][number]>[] = [
   ['ENFORCEMENT', (c) => c.enforcement],
   ['EXPECTED', (c) => c.expected],
   ['ACTUAL', (c) => jsonText(c.actual)],
-  ['UNTIL', (c) => c.valid_until],
+  ['VALID UNTIL', (c) => c.valid_until],
 ]
 
 export function addDevicePosture(device: Command, cli: Cli): void {
   examples(device.command('posture <device>'), 'device posture anna-laptop')
-    .description('the result of each posture check for the last report of a device')
+    .description('Show the posture checks of a device\n\nIt shows the result of each check for the last report.')
     .action(async (device_id: string) => {
       const posture = await (await cli.client()).getDevicePosture({ params: { device_id }, query: cli.scope })
       if (cli.json) return printItem(cli, posture)
@@ -30,8 +30,10 @@ export function addDevicePosture(device: Command, cli: Cli): void {
     'device assertion anna-laptop',
     'device assertion anna-laptop --nonce "$(head -c 16 /dev/urandom | basenc --base64url | tr -d =)" --json',
   )
-    .description('the signed posture assertion of a device, for a relying party')
-    .option('--nonce <nonce>', 'nonce of the relying party, 8 to 64 bytes in base64url; it prevents replay')
+    .description(
+      'Print the signed posture assertion of a device\n\nIt is for a relying party, which verifies the signature.',
+    )
+    .option('--nonce <nonce>', 'nonce from the relying party, 8 to 64 bytes in base64url; it prevents replay')
     .action(async (device_id: string, { nonce }: { nonce?: string }) => {
       const query = { device_id, ...given({ nonce }), ...cli.scope }
       printItem(cli, await (await cli.client()).postureAssertion({ query }))

@@ -29,16 +29,16 @@ const columns: readonly Column<Device>[] = [
 const sorts = sortsOf('enrolled_at', 'name', 'last_seen_at', 'client_version')
 
 const operations = {
-  approve: 'approve a pending device',
-  suspend: 'suspend a device until it is reactivated',
-  reactivate: 'reactivate a suspended device',
+  approve: 'Approve pending devices',
+  suspend: 'Suspend devices\n\nA suspended device has no access until you reactivate it.',
+  reactivate: 'Reactivate suspended devices',
 } as const
 
 export function addDevice(program: Command, cli: Cli): void {
-  const device = program.command('device').description('devices')
+  const device = program.command('device').description('Manage devices')
   addDeviceEnroll(device, cli)
   examples(
-    sort(filtered(limit(device.command('list').description('list devices'))), sorts).action(
+    sort(filtered(limit(device.command('list').description('List devices'))), sorts).action(
       async ({ limit: most, ...options }: Filter & { limit: number; sort?: (typeof sorts)[number] }) => {
         const client = await cli.client()
         const query = { ...filterOf(options), ...cli.scope }
@@ -53,7 +53,7 @@ export function addDevice(program: Command, cli: Cli): void {
     'device list --json --limit 10000 | jq -r .device_id',
   )
   examples(
-    filtered(device.command('facets').description('number of devices for each value of each filter')).action(
+    filtered(device.command('facets').description('Count devices for each value of each filter')).action(
       async (options: Filter) =>
         printFacets(
           cli,
@@ -64,18 +64,20 @@ export function addDevice(program: Command, cli: Cli): void {
     'device facets --posture non_compliant',
   )
   examples(device.command('show <device>'), 'device show anna-laptop')
-    .description('one device')
+    .description('Show a device')
     .action(async (device_id: string) =>
       printItem(cli, await (await cli.client()).getDevice({ params: { device_id }, query: cli.scope })),
     )
   examples(
-    reason(device.command('update <device>').description('change the fields of a device'))
-      .option('--name <name>')
-      .option('--tag <tag...>', 'its new tags, instead of the present ones')
-      .option('--no-tag', 'no tags')
-      .addOption(choice('--channel <channel>', 'the channel of its policy', ['auto', 'canary', 'stable']))
-      .option('--user <user>', 'the user it belongs to')
-      .option('--no-user', 'remove its user')
+    reason(
+      device.command('update <device>').description('Change a device\n\nOptions that you leave out do not change.'),
+    )
+      .option('--name <name>', 'new name')
+      .option('--tag <tag...>', 'tags that replace the present ones')
+      .option('--no-tag', 'remove all tags')
+      .addOption(choice('--channel <channel>', 'policy channel of the device', ['auto', 'canary', 'stable']))
+      .option('--user <user>', 'user that owns the device')
+      .option('--no-user', 'remove the owner')
       .action((device_id: string, options: Update) => update(cli, device_id, options)),
     'device update anna-laptop --channel canary --tag laptop test',
     'device update anna-laptop --no-user',
@@ -85,8 +87,14 @@ export function addDevice(program: Command, cli: Cli): void {
       examples(device.command(`${operation} <device...>`), `device ${operation} anna-laptop`).description(description),
     ).action((ids: string[], options: { reason?: string }) => change(cli, operation, ids, options.reason))
   examples(
-    reason(device.command('revoke <device...>').description('revoke a device for good'))
-      .option('--yes', 'do not ask for confirmation')
+    reason(
+      device
+        .command('revoke <device...>')
+        .description(
+          'Revoke devices for good\n\nA revoked device cannot be reactivated. Its owner must enroll it again.',
+        ),
+    )
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (ids: string[], options: { reason?: string; yes?: boolean }) => {
         await cli.sure(options.yes, `Revocation is final. Revoke ${ids.join(', ')}?`)
         await change(cli, 'revoke', ids, options.reason)

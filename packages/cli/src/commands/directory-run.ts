@@ -9,7 +9,7 @@ const signs: Record<Run['diff'][number]['change'], string> = {
   user_created: '+ user',
   user_updated: '~ user',
   user_suspended: '- user',
-  user_reactivated: '+ user, back',
+  user_reactivated: '+ user, reactivated',
   group_created: '+ group',
   group_updated: '~ group',
   group_emptied: '- group',
@@ -44,7 +44,7 @@ function printChanges(cli: Cli, run: Run): void {
     cli.say(plain(`  ${signs[change]} ${name} (${external_id})${detail === null ? '' : `: ${detail}`}`))
   for (const { problem, external_id, detail } of run.problems)
     cli.say(plain(`  ! ${problem} ${external_id}: ${detail}`))
-  if (run.problem_count > run.problems.length) cli.note(`${run.problem_count} entries were skipped in all.`)
+  if (run.problem_count > run.problems.length) cli.note(`${run.problem_count} entries were skipped in total.`)
 }
 
 /** Returns the next steps for a held run. */

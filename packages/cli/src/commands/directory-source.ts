@@ -18,7 +18,7 @@ const columns: readonly Column<Source>[] = [
   ['KIND', (s) => s.kind],
   ['ISSUER', (s) => s.issuer],
   ['ENABLED', (s) => s.enabled],
-  ['NEXT', (s) => s.next_run_at],
+  ['NEXT PULL', (s) => s.next_run_at],
   ['FAILING SINCE', (s) => s.failing_since],
 ]
 type Settings = {
@@ -35,11 +35,13 @@ type Settings = {
 
 const settings = (command: Command): Command =>
   command
-    .option('--credential', 'the client secret (prompt or one line of stdin)')
-    .option('--credential-file <file>', 'a file with the whole credential, such as a private key; - is stdin')
-    .option('--every <minutes>', 'interval between pulls; default: 60', integer(15, 1440))
-    .addOption(choice('--users <which>', 'all users, or only members of imported groups', ['all', 'in_groups']))
-    .option('--groups <name...>', 'groups to import; * at the end matches any rest. Or one of the words all and none')
+    .option('--credential', 'read the client secret from a prompt or one line of stdin')
+    .option('--credential-file <file>', 'file with the whole credential, such as a private key; - is stdin')
+    .option('--every <minutes>', 'interval between pulls in minutes; default: 60', integer(15, 1440))
+    .addOption(
+      choice('--users <which>', 'users to import: all, or only members of imported groups', ['all', 'in_groups']),
+    )
+    .option('--groups <name...>', 'groups to import: names (* at the end matches any rest), "all" or "none"')
 
 async function bodyOf(cli: Cli, options: Settings) {
   const { enable, disable, groups } = options
@@ -67,8 +69,8 @@ async function credentialOf(cli: Cli, { credential, credentialFile: file }: Sett
 
 /** Adds commands to `holdfast directory`. */
 export function addSources(directory: Command, cli: Cli): void {
-  const source = directory.command('source').description('directories that this server reads on a schedule')
-  limit(examples(source.command('list'), 'directory source list').description('list them')).action(
+  const source = directory.command('source').description('Manage directories that this server reads on a schedule')
+  limit(examples(source.command('list'), 'directory source list').description('List directory sources')).action(
     async ({ limit: most }: { limit: number }) => {
       const client = await cli.client()
       await printList(cli, most, columns, (page) => client.listDirectorySources({ query: { ...page, ...cli.scope } }))
@@ -76,11 +78,13 @@ export function addSources(directory: Command, cli: Cli): void {
   )
   examples(
     settings(source.command('create <directory>'))
-      .description('add a directory to read; check it with test and pull --dry-run before you enable it')
-      .addOption(choice('--kind <kind>', 'kind of product', directorySourceKinds).makeOptionMandatory())
-      .requiredOption('--issuer <url>', 'the realm of Keycloak, the issuer of Entra ID, the organisation of Okta')
+      .description(
+        'Add a directory source\n\nBefore you enable it, check it with "directory source test" and "directory pull --dry-run".',
+      )
+      .addOption(choice('--kind <kind>', 'directory product', directorySourceKinds).makeOptionMandatory())
+      .requiredOption('--issuer <url>', 'URL of the Keycloak realm, the Entra ID issuer or the Okta organisation')
       .requiredOption('--client-id <id>', 'client id of this server at the directory')
-      .option('--enable', 'read it on its schedule')
+      .option('--enable', 'read the directory on its schedule')
       .action(
         async (
           provider: string,
@@ -95,17 +99,17 @@ export function addSources(directory: Command, cli: Cli): void {
     'directory source create corp --kind okta --issuer https://acme.okta.com --client-id 0oa1 --credential-file key.pem',
   )
   examples(source.command('show <directory>'), 'directory source show corp')
-    .description('one of them')
+    .description('Show a directory source')
     .action(async (source_id: string) =>
       printItem(cli, await (await cli.client()).getDirectorySource({ params: { source_id }, query: cli.scope })),
     )
   examples(
     settings(source.command('update <directory>'))
-      .description('change it; fields that are not given stay')
-      .option('--issuer <url>')
-      .option('--client-id <id>')
-      .option('--enable', 'read it on its schedule')
-      .option('--disable', 'read it only on request')
+      .description('Change a directory source\n\nOptions that you leave out do not change.')
+      .option('--issuer <url>', 'URL of the Keycloak realm, the Entra ID issuer or the Okta organisation')
+      .option('--client-id <id>', 'client id of this server at the directory')
+      .option('--enable', 'read the directory on its schedule')
+      .option('--disable', 'read the directory only on request')
       .action(async (source_id: string, options: Settings) => {
         const named = await bodyOf(cli, options)
         if (Object.keys(named).length === 0)
@@ -117,7 +121,7 @@ export function addSources(directory: Command, cli: Cli): void {
     'directory source update corp --groups "/engineering/*" /sales --users in_groups',
   )
   examples(source.command('test <directory>'), 'directory source test corp')
-    .description('sign in to the directory and read a few entries; stores nothing')
+    .description('Test the connection to a directory\n\nIt signs in and reads a few entries. It stores nothing.')
     .action(async (source_id: string) => {
       const found = await (await cli.client()).testDirectorySource({ params: { source_id }, query: cli.scope })
       printItem(cli, found)
@@ -126,8 +130,8 @@ export function addSources(directory: Command, cli: Cli): void {
   examples(
     source
       .command('delete <directory>')
-      .description('stop reading it; its users and groups stay')
-      .option('--yes', 'do not ask for confirmation')
+      .description('Delete a directory source\n\nThe server stops reading the directory. Its users and groups stay.')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (source_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete the source ${source_id}?`)
         const client = await cli.client()
@@ -146,12 +150,12 @@ export function addPull(directory: Command, cli: Cli): void {
     directory
       .command('pull [directory]')
       .description(
-        'read a directory now; without a name the only Keycloak source. Exit code 1: the run is held or failed',
+        'Read a directory now\n\nWithout a name, it reads the only Keycloak source. Exit code 1: the run is held or failed, or was cancelled.',
       )
-      .option('--keycloak', 'the only Keycloak')
-      .option('--dry-run', 'show the changes, and change nothing')
-      .option('--confirm', 'apply it even if it exceeds the safety limits')
-      .option('--no-wait', 'only begin')
+      .option('--keycloak', 'read the only Keycloak source')
+      .option('--dry-run', 'show the changes without making them')
+      .option('--confirm', 'apply the changes even if they exceed the safety limits')
+      .option('--no-wait', 'return without waiting for the result')
       .action(async (source_id: string | undefined, { dryRun, confirm, wait, keycloak }: PullOptions) => {
         const client = await cli.client()
         const body = given({ dry_run: dryRun, confirm_mass_change: confirm })
@@ -170,7 +174,9 @@ export function addPull(directory: Command, cli: Cli): void {
   )
   examples(
     reason(
-      directory.command('cancel <run>').description('cancel a running pull or a held run; nothing of it is applied'),
+      directory
+        .command('cancel <run>')
+        .description('Cancel a running pull or a held run\n\nNo change of the run is applied.'),
     ),
     'directory cancel run_01jxz3c9dqf7vr2m8k4s6t0b5w',
   ).action(async (run_id: string, options: { reason?: string }) => {
@@ -180,7 +186,7 @@ export function addPull(directory: Command, cli: Cli): void {
       body,
       query: cli.scope,
     })
-    if (!changed) cli.note('It was cancelled before.')
+    if (!changed) cli.note('It was already cancelled.')
     printRun(cli, run)
   })
 }

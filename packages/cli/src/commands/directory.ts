@@ -20,7 +20,7 @@ type Snapshot = Input<Contract['ingestDirectorySnapshot']>['body']
 
 const directoryColumns: readonly Column<Directory>[] = [
   ['DIRECTORY', (d) => d.provider],
-  ['KEPT BY', (d) => d.source],
+  ['SOURCE', (d) => d.source],
   ['ACTIVE', (d) => d.users.active],
   ['SUSPENDED', (d) => d.users.suspended],
   ['GROUPS', (d) => d.groups],
@@ -30,7 +30,7 @@ const directoryColumns: readonly Column<Directory>[] = [
 const runColumns: readonly Column<Summary>[] = [
   ['RUN', (r) => r.run_id],
   ['DIRECTORY', (r) => r.provider],
-  ['KEPT BY', (r) => r.source],
+  ['SOURCE', (r) => r.source],
   ['STATUS', (r) => (r.undone_at ? 'undone' : r.status)],
   ['STARTED', (r) => r.started_at],
   ['USERS', ({ counts: { users: u } }) => `+${u.created} ~${u.updated + u.reactivated} -${u.suspended}`],
@@ -38,15 +38,15 @@ const runColumns: readonly Column<Summary>[] = [
 ]
 
 export function addDirectory(program: Command, cli: Cli): void {
-  const directory = program.command('directory').description('directory sync')
+  const directory = program.command('directory').description('Sync users and groups from directories')
   examples(
     directory
       .command('push <file>')
       .description(
-        'apply a snapshot of users and groups (JSON; - is stdin); exit code 1 if it is held or was cancelled',
+        'Apply a snapshot of users and groups\n\nThe file is JSON; - is stdin. Exit code 1: the run is held or was cancelled.',
       )
-      .option('--dry-run', 'show the changes, and change nothing')
-      .option('--confirm', 'apply it even if it exceeds the safety limits')
+      .option('--dry-run', 'show the changes without making them')
+      .option('--confirm', 'apply the changes even if they exceed the safety limits')
       .action((file: string, options: { dryRun?: boolean; confirm?: boolean }) => push(cli, file, options)),
     'directory push corp.json --dry-run',
     'directory push corp.json',
@@ -55,7 +55,7 @@ export function addDirectory(program: Command, cli: Cli): void {
   addSources(directory, cli)
   limit(
     examples(directory.command('status'), 'directory status').description(
-      'each directory, with the result of its last run',
+      'Show each directory with the result of its last run',
     ),
   ).action(async ({ limit: most }: { limit: number }) => {
     const client = await cli.client()
@@ -65,11 +65,11 @@ export function addDirectory(program: Command, cli: Cli): void {
   })
   limit(
     examples(directory.command('runs'), 'directory runs --provider corp', 'directory runs --status held').description(
-      'runs, newest first',
+      'List sync runs, newest first',
     ),
   )
-    .option('--provider <directory>', 'of this directory')
-    .addOption(choice('--status <status>', 'with this status', runStatuses))
+    .option('--provider <directory>', 'only runs of this directory')
+    .addOption(choice('--status <status>', 'only runs with this status', runStatuses))
     .action(async ({ limit: most, provider, status }: { limit: number } & Runs) => {
       const client = await cli.client()
       const query = { ...given({ provider, status }), ...cli.scope }
@@ -77,7 +77,7 @@ export function addDirectory(program: Command, cli: Cli): void {
       await printList(cli, most, runColumns, (page) => client.listDirectoryRuns({ query: { ...query, ...page } }))
     })
   examples(directory.command('show <run>'), 'directory show run_01jxz3c9dqf7vr2m8k4s6t0b5w')
-    .description('one run, and what it changed')
+    .description('Show a sync run and its changes')
     .action(async (run_id: string) =>
       printRun(cli, await (await cli.client()).getDirectoryRun({ params: { run_id }, query: cli.scope })),
     )
@@ -86,10 +86,10 @@ export function addDirectory(program: Command, cli: Cli): void {
       directory
         .command('confirm <run>')
         .description(
-          'apply a held run to the present state; with SCIM, accept its removals for an hour when the provider repeats them',
+          'Apply a held run\n\nIt is applied to the present state. With SCIM, the server accepts the removals when the provider repeats them within an hour.',
         ),
     )
-      .option('--yes', 'do not ask for confirmation')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (run_id: string, options: { reason?: string; yes?: boolean }) => {
         const client = await cli.client()
         const held = await client.getDirectoryRun({ params: { run_id }, query: cli.scope })
@@ -101,20 +101,22 @@ export function addDirectory(program: Command, cli: Cli): void {
     'directory confirm run_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "the branch was sold"',
   )
   examples(
-    reason(directory.command('undo <run>').description('undo the suspensions and group changes of the newest run'))
-      .option('--yes', 'do not ask for confirmation')
+    reason(
+      directory.command('undo <run>').description('Undo the newest run\n\nIt undoes suspensions and group changes.'),
+    )
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (run_id: string, options: { reason?: string; yes?: boolean }) => {
         await cli.sure(options.yes, `Undo ${run_id}?`)
         const body = given({ reason: options.reason })
         const answer = await (await cli.client()).undoDirectoryRun({ params: { run_id }, body, query: cli.scope })
         if (cli.json) return printItem(cli, answer)
-        if (!answer.changed) cli.note('It was undone before.')
+        if (!answer.changed) cli.note('It was already undone.')
         const { undone, left } = answer
         cli.say(
           `reactivated ${undone.users_reactivated} users, restored ${undone.memberships_added} memberships, removed ${undone.memberships_removed}`,
         )
         const stays = Object.entries(left).filter(([, n]) => n > 0)
-        if (stays.length > 0) cli.say(`left as it is: ${stays.map(([what, n]) => `${n} ${plain(what)}`).join(', ')}`)
+        if (stays.length > 0) cli.say(`not undone: ${stays.map(([what, n]) => `${n} ${plain(what)}`).join(', ')}`)
       }),
     'directory undo run_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "the export was cut short"',
   )

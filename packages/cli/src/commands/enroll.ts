@@ -13,7 +13,7 @@ import {
   fileStore,
   openDevice,
 } from '@holdfast/sdk'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Cli, given, warnOfPlainHttp } from '../cli.ts'
 import { readConfig } from '../config-file.ts'
 import { NotFoundError, UsageError } from '../exit.ts'
@@ -36,7 +36,9 @@ export function addEnroll(program: Command, cli: Cli): void {
     ofDevice(
       program
         .command('enroll')
-        .description('act as a device: enroll with a token (prompt or stdin), and save the state of the device'),
+        .description(
+          'Enroll as a device with a token\n\nThe token is read from a prompt or stdin. The state of the device is saved in a file.',
+        ),
     ).action((options: Options) => enroll(cli, options)),
     'token create | holdfast enroll --state device.json',
     'device-poll --state device.json',
@@ -44,9 +46,11 @@ export function addEnroll(program: Command, cli: Cli): void {
   examples(
     program
       .command('device-poll')
-      .description('act as the device in a state file: fetch and verify its policy, and repeat that after each change')
+      .description(
+        'Fetch the policy as an enrolled device\n\nIt fetches and verifies the policy of the device in the state file, and again after each change.',
+      )
       .requiredOption('--state <file>', 'state file written by enroll')
-      .option('--once', 'fetch and print once, then exit')
+      .option('--once', 'fetch and print the policy once, then exit')
       .action((options: { state: string; once?: boolean }) => poll(cli, options)),
     'device-poll --state device.json --once --json',
   )
@@ -55,11 +59,15 @@ export function addEnroll(program: Command, cli: Cli): void {
 /** `device enroll`: enrolls by a token or an identity provider. */
 export function addDeviceEnroll(device: Command, cli: Cli): void {
   examples(
-    ofDevice(device.command('enroll').description('act as a device: enroll with a token, or with a sign-in of yours'))
-      .option('--oidc', 'sign in at an identity provider with your browser; the token asked for may be a bootstrap one')
-      .option('--saml', 'the same with a provider of SAML')
+    ofDevice(
+      device
+        .command('enroll')
+        .description('Enroll as a device with a token or a sign-in\n\nThe sign-in is at an identity provider.'),
+    )
+      .option('--oidc', 'sign in at an OpenID Connect provider with your browser; a bootstrap token is enough')
+      .option('--saml', 'sign in at a SAML provider with your browser; a bootstrap token is enough')
       .option('--device-code', 'for a machine without a browser: a person approves it at the identity provider')
-      .option('--provider <provider>', 'name or id of the identity provider, if there are several')
+      .option('--provider <provider>', 'identity provider (name or id), if there are several')
       .action(({ oidc, saml, deviceCode, provider, ...options }: Options & ByProvider) => {
         const ways = [oidc, saml, deviceCode].filter(Boolean).length
         if (ways > 1) throw new UsageError('Use only one of --oidc, --saml and --device-code.')
@@ -80,12 +88,17 @@ type Options = { state: string; name: string; platform: Platform; arch?: DeviceA
 type ByProvider = { oidc?: boolean; saml?: boolean; deviceCode?: boolean; provider?: string }
 const ofDevice = (command: Command): Command =>
   command
-    .requiredOption('--state <file>', 'file for the state of the device, with its private key; mode 0600')
-    .option('--name <name>', 'of the device', hostname())
+    .requiredOption('--state <file>', 'file for the state of the device and its private key (mode 0600)')
+    .addOption(new Option('--name <name>', 'name of the device').default(hostname(), 'name of this machine'))
     .addOption(
-      choice('--platform <platform>', 'of the device', platforms).default(ownPlatform[process.platform] ?? 'other'),
+      choice('--platform <platform>', 'platform of the device', platforms).default(
+        ownPlatform[process.platform] ?? 'other',
+        'platform of this machine',
+      ),
     )
-    .addOption(choice('--arch <arch>', 'of its machine; selects the packages of a release', deviceArchitectures))
+    .addOption(
+      choice('--arch <arch>', 'architecture of the device; it selects the packages of a release', deviceArchitectures),
+    )
 
 const deviceOf = ({ name, platform, arch }: Options) => ({ name, platform, ...given({ arch }) })
 
@@ -95,7 +108,7 @@ async function prepare(cli: Cli, state: string) {
   if (baseUrl === undefined) throw new UsageError('Which server? Add --url or set HOLDFAST_URL.')
   warnOfPlainHttp(cli, baseUrl)
   const store = fileStore(state)
-  if (await store.load()) throw new UsageError(`${state} already has the state of a device: name another file.`)
+  if (await store.load()) throw new UsageError(`${state} already contains the state of a device. Name another file.`)
   return { baseUrl, store }
 }
 
@@ -187,7 +200,7 @@ function say(cli: Cli, device: Device): void {
 async function poll(cli: Cli, { state, once }: { state: string; once?: boolean }): Promise<void> {
   const store = fileStore(state)
   const saved = await store.load()
-  if (!saved) throw new UsageError(`${state} does not exist; run holdfast enroll first.`)
+  if (!saved) throw new UsageError(`${state} does not exist. Run holdfast enroll first.`)
   const device = openDevice(saved, { store })
   if (once) return apply(cli, device, await device.fetchBundle())
   const stop = new AbortController()
@@ -200,7 +213,7 @@ async function poll(cli: Cli, { state, once }: { state: string; once?: boolean }
         policy ? apply(cli, device, policy) : cli.note('The policy has expired; nothing is allowed.'),
       onStatus: ({ status }) => cli.note(`The device is ${status}.`),
       onError: (error) =>
-        cli.note(`Continues after an error: ${plain(error instanceof Error ? error.message : String(error))}`),
+        cli.note(`Error, polling continues: ${plain(error instanceof Error ? error.message : String(error))}`),
     })
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)

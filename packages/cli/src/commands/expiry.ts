@@ -1,6 +1,6 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { expiryStatuses, expiryTypes } from '@holdfast/contract/vocabulary'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { Declined } from '../exit.ts'
 import { choice, duration, examples, limit } from '../options.ts'
@@ -15,22 +15,22 @@ const columns: readonly Column<Expiry>[] = [
   ['EXPIRES', (e) => e.expires_at],
   ['DAYS LEFT', (e) => e.days_left],
   ['STATUS', (e) => e.status],
-  ['RENEWS ITSELF', (e) => (e.renews_itself ? 'yes' : 'no')],
+  ['AUTO-RENEWED', (e) => (e.renews_itself ? 'yes' : 'no')],
 ]
 
 /** Rounds up to whole days. */
 const daysIn = (seconds: number): number => Math.ceil(seconds / 86_400)
 
 export function addExpiry(program: Command, cli: Cli): void {
-  const expiry = program.command('expiry').description('expiring certificates, keys, secrets and license')
+  const expiry = program.command('expiry').description('Find certificates, keys, secrets and licenses that expire')
   limit(
     examples(expiry.command('list'), 'expiry list --within 30d', 'expiry list --type api_key --status expired')
-      .description('list everything that expires, soonest first')
-      .addOption(choice('--type <type>', 'only these', expiryTypes))
-      .addOption(choice('--status <status>', 'only these', expiryStatuses))
+      .description('List everything that expires, soonest first')
+      .addOption(choice('--type <type>', 'only items of this type', expiryTypes))
+      .addOption(choice('--status <status>', 'only items with this status', expiryStatuses))
       .option(
         '--within <duration>',
-        'only items that expire within this time or have expired; in whole days',
+        'only items that have expired or expire within this duration, rounded up to days',
         duration,
       ),
   ).action(async ({ limit: most, within, ...filter }: ListOptions) => {
@@ -40,8 +40,14 @@ export function addExpiry(program: Command, cli: Cli): void {
   })
   limit(
     examples(expiry.command('check'), 'expiry check --within 14d')
-      .description('list items that need a renewal by a person soon; exit code 1 if there are any, for monitoring')
-      .option('--within <duration>', 'time limit, in whole days', duration, 30 * 86_400),
+      .description(
+        'List items that a person must renew soon\n\nIt is for monitoring. Exit code 1: there are such items.',
+      )
+      .addOption(
+        new Option('--within <duration>', 'duration until the expiry, rounded up to days')
+          .argParser(duration)
+          .default(30 * 86_400, '30d'),
+      ),
   ).action(async ({ limit: most, within }: { limit: number; within: number }) => {
     const client = await cli.client()
     const query = { renews_itself: false, within_days: daysIn(within), ...cli.scope }

@@ -9,10 +9,10 @@ const healthColumns: readonly Column<Health>[] = [
   ['GATEWAY', (g) => g.name],
   ['POOL', (g) => g.pool_name],
   ['STATUS', (g) => g.status],
-  ['HEARD, S', (g) => g.heartbeat_age_seconds],
+  ['HEARTBEAT AGE (S)', (g) => g.heartbeat_age_seconds],
   ['SESSIONS', (g) => g.active_sessions],
-  ['APPLIED', (g) => g.policy.applied_seq],
-  ['CLOCK, MS', (g) => g.clock_offset_ms],
+  ['POLICY SEQ', (g) => g.policy.applied_seq],
+  ['CLOCK OFFSET (MS)', (g) => g.clock_offset_ms],
   ['PROBLEMS', (g) => g.problems.map((p) => p.code).join(' ')],
 ]
 export const gatewayStatuses = ['healthy', 'degraded', 'draining', 'down', 'never_seen', 'pending'] as const
@@ -23,15 +23,15 @@ const impactColumns: readonly Column<Affected>[] = [
   ['OUTCOME', (d) => d.outcome],
   ['SESSION', (d) => d.session_id],
   ['LAST SEEN', (d) => d.last_seen_at],
-  ['NOW AT', (d) => d.moved_to?.gateway_name ?? d.moved_to?.gateway_id ?? null],
+  ['MOVED TO', (d) => d.moved_to?.gateway_name ?? d.moved_to?.gateway_id ?? null],
 ]
 const outcomes = ['on_it', 'moved', 'stuck', 'left'] as const
 
 export function addGatewayHealth(gateway: Command, cli: Cli): void {
   examples(
-    limit(gateway.command('health').description('state of the gateways, with their problems'))
-      .option('--pool <pool>', 'of this pool only')
-      .addOption(choice('--status <status>', 'with this value', gatewayStatuses))
+    limit(gateway.command('health').description('Show the state and the problems of gateways'))
+      .option('--pool <pool>', 'only gateways of this pool')
+      .addOption(choice('--status <status>', 'only gateways with this status', gatewayStatuses))
       .action(async (options: { limit: number; pool?: string; status?: Health['status'] }) => {
         const client = await cli.client()
         const query = { ...given({ pool_id: options.pool, status: options.status }), ...cli.scope }
@@ -45,10 +45,12 @@ export function addGatewayHealth(gateway: Command, cli: Cli): void {
     limit(
       gateway
         .command('impact <gateway>')
-        .description('devices on a gateway, devices that moved to another one, and devices without a connection'),
+        .description(
+          'Show where the devices of a gateway are connected now\n\nIt lists devices on the gateway, devices that moved to another one, and devices without a connection.',
+        ),
     )
-      .addOption(choice('--outcome <outcome>', 'those only', outcomes))
-      .option('--since <time>', 'devices that were on it at this time or later')
+      .addOption(choice('--outcome <outcome>', 'only devices with this outcome', outcomes))
+      .option('--since <time>', 'only devices that were on the gateway at this time or later')
       .action(
         async (
           gateway_id: string,
@@ -61,7 +63,7 @@ export function addGatewayHealth(gateway: Command, cli: Cli): void {
             const { counts, since } = found
             if (counts)
               cli.note(
-                `Since ${since}: ${counts.on_it} on it, ${counts.moved} moved, ${counts.stuck} stuck, ${counts.left} left.`,
+                `Since ${since}: ${counts.on_it} on the gateway, ${counts.moved} moved, ${counts.stuck} stuck, ${counts.left} left.`,
               )
             return found
           })

@@ -24,12 +24,12 @@ const legend = '. healthy, d degraded, r draining, X down, n never seen, p pendi
 
 const stepColumns: readonly Column<History['steps'][number]>[] = [
   ['AT', (s) => s.at],
-  ['WORST', (s) => s.worst],
-  ['HEALTHY, S', (s) => s.seconds.healthy],
-  ['DEGRADED, S', (s) => s.seconds.degraded],
-  ['DOWN, S', (s) => s.seconds.down],
-  ['DRAINING, S', (s) => s.seconds.draining],
-  ['SESSIONS', (s) => s.sessions_most],
+  ['WORST STATE', (s) => s.worst],
+  ['HEALTHY (S)', (s) => s.seconds.healthy],
+  ['DEGRADED (S)', (s) => s.seconds.degraded],
+  ['DOWN (S)', (s) => s.seconds.down],
+  ['DRAINING (S)', (s) => s.seconds.draining],
+  ['PEAK SESSIONS', (s) => s.sessions_most],
 ]
 const rowColumns: readonly Column<Row>[] = [
   ['GATEWAY', (g) => g.gateway_name],
@@ -43,10 +43,12 @@ export function addGatewayHistory(gateway: Command, cli: Cli): void {
     limit(
       gateway
         .command('history [gateway]')
-        .description('states and sessions of a gateway over time, or the states of all gateways'),
+        .description(
+          'Show states and sessions of a gateway over time\n\nWithout a name, it shows the states of all gateways.',
+        ),
     )
-      .option('--pool <pool>', 'gateways of this pool only')
-      .addOption(choice('--range <range>', 'default: 24 hours', historyRanges))
+      .option('--pool <pool>', 'only gateways of this pool')
+      .addOption(choice('--range <range>', 'time range; default: 24h', historyRanges))
       .action(async (gateway_id: string | undefined, options: { limit: number; pool?: string; range?: Range }) => {
         const client = await cli.client()
         const asked = { ...given({ range: options.range }), ...cli.scope }
@@ -58,7 +60,7 @@ export function addGatewayHistory(gateway: Command, cli: Cli): void {
           cli.note(legend)
           return
         }
-        if (options.pool !== undefined) throw new UsageError('Name a gateway, or --pool, not both.')
+        if (options.pool !== undefined) throw new UsageError('Name a gateway or use --pool, not both.')
         const found = await client.getGatewayHistory({ params: { gateway_id }, query: asked })
         if (cli.json) return printItem(cli, found)
         await printAll(cli, stepColumns, found.steps)

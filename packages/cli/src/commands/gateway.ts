@@ -32,13 +32,13 @@ export function parseEndpoint(text: string, before: Endpoint[] = []): Endpoint[]
 }
 
 export function addGateway(program: Command, cli: Cli): void {
-  const gateway = program.command('gateway').description('gateways')
+  const gateway = program.command('gateway').description('Manage gateways')
   examples(
-    sort(limit(gateway.command('list').description('list the gateways of all pools')), sorts)
-      .option('--pool <pool>', 'of this pool only')
-      .addOption(choice('--status <status>', 'those with this status', gatewayStatuses))
-      .option('--installed <version>', 'those that report exactly this version')
-      .option('--q <prefix>', 'name starts with')
+    sort(limit(gateway.command('list').description('List the gateways of all pools')), sorts)
+      .option('--pool <pool>', 'only gateways of this pool')
+      .addOption(choice('--status <status>', 'only gateways with this status', gatewayStatuses))
+      .option('--installed <version>', 'only gateways that report exactly this version')
+      .option('--q <prefix>', 'only names that begin with this text')
       .action(async ({ limit: most, pool: pool_id, status, installed: version, q, sort: by }: ListOptions) => {
         const client = await cli.client()
         const query = { ...given({ pool_id, status, version, q, sort: by }), ...cli.scope }
@@ -52,18 +52,18 @@ export function addGateway(program: Command, cli: Cli): void {
   examples(
     gateway
       .command('create <name>')
-      .description('register a gateway; its service secret is printed once')
-      .requiredOption('--pool <pool>', 'the pool it joins')
-      .option('--endpoint <host:port/proto...>', 'where devices reach it', parseEndpoint)
-      .option('--public-key <key>', 'its WireGuard public key')
-      .option('--weight <n>', 'share of its sessions in a weighted pool', integer(0, 1000))
+      .description('Register a gateway\n\nIts service secret is printed once.')
+      .requiredOption('--pool <pool>', 'pool of the gateway')
+      .option('--endpoint <host:port/proto...>', 'addresses where devices reach the gateway', parseEndpoint)
+      .option('--public-key <key>', 'WireGuard public key of the gateway')
+      .option('--weight <n>', 'share of the sessions in a weighted pool', integer(0, 1000))
       .action((name: string, options: Create) => create(cli, name, options)),
     'gateway create gw1 --pool frankfurt --endpoint gw1.example:51820/udp',
   )
   examples(
     gateway
       .command('show <gateway>')
-      .description('one gateway')
+      .description('Show a gateway')
       .action(async (gateway_id: string) =>
         printItem(cli, await (await cli.client()).getGateway({ params: { gateway_id }, query: cli.scope })),
       ),
@@ -72,11 +72,11 @@ export function addGateway(program: Command, cli: Cli): void {
   examples(
     gateway
       .command('update <gateway>')
-      .description('change a gateway; fields that are not given stay')
-      .option('--name <name>')
-      .option('--endpoint <host:port/proto...>', 'where devices reach it from now on', parseEndpoint)
-      .option('--public-key <key>', 'its WireGuard public key')
-      .option('--weight <n>', 'share of its sessions in a weighted pool', integer(0, 1000))
+      .description('Change a gateway\n\nOptions that you leave out do not change.')
+      .option('--name <name>', 'new name')
+      .option('--endpoint <host:port/proto...>', 'addresses where devices reach the gateway', parseEndpoint)
+      .option('--public-key <key>', 'WireGuard public key of the gateway')
+      .option('--weight <n>', 'share of the sessions in a weighted pool', integer(0, 1000))
       .action(
         async (gateway_id: string, { name, endpoint, publicKey, weight }: Partial<Create> & { name?: string }) => {
           const body = given({ name, endpoints: endpoint, public_key: publicKey, weight })
@@ -91,8 +91,8 @@ export function addGateway(program: Command, cli: Cli): void {
   examples(
     gateway
       .command('delete <gateway>')
-      .description('delete a gateway; its secret stops working and its sessions end')
-      .option('--yes', 'do not ask for confirmation')
+      .description('Delete a gateway\n\nIts secret stops working, and its sessions end.')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (gateway_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete ${gateway_id}?`)
         const { changed } = await (await cli.client()).deleteGateway({ params: { gateway_id }, query: cli.scope })
@@ -106,9 +106,9 @@ export function addGateway(program: Command, cli: Cli): void {
       gateway.command('drain <gateway>'),
       'gateway drain gw1 --reason "kernel update"',
       'gateway drain gw1 --undo',
-    ).description('take a gateway out for new sessions'),
+    ).description('Drain a gateway\n\nA draining gateway gets no new sessions.'),
   )
-    .option('--undo', 'offer it to devices again')
+    .option('--undo', 'offer the gateway to devices again')
     .action(async (gateway_id: string, options: { undo?: boolean; reason?: string }) => {
       const body = { draining: options.undo !== true, ...given({ reason: options.reason }) }
       const client = await cli.client()
@@ -120,8 +120,8 @@ export function addGateway(program: Command, cli: Cli): void {
     gateway.command('approve <gateway>'),
     'gateway approve gw1 --public-key HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=',
   )
-    .description('approve the new public key that a gateway announced')
-    .requiredOption('--public-key <key>', 'the key that you have checked on the gateway')
+    .description('Approve the new public key that a gateway announced')
+    .requiredOption('--public-key <key>', 'public key that you have checked on the gateway')
     .action(async (gateway_id: string, { publicKey }: { publicKey: string }) => {
       const client = await cli.client()
       const asked = { params: { gateway_id }, body: { public_key: publicKey }, query: cli.scope }
@@ -130,11 +130,13 @@ export function addGateway(program: Command, cli: Cli): void {
       printItem(cli, answer.gateway)
     })
   examples(gateway.command('rotate-secret <gateway>'), 'gateway rotate-secret gw1 > secret.txt')
-    .description('give a gateway a new secret, printed once; the old one works until the first use of the new one')
+    .description(
+      'Give a gateway a new service secret\n\nThe new secret is printed once. The old secret works until the first use of the new one.',
+    )
     .action(async (gateway_id: string) => {
       const answer = await (await cli.client()).rotateGatewaySecret({ params: { gateway_id }, query: cli.scope })
       const until = answer.old_secret_valid_until
-      printSecret(cli, answer.secret, answer, `New secret of ${gateway_id}; the old one ends by ${until}.`)
+      printSecret(cli, answer.secret, answer, `New secret of ${gateway_id}. The old one stops working by ${until}.`)
     })
 }
 

@@ -14,23 +14,23 @@ const columns: readonly Column<Group>[] = [
 ]
 
 export function addGroup(program: Command, cli: Cli): void {
-  const group = program.command('group').description('groups of users')
-  limit(examples(group.command('list'), 'group list --q eng').description('list groups'))
-    .option('--q <prefix>', 'name starts with')
+  const group = program.command('group').description('Manage groups of users')
+  limit(examples(group.command('list'), 'group list --q eng').description('List groups'))
+    .option('--q <prefix>', 'only names that begin with this text')
     .action(async ({ limit: most, q }: { limit: number; q?: string }) => {
       const client = await cli.client()
       const query = { ...given({ q }), ...cli.scope }
       await printList(cli, most, columns, (page) => client.listGroups({ query: { ...query, ...page } }))
     })
   examples(group.command('show <group>'), 'group show engineering')
-    .description('one group')
+    .description('Show a group')
     .action(async (group_id: string) =>
       printItem(cli, await (await cli.client()).getGroup({ params: { group_id }, query: cli.scope })),
     )
   examples(group.command('create <name>'), 'group create engineering --member anna')
-    .description('create a group')
-    .option('--description <text>')
-    .option('--member <user...>', 'users in it')
+    .description('Create a group')
+    .option('--description <text>', 'description of the group')
+    .option('--member <user...>', 'users in the group')
     .action(async (name: string, { description, member }: { description?: string; member?: string[] }) => {
       const fields = { name, ...given({ description, members: member }) }
       const client = await cli.client()
@@ -38,9 +38,13 @@ export function addGroup(program: Command, cli: Cli): void {
       printItem(cli, answer.group)
     })
   examples(
-    reason(group.command('update <group>').description('rename or describe a group; fields that are not given stay'))
-      .option('--name <name>')
-      .option('--description <text>')
+    reason(
+      group
+        .command('update <group>')
+        .description('Change the name or the description of a group\n\nOptions that you leave out do not change.'),
+    )
+      .option('--name <name>', 'new name')
+      .option('--description <text>', 'description of the group')
       .action(async (group_id: string, options: { name?: string; description?: string; reason?: string }) => {
         const { name, description, reason: why } = options
         const fields = given({ name, description })
@@ -54,8 +58,10 @@ export function addGroup(program: Command, cli: Cli): void {
     'group update engineering --name "Engineering and research"',
   )
   examples(
-    reason(group.command('delete <group>').description('delete a group that no policy names; its users stay'))
-      .option('--yes', 'do not ask for confirmation')
+    reason(
+      group.command('delete <group>').description('Delete a group\n\nNo policy may name the group. Its users stay.'),
+    )
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (group_id: string, options: { reason?: string; yes?: boolean }) => {
         await cli.sure(options.yes, `Delete ${group_id}?`)
         const body = { operation: 'delete', group_id, ...given({ reason: options.reason }) } as const
@@ -73,11 +79,11 @@ export function addGroup(program: Command, cli: Cli): void {
   examples(
     group
       .command('add <group> <user...>')
-      .description('add users to a group')
+      .description('Add users to a group')
       .action((id: string, users: string[]) => move(id, { add_members: users })),
     'group add engineering anna',
   )
   examples(group.command('remove <group> <user...>'), 'group remove engineering anna')
-    .description('remove users from a group')
+    .description('Remove users from a group')
     .action((id: string, users: string[]) => move(id, { remove_members: users }))
 }

@@ -13,8 +13,8 @@ import {
 } from '../workflow-run.ts'
 
 export function addIncident(program: Command, cli: Cli): void {
-  const incident = program.command('incident').description('playbooks: prepared responses to incidents')
-  examples(incident.command('list').description('list playbooks and their last runs'), 'incident list').action(
+  const incident = program.command('incident').description('Respond to incidents with playbooks')
+  examples(incident.command('list').description('List playbooks and their last runs'), 'incident list').action(
     async () => {
       const found = await (await cli.client()).listPlaybooks({ query: cli.scope })
       if (cli.json) return printItem(cli, found)
@@ -26,7 +26,7 @@ export function addIncident(program: Command, cli: Cli): void {
     runnable(
       incident
         .command('run <playbook> [parameter...]')
-        .description('run a playbook with your own permissions; exit code 1 if it fails'),
+        .description('Run a playbook\n\nIt runs with your own permissions. Exit code 1: the run failed.'),
     ).action(async (name: string, parameters: string[], options: RunOptions) => {
       const body = { workflow: name, ...bodyOf(parameters, options) }
       if (!options.dryRun) await cli.sure(options.yes, `Run ${name}?`)

@@ -30,16 +30,16 @@ const columns: readonly Column<Key>[] = [
 ]
 
 export function addKey(program: Command, cli: Cli): void {
-  const key = program.command('key').description('API keys')
+  const key = program.command('key').description('Manage API keys')
   examples(
     key
       .command('create <name>')
-      .description('create an API key; its secret is printed once')
-      .addOption(choice('--role <role>', 'what it may do', roleNames).makeOptionMandatory())
-      .option('--expires-in <duration>', 'e.g. 90d; default: never', duration)
-      .option('--cidr <network...>', 'networks it may be used from')
-      .option('--user <user>', 'the service account that owns it; the key stops with it. Default: you')
-      .option('--directory <name>', 'the directory that it provisions by SCIM; the key is then only for SCIM')
+      .description('Create an API key\n\nIts secret is printed once.')
+      .addOption(choice('--role <role>', 'role of the key', roleNames).makeOptionMandatory())
+      .option('--expires-in <duration>', 'lifetime, e.g. 90d; default: no expiry', duration)
+      .option('--cidr <network...>', 'networks that may use the key')
+      .option('--user <user>', 'service account that owns the key; the key stops working with it; default: you')
+      .option('--directory <name>', 'directory that the key provisions by SCIM; the key then works only for SCIM')
       .action(async (name: string, options: KeyOptions) => {
         const { role, expiresIn, cidr, user, directory } = options
         const body = {
@@ -59,13 +59,17 @@ export function addKey(program: Command, cli: Cli): void {
         key.command('list'),
         'key list --status active',
         'key list --unused-for 90d --sort last_used_at',
-      ).description('list API keys'),
+      ).description('List API keys'),
     ),
     sorts,
   )
-    .addOption(choice('--status <status>', 'only these', ['active', 'expired', 'revoked']))
-    .addOption(choice('--role <role>', 'with this role', roleNames))
-    .option('--unused-for <duration>', 'not used for this time, e.g. 90d, or never', parseMoment)
+    .addOption(choice('--status <status>', 'only keys with this status', ['active', 'expired', 'revoked']))
+    .addOption(choice('--role <role>', 'only keys with this role', roleNames))
+    .option(
+      '--unused-for <duration>',
+      'only keys not used for this duration, e.g. 90d, or since this time; includes keys never used',
+      parseMoment,
+    )
     .action(async ({ limit: most, unusedFor, ...rest }: List) => {
       const client = await cli.client()
       const query = { ...given({ ...rest, unused_for: unusedFor }), ...cli.scope }
@@ -76,13 +80,13 @@ export function addKey(program: Command, cli: Cli): void {
       key.command('revoke [key]'),
       'key revoke ci --reason "no longer used"',
       'key revoke --all-of anna --reason phished',
-    ).description('revoke an API key, or all keys of a user'),
+    ).description('Revoke an API key, or all API keys of a user'),
   )
     .option(
       '--all-of <user>',
-      'all keys of this user, and all keys and enrollment tokens that the user or one of these keys created',
+      'user whose keys are revoked, with all keys and enrollment tokens that the user or one of these keys created',
     )
-    .option('--dry-run', 'with --all-of: say which keys and tokens, and change nothing')
+    .option('--dry-run', 'show the changes without making them; needs --all-of')
     .action((key_id: string | undefined, options: Revoke) =>
       options.allOf === undefined ? revokeOne(cli, key_id, options) : revokeAll(cli, key_id, options.allOf, options),
     )
@@ -91,11 +95,11 @@ export function addKey(program: Command, cli: Cli): void {
 type Revoke = { reason?: string; allOf?: string; dryRun?: boolean }
 
 async function revokeOne(cli: Cli, key_id: string | undefined, { reason: why, dryRun }: Revoke): Promise<void> {
-  if (key_id === undefined) throw new UsageError('Which? Name a key, or a user with --all-of.')
+  if (key_id === undefined) throw new UsageError('Name a key, or a user with --all-of.')
   if (dryRun) throw new UsageError('--dry-run needs --all-of.')
   const client = await cli.client()
   const answer = await client.revokeApiKey({ params: { key_id }, body: given({ reason: why }), query: cli.scope })
-  if (!answer.changed) cli.note('It was revoked before.')
+  if (!answer.changed) cli.note('It was already revoked.')
   printItem(cli, answer.api_key)
 }
 

@@ -18,21 +18,23 @@ const columns: readonly Column<Hold>[] = [
 type Place = { class?: RetentionClass[]; user?: string; device?: string; reason: string }
 
 export function addLegalHold(program: Command, cli: Cli): void {
-  const hold = program.command('legal-hold').description('legal holds: data that is never purged')
-  limit(examples(hold.command('list'), 'legal-hold list').description('legal holds, released ones too')).action(
-    async ({ limit: most }: { limit: number }) => {
-      const client = await cli.client()
-      await printList(cli, most, columns, (page) => client.listLegalHolds({ query: { ...page, ...cli.scope } }))
-    },
-  )
+  const hold = program
+    .command('legal-hold')
+    .description('Manage legal holds\n\nData under a legal hold is never purged.')
+  limit(
+    examples(hold.command('list'), 'legal-hold list').description('List legal holds, including released ones'),
+  ).action(async ({ limit: most }: { limit: number }) => {
+    const client = await cli.client()
+    await printList(cli, most, columns, (page) => client.listLegalHolds({ query: { ...page, ...cli.scope } }))
+  })
   examples(
     hold
       .command('place')
-      .description('place a legal hold: data that it covers is not purged from now on')
-      .requiredOption('--reason <text>', 'reason; recorded in the audit event')
-      .addOption(choice('--class <class...>', 'only these', retentionClasses))
-      .option('--user <user>', 'only what is about this user')
-      .option('--device <device>', 'only what is about this device')
+      .description('Place a legal hold\n\nFrom now on, the data that it covers is not purged.')
+      .requiredOption('--reason <text>', 'reason, recorded in the audit log')
+      .addOption(choice('--class <class...>', 'only these classes of data', retentionClasses))
+      .option('--user <user>', 'only data about this user')
+      .option('--device <device>', 'only data about this device')
       .action((options: Place) => place(cli, options)),
     'legal-hold place --reason "proceedings 12-34"',
     'legal-hold place --reason "proceedings 12-34" --class vpn_sessions --user jane',
@@ -40,9 +42,9 @@ export function addLegalHold(program: Command, cli: Cli): void {
   examples(
     hold
       .command('release <legal-hold>')
-      .description('release a legal hold: its data may be purged again')
-      .requiredOption('--reason <text>', 'reason; recorded in the audit event')
-      .option('--yes', 'do not ask for confirmation')
+      .description('Release a legal hold\n\nIts data may be purged again.')
+      .requiredOption('--reason <text>', 'reason, recorded in the audit log')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (legal_hold_id: string, { reason, yes }: { reason: string; yes?: boolean }) => {
         await cli.sure(yes, `Release ${legal_hold_id}?`)
         const client = await cli.client()

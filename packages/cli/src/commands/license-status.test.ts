@@ -51,8 +51,8 @@ test('a license without limits shows "unlimited"', async (t) => {
 
 test('reload prints whether the license changed', async (t) => {
   for (const [changed, said] of [
-    [true, 'It is in force now.\n'],
-    [false, 'It was in force before.\n'],
+    [true, 'The license in the file is now in force.\n'],
+    [false, 'The license in the file was already in force.\n'],
   ] as const) {
     const { license, asked } = await start(t, { body: { changed, license: status } })
     const { code, out, err } = await license('reload')

@@ -10,17 +10,21 @@ type Status = Output<Contract['getLicenseStatus']>
 /** Adds commands to `holdfast license`: state of the license in force. */
 export function addLicenseStatus(license: Command, cli: Cli): void {
   examples(license.command('status'), 'license status', 'license status --json | jq -r .deployment_id')
-    .description('the license in force, and the reason if a newer file was refused')
+    .description('Show the license in force\n\nIf a newer file was refused, it shows the reason.')
     .action(async () => {
       const found = await (await cli.client()).getLicenseStatus({ query: cli.scope })
       printItem(cli, cli.json ? found : readable(found))
     })
   examples(license.command('reload'), 'license reload')
-    .description('make the server read HOLDFAST_LICENSE_FILE again; an invalid file changes nothing')
+    .description(
+      'Make the server read its license file again\n\nThe file is the one in HOLDFAST_LICENSE_FILE. An invalid file changes nothing.',
+    )
     .action(async () => {
       const answer = await (await cli.client()).reloadLicense({ query: cli.scope })
       if (cli.json) return printItem(cli, answer)
-      cli.note(answer.changed ? 'It is in force now.' : 'It was in force before.')
+      cli.note(
+        answer.changed ? 'The license in the file is now in force.' : 'The license in the file was already in force.',
+      )
       printItem(cli, readable(answer.license))
     })
 }

@@ -22,29 +22,29 @@ import { jsonText, plain } from '../text.ts'
 import { addLicenseStatus } from './license-status.ts'
 
 export function addLicense(program: Command, cli: Cli): void {
-  const license = program.command('license').description('the license of a deployment')
+  const license = program.command('license').description('Manage the license of a deployment')
   examples(
     license
       .command('keygen')
-      .description('create a key pair for signing licenses; needs no server')
-      .requiredOption('--out <dir>', 'directory for license-key.pem (mode 0600) and license-key.pub.pem')
+      .description('Create a key pair that signs licenses\n\nIt needs no server.')
+      .requiredOption('--out <dir>', 'folder for license-key.pem (mode 0600) and license-key.pub.pem')
       .action((options: { out: string }) => keygen(cli, options.out)),
     'license keygen --out keys',
   )
   examples(
     license
       .command('sign <claims>')
-      .description('sign a license with the claims of a JSON file; needs no server')
-      .requiredOption('--key <file>', 'the private key, created by keygen')
-      .option('--out <file>', 'write it to this new file instead of printing it')
+      .description('Sign a license\n\nThe claims of the license are in a JSON file. It needs no server.')
+      .requiredOption('--key <file>', 'private key, created by keygen')
+      .option('--out <file>', 'output file, which must not exist; default: stdout')
       .action((claims: string, options: { key: string; out?: string }) => sign(cli, claims, options)),
     'license sign claims.json --key keys/license-key.pem --out acme.license',
   )
   examples(
     license
       .command('inspect <file>')
-      .description('show the claims of a license; needs no server')
-      .option('--keys <file>', 'check its signature with these public keys (PEM); exit code 1 if it is invalid')
+      .description('Show the claims of a license\n\nIt needs no server.')
+      .option('--keys <file>', 'public keys (PEM) that verify the signature; exit code 1 if it is invalid')
       .action((file: string, options: { keys?: string }) => inspect(cli, file, options.keys)),
     'license inspect acme.license',
     'license inspect acme.license --keys keys/license-key.pub.pem --json',
@@ -55,7 +55,7 @@ export function addLicense(program: Command, cli: Cli): void {
 async function keygen(cli: Cli, directory: string): Promise<void> {
   const { privateKey, publicKey, kid } = generateLicenseKey()
   const files = { private_key: join(directory, 'license-key.pem'), public_key: join(directory, 'license-key.pub.pem') }
-  await attempt(`${directory} can't be made a directory`, () => mkdir(directory, { recursive: true, mode: 0o700 }))
+  await attempt(`${directory} cannot be created`, () => mkdir(directory, { recursive: true, mode: 0o700 }))
   await writeKeyPair(files, { privateKey, publicKey })
   printItem(cli, { kid, ...files })
   cli.note('Anybody with the private key can issue licenses: keep it on no server. Servers need only the public key.')

@@ -13,33 +13,39 @@ const columns: readonly Column<Lock>[] = [
   ['NAME', (l) => l.target.name ?? l.target.id],
   ['STATUS', (l) => l.status],
   ['SINCE', (l) => l.created_at],
-  ['ENDS', (l) => l.expires_at],
+  ['EXPIRES', (l) => l.expires_at],
   ['REASON', (l) => l.reason],
 ]
 
 export function addLock(program: Command, cli: Cli): void {
-  const lock = program.command('lock').description('locks: block a user, device, group, gateway or tenant at once')
-  limit(examples(lock.command('list').description('list locks'), 'lock list', 'lock list --status all'))
-    .addOption(choice('--status <status>', 'default: active', ['active', 'released', 'all']))
-    .addOption(choice('--type <type>', 'of these only', lockTargets))
+  const lock = program
+    .command('lock')
+    .description('Manage locks\n\nA lock blocks a user, device, group, gateway or tenant at once.')
+  limit(examples(lock.command('list').description('List locks'), 'lock list', 'lock list --status all'))
+    .addOption(
+      choice('--status <status>', 'only locks with this status; default: active', ['active', 'released', 'all']),
+    )
+    .addOption(choice('--type <type>', 'only locks on this type of target', lockTargets))
     .action(async (options: { limit: number; status?: 'active' | 'released' | 'all'; type?: LockTarget }) => {
       const client = await cli.client()
       const query = { ...given({ status: options.status, target_type: options.type }), ...cli.scope }
       await printList(cli, options.limit, columns, (page) => client.listLocks({ query: { ...query, ...page } }))
     })
-  examples(lock.command('show <lock>').description('one lock'), 'lock show lck_01jxz3c9dqf7vr2m8k4s6t0b5w').action(
+  examples(lock.command('show <lock>').description('Show a lock'), 'lock show lck_01jxz3c9dqf7vr2m8k4s6t0b5w').action(
     async (lock_id: string) =>
       printItem(cli, await (await cli.client()).getLock({ params: { lock_id }, query: cli.scope })),
   )
   examples(
     lock
       .command('create')
-      .description('lock a user, a device, a gateway, the devices of a group, or all devices of the tenant')
-      .addArgument(new Argument('<type>').choices(lockTargets))
-      .argument('[target]', 'name or id of the target; leave it out for the tenant')
-      .requiredOption('--reason <text>', 'reason; recorded in the audit event')
-      .option('--expires <duration>', 'end of the lock; default: until it is released', duration)
-      .option('--yes', 'do not ask for confirmation')
+      .description(
+        'Lock a user, device, group, gateway or tenant\n\nA lock of a group blocks its devices. A lock of the tenant blocks all devices.',
+      )
+      .addArgument(new Argument('<type>', 'type of the target').choices(lockTargets))
+      .argument('[target]', 'target (name or id); leave it out for the tenant')
+      .requiredOption('--reason <text>', 'reason, recorded in the audit log')
+      .option('--expires <duration>', 'duration of the lock, e.g. 24h; default: until it is released', duration)
+      .option('--yes', 'skip the confirmation prompt')
       .action((type: LockTarget, id: string | undefined, options: Create) =>
         create(cli, { type, ...given({ id }) }, options),
       ),
@@ -48,11 +54,11 @@ export function addLock(program: Command, cli: Cli): void {
     'lock create tenant --reason "ransomware at work" --yes',
   )
   examples(
-    reason(lock.command('release <lock>').description('release a lock')).action(
+    reason(lock.command('release <lock>').description('Release a lock')).action(
       async (lock_id: string, { reason: why }: { reason?: string }) => {
         const body = given({ reason: why })
         const answer = await (await cli.client()).releaseLock({ params: { lock_id }, body, query: cli.scope })
-        if (!answer.changed) cli.note('It was released before.')
+        if (!answer.changed) cli.note('It was already released.')
         printItem(cli, cli.json ? answer : answer.lock)
       },
     ),

@@ -18,9 +18,11 @@ const columns: readonly Column<Key>[] = [
 ]
 
 export function addMasterKey(program: Command, cli: Cli): void {
-  const masterKey = program.command('master-key').description('the master keys of the deployment, and their rotation')
+  const masterKey = program.command('master-key').description('Inspect the master keys of the deployment')
   examples(masterKey.command('status'), 'master-key status', 'master-key status --json')
-    .description('number of secrets under each master key, replicas that use it, and keys that may be removed')
+    .description(
+      'Show the state of each master key\n\nIt shows the number of secrets under each key, the replicas that use it, and keys that may be removed.',
+    )
     .action(async () => {
       const found = await (await cli.client()).listMasterKeys({ query: cli.scope })
       if (cli.json) return cli.say(jsonText(found, 2))

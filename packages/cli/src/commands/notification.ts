@@ -25,12 +25,14 @@ function sentOf({ deliveries }: Notification): string | null {
 }
 
 export function addNotification(program: Command, cli: Cli): void {
-  const notification = program.command('notification').description('notifications for administrators')
+  const notification = program.command('notification').description('Manage notifications for administrators')
   examples(
-    limit(notification.command('list').description('list notifications, newest first'))
-      .addOption(choice('--state <state>', 'default: open', ['open', 'acknowledged', 'all']))
-      .addOption(choice('--kind <kind>', 'only these', notificationKinds))
-      .addOption(choice('--severity <severity>', 'only these', notificationSeverities))
+    limit(notification.command('list').description('List notifications, newest first'))
+      .addOption(
+        choice('--state <state>', 'only notifications in this state; default: open', ['open', 'acknowledged', 'all']),
+      )
+      .addOption(choice('--kind <kind>', 'only notifications of this kind', notificationKinds))
+      .addOption(choice('--severity <severity>', 'only notifications of this severity', notificationSeverities))
       .action(async ({ limit: most, ...filter }: Filter & { limit: number }) => {
         const client = await cli.client()
         const query = { ...given(filter), ...cli.scope }
@@ -42,11 +44,11 @@ export function addNotification(program: Command, cli: Cli): void {
     notification.command('acknowledge <notification_id>'),
     'notification acknowledge ntf_01jxz3c9dqf7vr2m8k4s6t0b5w',
   )
-    .description('acknowledge a notification, which removes it from the inbox')
+    .description('Acknowledge a notification\n\nThis removes it from the inbox.')
     .action(async (notification_id: string) => {
       const client = await cli.client()
       const answer = await client.acknowledgeNotification({ params: { notification_id }, query: cli.scope })
-      if (!answer.changed) cli.note('It was acknowledged before.')
+      if (!answer.changed) cli.note('It was already acknowledged.')
       printItem(cli, answer.notification)
     })
 }

@@ -11,12 +11,12 @@ type Kind = Input<Contract['exportOperations']>['query']['kind']
 const kinds = Object.keys(exportKinds) as Kind[]
 
 export function addOps(program: Command, cli: Cli): void {
-  const ops = program.command('ops').description('exports for support and inventories')
+  const ops = program.command('ops').description('Export data for support and inventories')
   examples(
     ops
       .command('export')
-      .description('print inventory or configuration as one JSON object a line, without secrets')
-      .addOption(choice('--kind <kind>', 'kind of data', kinds).makeOptionMandatory())
+      .description('Print inventory or configuration without secrets\n\nThe output is one JSON object per line.')
+      .addOption(choice('--kind <kind>', 'data to export', kinds).makeOptionMandatory())
       .action(async ({ kind }: { kind: Kind }) => {
         const client = patient(await cli.client())
         let cursor: string | null = null

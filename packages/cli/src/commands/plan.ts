@@ -18,21 +18,23 @@ const columns: readonly Column<Plan>[] = [
 ]
 
 export function addPlan(program: Command, cli: Cli): void {
-  const plan = program.command('plan').description('plans: limits and features that many tenants share')
-  limit(examples(plan.command('list'), 'plan list').description('list plans')).action(
+  const plan = program
+    .command('plan')
+    .description('Manage plans\n\nA plan holds limits and features that many tenants share.')
+  limit(examples(plan.command('list'), 'plan list').description('List plans')).action(
     async ({ limit: most }: { limit: number }) => {
       const client = await cli.client()
       await printList(cli, most, columns, (page) => client.listPlans({ query: { ...page, ...cli.scope } }))
     },
   )
   examples(plan.command('show <plan>'), 'plan show team')
-    .description('one plan')
+    .description('Show a plan')
     .action(async (plan_id: string) =>
       printItem(cli, await (await cli.client()).getPlan({ params: { plan_id }, query: cli.scope })),
     )
   examples(
-    limiting(plan.command('create <name>').description('create a plan; what it does not limit is unlimited'))
-      .option('--feature <name...>', 'features that its tenants may use')
+    limiting(plan.command('create <name>').description('Create a plan\n\nA limit that you leave out is unlimited.'))
+      .option('--feature <name...>', 'features that tenants with the plan may use')
       .action(async (name: string, { limit: limits = {}, feature: features = [] }: Settings) => {
         const client = await cli.client()
         printItem(cli, await client.createPlan({ body: { name, limits, features }, query: cli.scope }))
@@ -43,11 +45,13 @@ export function addPlan(program: Command, cli: Cli): void {
     limiting(
       plan
         .command('update <plan>')
-        .description('change a plan for every tenant that has it; existing things stay, even above a limit'),
+        .description(
+          'Change a plan\n\nThe change applies to every tenant with the plan. Existing objects stay, even above a limit.',
+        ),
     )
-      .option('--name <name>')
-      .option('--feature <name...>', 'features that its tenants may use from now on')
-      .option('--no-feature', 'no features')
+      .option('--name <name>', 'new name')
+      .option('--feature <name...>', 'features that replace the present ones')
+      .option('--no-feature', 'remove all features')
       .action((plan_id: string, options: Update) => update(cli, plan_id, options)),
     'plan update team --limit users=80 devices=',
     'plan update team --name business --feature siem scim',
@@ -55,8 +59,8 @@ export function addPlan(program: Command, cli: Cli): void {
   examples(
     plan
       .command('delete <plan>')
-      .description('delete a plan that no tenant has')
-      .option('--yes', 'do not ask for confirmation')
+      .description('Delete a plan\n\nNo tenant may have the plan.')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (plan_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete ${plan_id}?`)
         const { changed } = await (await cli.client()).deletePlan({ params: { plan_id }, query: cli.scope })

@@ -19,6 +19,6 @@ export async function readDocument(cli: Cli, file: string): Promise<Record<strin
     throw new UsageError(`${source} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new UsageError(`${source} does not hold an object.`)
+    throw new UsageError(`${source} does not contain a JSON object.`)
   return value as Record<string, unknown>
 }

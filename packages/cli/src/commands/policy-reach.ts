@@ -41,10 +41,12 @@ export function addPolicyReach(policy: Command, cli: Cli): void {
   examples(
     policy
       .command('who-reaches <target>')
-      .description('which users, groups and devices can reach a target: wiki, wiki:tcp/443, 10.1.2.3:tcp/22')
-      .addOption(choice('--channel <channel>', 'by the policy of this channel', channels).conflicts('document'))
-      .option('--document <file>', 'by this document (JSON; - is stdin)')
-      .option('--at <time>', 'at this time; default: now', parseMoment)
+      .description(
+        'Show the users, groups and devices that reach a target\n\nA target is a resource or an address, e.g. wiki, wiki:tcp/443 or 10.1.2.3:tcp/22.',
+      )
+      .addOption(choice('--channel <channel>', 'channel whose policy decides', channels).conflicts('document'))
+      .option('--document <file>', 'file with the policy document that decides (JSON; - is stdin)')
+      .option('--at <time>', 'time of the decision; default: now', parseMoment)
       .action((target: string, options: Options) => whoReaches(cli, target, options)),
     'policy who-reaches wiki:tcp/443',
     'policy who-reaches 10.1.2.3:tcp/22 --document policy.json',
@@ -52,7 +54,7 @@ export function addPolicyReach(policy: Command, cli: Cli): void {
   examples(
     policy
       .command('adoption <bundle>')
-      .description('adoption of a version over time')
+      .description('Show the adoption of a policy version over time')
       .action(async (bundle_id: string) => {
         const found = await (await cli.client()).getPolicyAdoption({ params: { bundle_id }, query: cli.scope })
         if (cli.json) return printItem(cli, found)

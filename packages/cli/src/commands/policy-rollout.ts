@@ -10,24 +10,24 @@ export function addPolicyRollout(policy: Command, cli: Cli): void {
   examples(
     policy
       .command('replay <file>')
-      .description('sessions of the last days that a document would have blocked')
-      .option('--days <n>', 'how far back', integer(1, 90), 7)
+      .description('Show recent sessions that a document would have blocked')
+      .option('--days <n>', 'number of days to look back', integer(1, 90), 7)
       .action((file: string, { days }: { days: number }) => replay(cli, file, days)),
     'policy replay policy.json --days 14',
   )
   examples(
     policy
       .command('health <bundle>')
-      .description('problems of canary devices compared with stable devices, and the state of the gate')
+      .description('Compare the problems of canary and stable devices\n\nIt also shows the state of the gate.')
       .action((bundle_id: string) => health(cli, bundle_id)),
     'policy health 12',
   )
   examples(
     policy
       .command('promote')
-      .description('publish the document of the canary to stable')
+      .description('Publish the document of the canary to stable')
       .option('--note <text>', 'reason for this version; lists show it')
-      .option('--override-gate', 'publish although the gate of the canary has not passed; give the reason with --note')
+      .option('--override-gate', 'publish even if the gate of the canary has not passed; needs --note with the reason')
       .action(({ note, overrideGate }: { note?: string; overrideGate?: boolean }) =>
         publishFrom(cli, { from: { channel: 'canary' }, ...given({ note, override_gate: overrideGate }) }),
       ),
@@ -36,13 +36,12 @@ export function addPolicyRollout(policy: Command, cli: Cli): void {
   examples(
     policy
       .command('rollback')
-      .description('publish an earlier version to stable again; without --to the present one, which ends a canary')
-      .option('--to <version>', 'this version', integer(1, Number.MAX_SAFE_INTEGER))
-      .option('--note <text>', 'reason for this version; lists show it')
-      .option(
-        '--override-gate',
-        'publish although the document was a canary whose gate has not passed; give the reason with --note',
+      .description(
+        'Publish an earlier version to stable again\n\nWithout --to, it publishes the present stable version again, which ends a canary.',
       )
+      .option('--to <version>', 'version to publish', integer(1, Number.MAX_SAFE_INTEGER))
+      .option('--note <text>', 'reason for this version; lists show it')
+      .option('--override-gate', 'publish even if the gate of the canary has not passed; needs --note with the reason')
       .action(({ to, note, overrideGate }: { to?: number; note?: string; overrideGate?: boolean }) =>
         publishFrom(cli, {
           from: to === undefined ? { channel: 'stable' } : { version: to },

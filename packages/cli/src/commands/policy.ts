@@ -33,24 +33,27 @@ const pendingColumns: readonly Column<Pending>[] = [
 ]
 
 export function addPolicy(program: Command, cli: Cli): void {
-  const policy = program.command('policy').description('policies')
+  const policy = program.command('policy').description('Manage policies')
   examples(
     policy
       .command('publish <file>')
-      .description('publish a policy document (JSON; - is stdin)')
-      .addOption(choice('--channel <channel>', 'where to', channels).makeOptionMandatory())
+      .description('Publish a policy document\n\nThe file is JSON; - is stdin.')
+      .addOption(choice('--channel <channel>', 'channel to publish to', channels).makeOptionMandatory())
       .option('--percent <n>', 'percentage of the devices that get the canary', percentage)
       .option('--group <group...>', 'groups whose devices get the canary')
       .option('--note <text>', 'reason for this version; lists show it')
-      .option('--allow-failing-tests', 'publish although tests of the document fail')
-      .option('--supersede', 'end the active canary')
-      .option(
-        '--override-gate',
-        'publish although the document was a canary whose gate has not passed; give the reason with --note',
+      .option('--allow-failing-tests', 'publish even if tests of the document fail')
+      .option('--supersede', 'end the active canary; needed to publish to stable while a canary is active')
+      .option('--override-gate', 'publish even if the gate of the canary has not passed; needs --note with the reason')
+      .addOption(
+        choice(
+          '--gate <action>',
+          'compare canary devices with stable devices, and do this if the canary fails',
+          gateFailures,
+        ),
       )
-      .addOption(choice('--gate <action>', 'compare the canary with stable, and do this if it fails', gateFailures))
       .option('--observe-minutes <n>', 'minimum duration of the comparison in minutes', integer(1, 20_160))
-      .option('--min-devices <n>', 'minimum number of devices of each channel', integer(5, 100_000))
+      .option('--min-devices <n>', 'minimum number of devices of each channel in the comparison', integer(5, 100_000))
       .option(
         '--max-rise <percent>',
         'allowed rise of the share of devices with problems, in percentage points',
@@ -62,10 +65,10 @@ export function addPolicy(program: Command, cli: Cli): void {
   )
   limit(
     examples(policy.command('list'), 'policy list --channel stable --limit 5').description(
-      'list published versions, newest first',
+      'List published versions, newest first',
     ),
   )
-    .addOption(choice('--channel <channel>', 'of this channel', channels))
+    .addOption(choice('--channel <channel>', 'only versions of this channel', channels))
     .action(async ({ limit: most, channel }: { limit: number; channel?: Bundle['channel'] }) => {
       const client = await cli.client()
       const query = { ...given({ channel }), ...cli.scope }
@@ -74,8 +77,8 @@ export function addPolicy(program: Command, cli: Cli): void {
   examples(
     policy
       .command('show <bundle>')
-      .description('one published version')
-      .option('--document', 'only its document, for another publish')
+      .description('Show a published version')
+      .option('--document', 'print only the document, so that it can be published again')
       .action(async (bundle_id: string, options: { document?: boolean }) => {
         const client = await cli.client()
         const { policy: document, ...bundle } = await client.getPolicyBundle({
@@ -89,7 +92,7 @@ export function addPolicy(program: Command, cli: Cli): void {
   )
   limit(
     examples(policy.command('pending <bundle>'), 'policy pending 12').description(
-      'gateways and devices that have not confirmed a delivered version',
+      'List gateways and devices that have not confirmed a version\n\nThe version was delivered to them.',
     ),
   ).action(async (bundle_id: string, { limit: most }: { limit: number }) => {
     const client = await cli.client()
@@ -98,18 +101,24 @@ export function addPolicy(program: Command, cli: Cli): void {
     )
   })
   examples(policy.command('validate <file>'), 'policy validate policy.json')
-    .description('check a document and run its tests; exit code 1 if it has errors')
+    .description('Check a document and run its tests\n\nExit code 1: the document has errors.')
     .action((file: string) => validate(cli, file))
   examples(
-    asking(policy.command('simulate <file>').description('changes that a document would make if it were published'))
-      .option('--target <target...>', 'targets to decide, such as wiki, wiki:tcp/443 or 10.1.2.3:tcp/22')
+    asking(
+      policy
+        .command('simulate <file>')
+        .description('Show the changes that a document would make\n\nIt publishes nothing.'),
+    )
+      .option('--target <target...>', 'targets to decide about, e.g. wiki, wiki:tcp/443 or 10.1.2.3:tcp/22')
       .action((file: string, options: Who & { target?: string[] }) => simulate(cli, file, options)),
     'policy simulate policy.json --user anna --target wiki:tcp/443',
   )
   examples(
-    asking(policy.command('explain <target>').description('why a device or user may or may not reach a target')).action(
-      (target: string, options: Who) => explain(cli, target, options),
-    ),
+    asking(
+      policy
+        .command('explain <target>')
+        .description('Explain why a device or user reaches a target or not\n\nAdd --device or --user.'),
+    ).action((target: string, options: Who) => explain(cli, target, options)),
     'policy explain wiki:tcp/443 --device anna-laptop',
   )
   addPolicyReach(policy, cli)
@@ -120,11 +129,11 @@ type Who = { device?: string; user?: string; at?: string; sourceIp?: string; cou
 
 const asking = (command: Command): Command =>
   command
-    .option('--device <device>', 'for this device')
-    .option('--user <user>', 'for this user')
-    .option('--at <time>', 'at this time; default: now', parseMoment)
-    .option('--source-ip <address>', 'connecting from this address')
-    .option('--country <code>', 'connecting from this country, e.g. DE')
+    .option('--device <device>', 'device that connects')
+    .option('--user <user>', 'user that connects')
+    .option('--at <time>', 'time of the decision; default: now', parseMoment)
+    .option('--source-ip <address>', 'source IP address of the connection')
+    .option('--country <code>', 'source country of the connection, e.g. DE')
 
 const questionOf = (
   target: string,

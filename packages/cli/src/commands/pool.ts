@@ -35,13 +35,24 @@ type Serving = {
 
 const serving = (command: Command): Command =>
   command
-    .addOption(choice('--nat <how>', 'addresses that the networks behind the gateway see', ['masquerade', 'routed']))
-    .option('--mtu <bytes>', 'of the tunnels', integer(1280, 9000))
-    .option('--dns <address...>', 'resolvers for devices whose policy names none')
-    .addOption(choice('--fail-mode <mode>', 'behaviour after a policy expired without renewal', ['closed', 'open']))
-    .option('--lifetime <seconds>', 'validity of a gateway policy', integer(120, 86_400))
     .addOption(
-      choice('--requires-approval <on|off>', 'whether keys of gateways wait for an administrator', ['on', 'off']),
+      choice(
+        '--nat <how>',
+        'source address in the networks behind the gateway: that of the gateway (masquerade) or of the device (routed)',
+        ['masquerade', 'routed'],
+      ),
+    )
+    .option('--mtu <bytes>', 'MTU of the tunnels in bytes', integer(1280, 9000))
+    .option('--dns <address...>', 'DNS resolvers for devices whose policy names none')
+    .addOption(
+      choice('--fail-mode <mode>', 'when a policy expires without renewal: carry nothing (closed) or continue (open)', [
+        'closed',
+        'open',
+      ]),
+    )
+    .option('--lifetime <seconds>', 'validity of a gateway policy in seconds', integer(120, 86_400))
+    .addOption(
+      choice('--requires-approval <on|off>', 'whether keys that gateways announce wait for approval', ['on', 'off']),
     )
 
 const servingOf = ({ nat, mtu, dns, failMode, lifetime, requiresApproval }: Serving) =>
@@ -55,9 +66,12 @@ const servingOf = ({ nat, mtu, dns, failMode, lifetime, requiresApproval }: Serv
   })
 
 export function addPool(program: Command, cli: Cli): void {
-  const pool = program.command('pool').description('gateway pools')
-  sort(limit(examples(pool.command('list'), 'pool list', 'pool list --q frank').description('list pools')), sorts)
-    .option('--q <prefix>', 'name starts with')
+  const pool = program.command('pool').description('Manage gateway pools')
+  sort(
+    limit(examples(pool.command('list'), 'pool list', 'pool list --q frank').description('List gateway pools')),
+    sorts,
+  )
+    .option('--q <prefix>', 'only names that begin with this text')
     .action(async ({ limit: most, ...rest }: { limit: number; q?: string; sort?: (typeof sorts)[number] }) => {
       const client = await cli.client()
       const query = { ...given(rest), ...cli.scope }
@@ -65,11 +79,13 @@ export function addPool(program: Command, cli: Cli): void {
     })
   examples(
     serving(pool.command('create <name>'))
-      .description('create a pool')
-      .requiredOption('--region <code>', 'location of its gateways')
-      .addOption(choice('--protocol <protocol>', 'default: wireguard', ['wireguard', 'ipsec', 'openvpn']))
-      .addOption(choice('--selection <how>', 'how a device picks a gateway', ['latency', 'geo', 'weighted']))
-      .option('--capacity <sessions>', 'default: unlimited', integer(1, 10_000_000))
+      .description('Create a gateway pool')
+      .requiredOption('--region <code>', 'location of the gateways')
+      .addOption(
+        choice('--protocol <protocol>', 'tunnel protocol; default: wireguard', ['wireguard', 'ipsec', 'openvpn']),
+      )
+      .addOption(choice('--selection <how>', 'how a device chooses a gateway', ['latency', 'geo', 'weighted']))
+      .option('--capacity <sessions>', 'maximum number of sessions; default: unlimited', integer(1, 10_000_000))
       .action(async (name: string, options: Create) => {
         const { region, protocol, selection, capacity } = options
         const body = {
@@ -83,19 +99,19 @@ export function addPool(program: Command, cli: Cli): void {
     'pool create frankfurt --region eu-central --nat routed --requires-approval on',
   )
   examples(pool.command('show <pool>'), 'pool show frankfurt')
-    .description('one pool')
+    .description('Show a gateway pool')
     .action(async (pool_id: string) =>
       printItem(cli, await (await cli.client()).getGatewayPool({ params: { pool_id }, query: cli.scope })),
     )
   examples(
     serving(pool.command('update <pool>'))
-      .description('change a pool; fields that are not given stay')
-      .option('--name <name>')
-      .addOption(choice('--selection <how>', 'how a device picks a gateway', ['latency', 'geo', 'weighted']))
+      .description('Change a gateway pool\n\nOptions that you leave out do not change.')
+      .option('--name <name>', 'new name')
+      .addOption(choice('--selection <how>', 'how a device chooses a gateway', ['latency', 'geo', 'weighted']))
       .option('--capacity <sessions>', 'maximum number of sessions', integer(1, 10_000_000))
-      .option('--no-capacity', 'unlimited')
-      .option('--enable', 'devices may use it')
-      .option('--disable', 'no device may use it')
+      .option('--no-capacity', 'no limit on the number of sessions')
+      .option('--enable', 'let devices use the pool')
+      .option('--disable', 'stop devices from using the pool')
       .action((pool_id: string, options: Update) => update(cli, pool_id, options)),
     'pool update frankfurt --capacity 5000',
     'pool update frankfurt --disable',
@@ -103,8 +119,8 @@ export function addPool(program: Command, cli: Cli): void {
   examples(
     pool
       .command('delete <pool>')
-      .description('delete a pool that has no gateways and that no policy names')
-      .option('--yes', 'do not ask for confirmation')
+      .description('Delete a gateway pool\n\nIt must have no gateways, and no policy may name it.')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (pool_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete ${pool_id}?`)
         const { changed } = await (await cli.client()).deleteGatewayPool({ params: { pool_id }, query: cli.scope })

@@ -17,14 +17,14 @@ export type SamlOptions = {
 }
 export const samlOptions = (command: Command): Command =>
   command
-    .option('--metadata-url <url>', 'saml: where the provider publishes its metadata, which are read once an hour')
-    .option('--metadata-file <file>', 'saml: file with the metadata, if they are not published')
+    .option('--metadata-url <url>', 'saml: URL of the metadata of the provider, which the server reads once an hour')
+    .option('--metadata-file <file>', 'saml: file with the metadata of the provider, if they have no URL')
     .option(
       '--entity-id <id>',
-      'saml: entity id of the provider, with --sso-url and --certificate, if it has no metadata',
+      'saml: entity id of the provider, if it has no metadata; needs --sso-url and --certificate',
     )
     .option('--sso-url <url>', 'saml: sign-in URL of the provider (HTTP-Redirect binding)')
-    .option('--certificate <file...>', 'saml: certificates with which the provider signs, PEM')
+    .option('--certificate <file...>', 'saml: files with the signing certificates of the provider (PEM)')
     .addOption(choice('--name-id-format <format>', 'saml: format of the NameID', nameIdFormats))
     .addOption(choice('--signed-response <on|off>', 'saml: require a signature of the whole response', ['on', 'off']))
 
@@ -35,9 +35,11 @@ export async function samlOf(options: SamlOptions): Promise<Partial<Saml>> {
   const byHand = [entityId, ssoUrl, certificate]
   const isByHand = byHand.some((value) => value !== undefined)
   if ([metadataUrl, metadataFile, isByHand || undefined].filter((source) => source !== undefined).length > 1)
-    throw new UsageError('Either --metadata-url, or --metadata-file, or --entity-id, --sso-url and --certificate.')
+    throw new UsageError(
+      'Use only one of --metadata-url, --metadata-file, or --entity-id with --sso-url and --certificate.',
+    )
   if (isByHand && byHand.includes(undefined))
-    throw new UsageError('--entity-id, --sso-url and --certificate go together.')
+    throw new UsageError('Use --entity-id, --sso-url and --certificate together.')
   const set = given({
     name_id_format: options.nameIdFormat,
     signed_response: options.signedResponse && options.signedResponse === 'on',
@@ -53,7 +55,7 @@ async function readText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch {
-    throw new UsageError(`${path} can not be read.`)
+    throw new UsageError(`${path} can't be read.`)
   }
 }
 
@@ -61,8 +63,8 @@ async function readText(path: string): Promise<string> {
 export function refuseOther(kind: IdentityProviderKind, { oidc, saml }: { oidc: object; saml: object }): void {
   if (kind === 'saml' && Object.keys(oidc).length > 0)
     throw new UsageError(
-      '--issuer, --client-id, --client-secret, --scope and --mobile-client-id are not for kind saml.',
+      '--issuer, --client-id, --client-secret, --scope and --mobile-client-id cannot be used with kind saml.',
     )
   if (kind !== 'saml' && Object.keys(saml).length > 0)
-    throw new UsageError('Metadata, entity ids, certificates and presets are for kind saml.')
+    throw new UsageError('Metadata, entity ids, certificates and presets can be used with kind saml only.')
 }

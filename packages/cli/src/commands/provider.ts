@@ -30,8 +30,8 @@ const enrollerColumns: readonly Column<Enroller>[] = [
   ['PROVIDER', (p) => p.provider_id],
   ['NAME', (p) => p.name],
   ['ISSUER', (p) => p.issuer],
-  ['CLIENTS', (p) => p.client_ids.join(' ')],
-  ['DEVICE-CODE', (p) => p.device_code],
+  ['CLIENT IDS', (p) => p.client_ids.join(' ')],
+  ['DEVICE CODE', (p) => p.device_code],
 ]
 type Pair = { value: string; to: string }
 type Settings = SamlOptions & {
@@ -66,36 +66,39 @@ function pair(text: string, before: Pair[] = []): Pair[] {
 
 const settings = (command: Command): Command =>
   samlOptions(command)
-    .option('--client-secret', 'read the secret from a prompt or stdin')
+    .option('--client-secret', 'read the client secret from a prompt or one line of stdin')
     .option('--scope <scope...>', 'requested scopes')
     .option('--username-claim <claim>', 'claim or attribute with the username')
-    .option('--email-claim <claim>', 'claim or attribute with the mail address')
+    .option('--email-claim <claim>', 'claim or attribute with the e-mail address')
     .option('--display-name-claim <claim>', 'claim or attribute with the display name')
-    .option('--groups-claim <claim>', 'the claim or attribute that lists groups')
+    .option('--groups-claim <claim>', 'claim or attribute with the groups')
     .addOption(
-      choice('--provisioning <how>', 'action for a person without a linked user: refuse, or create a user', [
-        'none',
-        'create',
-      ]),
+      choice(
+        '--provisioning <how>',
+        'action for a person without a linked user: refuse the sign-in (none), or create a user',
+        ['none', 'create'],
+      ),
     )
-    .option('--map-group <value=group>', 'maps a group of the provider to a group here', pair)
-    .option('--map-role <value=role>', `maps a group of the provider to a role (${roleNames.join(', ')})`, pair)
-    .addOption(choice('--sign-in <on|off>', 'whether administrators sign in with it', ['on', 'off']))
-    .addOption(choice('--enrollment <on|off>', 'whether people enroll devices with it', ['on', 'off']))
-    .option('--mobile-client-id <id...>', 'client ids of the applications that enroll devices')
-    .addOption(choice('--device-code <use>', 'whether machines without a browser enroll with it', deviceCodeUses))
-    .addOption(choice('--requires-approval <on|off>', 'whether such devices wait for approval', ['on', 'off']))
+    .option('--map-group <value=group>', 'map a group of the provider to a group here; repeatable', pair)
     .option(
-      '--max-devices-per-user <n>',
-      'maximum number of devices of a person who enrolls with it',
-      integer(1, 10_000),
+      '--map-role <value=role>',
+      `map a group of the provider to a role here; repeatable; roles: ${roleNames.join(', ')}`,
+      pair,
     )
+    .addOption(choice('--sign-in <on|off>', 'whether administrators can sign in with it', ['on', 'off']))
+    .addOption(choice('--enrollment <on|off>', 'whether people can enroll devices with it', ['on', 'off']))
+    .option('--mobile-client-id <id...>', 'client ids of the apps that enroll devices')
+    .addOption(choice('--device-code <use>', 'whether machines without a browser can enroll with it', deviceCodeUses))
+    .addOption(
+      choice('--requires-approval <on|off>', 'whether devices that enroll with it wait for approval', ['on', 'off']),
+    )
+    .option('--max-devices-per-user <n>', 'maximum number of devices for each person', integer(1, 10_000))
 
 async function bodyOf(cli: Cli, options: Settings) {
   const { enable, disable, mapRole, mapGroup, signIn, enrollment, requiresApproval } = options
   if (enable && disable) throw new UsageError('Use either --enable or --disable.')
   const unknown = mapRole?.find(({ to }) => !roleNames.some((role) => role === to))
-  if (unknown) throw new UsageError(`There is no role ${plain(unknown.to)}; take one of ${roleNames.join(', ')}.`)
+  if (unknown) throw new UsageError(`There is no role ${plain(unknown.to)}. The roles are: ${roleNames.join(', ')}.`)
   return {
     ...given({
       name: options.name,
@@ -128,8 +131,8 @@ const claimsOf = (options: Settings) =>
   })
 
 export function addProvider(program: Command, cli: Cli): void {
-  const provider = program.command('provider').description('identity providers for sign-in')
-  limit(examples(provider.command('list'), 'provider list').description('list identity providers')).action(
+  const provider = program.command('provider').description('Manage identity providers')
+  limit(examples(provider.command('list'), 'provider list').description('List identity providers')).action(
     async ({ limit: most }: { limit: number }) => {
       const client = await cli.client()
       await printList(cli, most, columns, (page) => client.listIdentityProviders({ query: { ...page, ...cli.scope } }))
@@ -138,12 +141,12 @@ export function addProvider(program: Command, cli: Cli): void {
   addEnrollers(provider, cli)
   examples(
     settings(provider.command('create <name>'))
-      .description('add an identity provider; prints the values to register there')
-      .addOption(choice('--kind <kind>', 'kind of product', identityProviderKinds).makeOptionMandatory())
+      .description('Add an identity provider\n\nIt prints the values to register at the provider.')
+      .addOption(choice('--kind <kind>', 'kind of provider', identityProviderKinds).makeOptionMandatory())
       .option('--issuer <url>', 'issuer, exactly as the provider writes it; not for kind saml')
       .option('--client-id <id>', 'client id of this deployment at the provider; not for kind saml')
-      .addOption(choice('--preset <product>', 'saml: product whose attribute names are used', samlPresets))
-      .option('--disable', 'create it disabled; the provider is not contacted')
+      .addOption(choice('--preset <product>', 'saml: product whose attribute names apply', samlPresets))
+      .option('--disable', 'create the provider disabled; the server does not contact it')
       .action(
         async (name: string, options: Settings & { kind: Provider['kind']; preset?: (typeof samlPresets)[number] }) => {
           const { oidc, saml, ...rest } = await bodyOf(cli, options)
@@ -162,32 +165,34 @@ export function addProvider(program: Command, cli: Cli): void {
         },
       ),
     'provider create Keycloak --kind keycloak --issuer https://login.example/realms/people --client-id holdfast --client-secret < secret.txt',
-    'provider create Entra --kind saml --preset entra_id --metadata-url https://login.microsoftonline.com/…/federationmetadata.xml',
+    'provider create Entra --kind saml --preset entra_id --metadata-url https://login.microsoftonline.com/acme.example/federationmetadata/2007-06/federationmetadata.xml',
     'provider create Keycloak --kind saml --preset keycloak --disable --metadata-url https://login.example/realms/people/protocol/saml/descriptor',
   )
   examples(provider.command('show <provider>'), 'provider show Keycloak')
-    .description('one identity provider')
+    .description('Show an identity provider')
     .action(async (provider_id: string) =>
       printItem(cli, await (await cli.client()).getIdentityProvider({ params: { provider_id }, query: cli.scope })),
     )
   examples(
     settings(provider.command('update <provider>'))
-      .description('change an identity provider; fields that are not given stay')
-      .option('--name <name>')
-      .option('--issuer <url>', 'new issuer; links of accounts at the old one no longer count')
-      .option('--client-id <id>')
-      .option('--enable', 'enable it')
-      .option('--disable', 'disable it, and end the sessions that it opened')
+      .description('Change an identity provider\n\nOptions that you leave out do not change.')
+      .option('--name <name>', 'new name')
+      .option('--issuer <url>', 'new issuer; account links to the old issuer no longer count')
+      .option('--client-id <id>', 'client id of this deployment at the provider; not for kind saml')
+      .option('--enable', 'enable the provider')
+      .option('--disable', 'disable the provider, and end the sessions that it opened')
       .option(
         '--end-links-of-stronger',
-        'remove the links of people with permissions that you do not have; otherwise such a change is refused',
+        'remove the links of people with permissions that you do not have; without it, the server refuses such a change',
       )
       .action((provider_id: string, options: Settings & Ending) => update(cli, provider_id, options)),
     'provider update Keycloak --provisioning create --map-group /engineering=engineers --map-role /auditors=auditor',
     'provider update Keycloak --disable',
   )
   examples(provider.command('test <provider>'), 'provider test Keycloak')
-    .description('read its discovery and keys, or its metadata, again; exit code 1: it cannot be used')
+    .description(
+      'Test an identity provider\n\nThe server reads its discovery document and keys, or its metadata, again. Exit code 1: the provider cannot be used.',
+    )
     .action(async (provider_id: string) => {
       const found = await (await cli.client()).testIdentityProvider({ params: { provider_id }, query: cli.scope })
       printItem(cli, found)
@@ -196,8 +201,8 @@ export function addProvider(program: Command, cli: Cli): void {
   examples(
     provider
       .command('delete <provider>')
-      .description('delete an identity provider with its links; the sessions that it opened end')
-      .option('--yes', 'do not ask for confirmation')
+      .description('Delete an identity provider and its account links\n\nThe sessions that it opened end.')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (provider_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete ${provider_id}?`)
         const client = await cli.client()
@@ -212,7 +217,9 @@ export function addProvider(program: Command, cli: Cli): void {
 /** Adds commands to `holdfast provider`. */
 function addEnrollers(provider: Command, cli: Cli): void {
   examples(provider.command('enrolling'), 'provider enrolling')
-    .description('identity providers for device enrollment, as the device client sees them')
+    .description(
+      'List identity providers for device enrollment\n\nIt shows the providers as the device client sees them.',
+    )
     .action(async () => {
       const { items } = await (await cli.client()).listEnrollmentProviders({ query: cli.scope })
       await printAll(cli, enrollerColumns, items)
@@ -245,7 +252,7 @@ const linkColumns: readonly Column<Link>[] = [
 /** Adds commands to `holdfast user`. */
 export function addUserLinks(user: Command, cli: Cli): void {
   examples(user.command('links <user>'), 'user links jane')
-    .description('with which accounts of identity providers a user signs in')
+    .description('List the provider accounts with which a user signs in')
     .action(async (user_id: string) => {
       const { items } = await (await cli.client()).listUserIdentities({ params: { user_id }, query: cli.scope })
       await printAll(cli, linkColumns, items)
@@ -253,7 +260,7 @@ export function addUserLinks(user: Command, cli: Cli): void {
   const linking = (command: Command) =>
     reason(
       command
-        .requiredOption('--provider <provider>', 'the identity provider')
+        .requiredOption('--provider <provider>', 'identity provider')
         .requiredOption('--subject <sub>', 'id of the account at the provider'),
     )
   type Options = { provider: string; subject: string; reason?: string }
@@ -263,14 +270,14 @@ export function addUserLinks(user: Command, cli: Cli): void {
     query: cli.scope,
   })
   examples(linking(user.command('link <user>')), 'user link jane --provider Keycloak --subject 248289761001')
-    .description('let a user sign in with an account of an identity provider')
+    .description('Let a user sign in with an account of a provider')
     .action(async (user_id: string, options: Options) => {
       const { identity, changed } = await (await cli.client()).linkUserIdentity(asked(user_id, options))
       if (!changed) cli.note('No change.')
       printItem(cli, identity)
     })
   examples(linking(user.command('unlink <user>')), 'user unlink jane --provider Keycloak --subject 248289761001')
-    .description('remove such a link, and end the sessions that it opened')
+    .description('Remove the link to an account of a provider\n\nThe sessions that the link opened end.')
     .action(async (user_id: string, options: Options) => {
       const { changed } = await (await cli.client()).unlinkUserIdentity(asked(user_id, options))
       cli.note(changed ? 'The link was removed.' : 'There was no such link.')

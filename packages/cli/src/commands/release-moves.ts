@@ -14,31 +14,44 @@ const reaching = (command: Command): Command =>
       'percentage of the devices; default: unchanged (100 for a new draft), or 0 with --group alone',
       percentage,
     )
-    .option('--group <group...>', 'and all devices of these groups, and of no others')
+    .option(
+      '--group <group...>',
+      'groups whose devices all get the release, beside the percentage; replaces earlier groups',
+    )
 
 /** Adds commands to `holdfast release`: its state, and the devices that it is offered to. */
 export function addReleaseMoves(release: Command, cli: Cli): void {
   const move = (operation: Operation) => (release_id: string, options: Given) =>
     change(cli, release_id, operation, options)
   examples(
-    reaching(release.command('publish <release>').description('offer a draft to devices; its packages are fixed then')),
+    reaching(
+      release
+        .command('publish <release>')
+        .description('Publish a draft to devices\n\nIts packages cannot be changed after that.'),
+    ),
     'release publish 1.4.0 --percent 10',
     'release publish 1.4.0 --percent 0 --group testers',
   ).action(move('publish'))
   examples(
-    reason(release.command('pause <release>').description('stop offering it for now; running downloads may finish')),
+    reason(
+      release
+        .command('pause <release>')
+        .description('Pause a release\n\nThe server stops offering it. Running downloads may finish.'),
+    ),
     'release pause 1.4.0 --reason "slow starts"',
   ).action(move('pause'))
   examples(
-    release.command('resume <release>').description('offer it again, to the same devices'),
+    release
+      .command('resume <release>')
+      .description('Resume a paused release\n\nThe server offers it to the same devices again.'),
     'release resume 1.4.0',
   ).action(move('resume'))
   examples(
     release
       .command('halt <release>')
-      .description('take it back for good: no device is offered it or can download it any more')
-      .requiredOption('--reason <text>', 'reason; administrators are notified of it')
-      .option('--yes', 'do not ask for confirmation')
+      .description('Halt a release for good\n\nNo device is offered the release or can download it any more.')
+      .requiredOption('--reason <text>', 'reason, sent to administrators in a notification')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (release_id: string, { yes, ...options }: Given & { yes?: boolean }) => {
         await cli.sure(yes, `Halt ${release_id} for good?`)
         await change(cli, release_id, 'halt', options)
@@ -47,19 +60,30 @@ export function addReleaseMoves(release: Command, cli: Cli): void {
   )
   examples(
     reason(
-      release.command('withdraw <release>').description('stop offering it for good, because a better release exists'),
+      release
+        .command('withdraw <release>')
+        .description(
+          'Withdraw a release for good\n\nUse it when a better release exists. The server stops offering the release.',
+        ),
     ),
     'release withdraw 1.3.0',
   ).action(move('withdraw'))
   examples(
-    reaching(release.command('promote <release>').description('from canary to stable; canary devices keep it')),
+    reaching(
+      release
+        .command('promote <release>')
+        .description('Move a release from canary to stable\n\nCanary devices keep it.'),
+    ),
     'release promote 1.4.0 --percent 10',
   ).action(move('promote'))
   examples(
     release
       .command('rollout <release> <percent>')
-      .description('percentage of the devices that it is offered to; a higher value only adds devices')
-      .option('--group <group...>', 'and to all devices of these groups, and of no others')
+      .description('Set the percentage of devices that get a release\n\nA higher percentage only adds devices.')
+      .option(
+        '--group <group...>',
+        'groups whose devices all get the release, beside the percentage; replaces earlier groups',
+      )
       .action((release_id: string, percent: string, options: Given) =>
         change(cli, release_id, 'roll_out', { ...options, percent: percentage(percent) }),
       ),

@@ -41,6 +41,6 @@ test('an existing file is not overwritten, and no request is sent', async (t) =>
   await download()
   const { code, err } = await download()
   assert.equal(code, 2)
-  assert.match(err, /it exists already/)
+  assert.match(err, /it already exists/)
   assert.equal(control.asked, 1)
 })

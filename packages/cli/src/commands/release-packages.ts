@@ -26,17 +26,25 @@ export function addReleasePackages(release: Command, cli: Cli): void {
   examples(
     release
       .command('upload <release> <file>')
-      .description('add a file to a draft as a package')
-      .addOption(choice('--platform <platform>', 'for which', packagePlatforms).makeOptionMandatory())
-      .addOption(choice('--arch <arch>', 'architecture; universal: all', packageArchitectures).makeOptionMandatory())
-      .option('--name <filename>', 'name of the package; default: the name of the file')
+      .description('Upload a file as a package of a draft')
+      .addOption(choice('--platform <platform>', 'platform of the package', packagePlatforms).makeOptionMandatory())
+      .addOption(
+        choice(
+          '--arch <arch>',
+          'architecture of the package; universal: all',
+          packageArchitectures,
+        ).makeOptionMandatory(),
+      )
+      .option('--name <filename>', 'file name of the package; default: name of the file')
       .action((release_id: string, file: string, options: Pick<Slot, 'platform' | 'arch'> & { name?: string }) =>
         upload(cli, release_id, file, options),
       ),
     'release upload 1.4.0 dist/client-linux.tar.gz --platform linux --arch x64',
   )
   limit(
-    examples(release.command('packages <release>'), 'release packages 1.4.0').description('list packages of a release'),
+    examples(release.command('packages <release>'), 'release packages 1.4.0').description(
+      'List the packages of a release',
+    ),
   ).action(async (release_id: string, { limit: most }: { limit: number }) => {
     const client = await cli.client()
     const of = { params: { release_id } }
@@ -45,7 +53,7 @@ export function addReleasePackages(release: Command, cli: Cli): void {
   examples(
     release
       .command('download <package> <file>')
-      .description('download a package to a new file; also of a draft')
+      .description('Download a package to a new file\n\nIt can also download a package of a draft.')
       .action(async (target: string, file: string) => {
         const client = await cli.client()
         await withNewFiles([file], async () =>
@@ -58,7 +66,7 @@ export function addReleasePackages(release: Command, cli: Cli): void {
   examples(
     release
       .command('remove-package <release> <package>')
-      .description('remove a package from a draft')
+      .description('Remove a package from a draft')
       .action(async (release_id: string, package_id: string) => {
         await (await cli.client()).deletePackage({ params: { release_id, package_id }, query: cli.scope })
         if (cli.json) printItem(cli, { package_id, changed: true })

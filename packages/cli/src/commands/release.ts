@@ -29,14 +29,14 @@ type Fields = {
 
 const fields = (command: Command): Command =>
   command
-    .option('--notes <text>')
+    .option('--notes <text>', 'release notes')
     .option('--notes-url <url>', 'URL of the release notes')
-    .addOption(choice('--severity <how>', 'severity of a missing update; default: normal', releaseSeverities))
-    .option('--mandatory', 'devices of an older version have to update')
-    .option('--no-mandatory', 'the update is optional')
+    .addOption(choice('--severity <how>', 'how serious it is to miss the update; default: normal', releaseSeverities))
+    .option('--mandatory', 'devices with an older version must update')
+    .option('--no-mandatory', 'devices with an older version may update')
     .option(
       '--min-from <version>',
-      'minimum version of a device for this update; older devices get another release first. Or the word none',
+      'oldest client version that can update directly, or "none"; older devices get another release first',
     )
 const fieldsOf = ({ notes, notesUrl, severity, mandatory, minFrom }: Fields) =>
   given({
@@ -48,23 +48,25 @@ const fieldsOf = ({ notes, notesUrl, severity, mandatory, minFrom }: Fields) =>
   })
 
 export function addRelease(program: Command, cli: Cli): void {
-  const release = program.command('release').description('releases of the client, and their rollout')
-  limit(examples(release.command('list'), 'release list --status published').description('list releases'))
-    .addOption(choice('--channel <channel>', 'only of this one', releaseChannels))
-    .addOption(choice('--status <status>', 'with this status', releaseStatuses))
+  const release = program.command('release').description('Manage releases of the client and their rollout')
+  limit(examples(release.command('list'), 'release list --status published').description('List releases'))
+    .addOption(choice('--channel <channel>', 'only releases of this channel', releaseChannels))
+    .addOption(choice('--status <status>', 'only releases with this status', releaseStatuses))
     .action(async ({ limit: most, ...filters }: { limit: number } & Partial<Pick<Release, 'channel' | 'status'>>) => {
       const client = await cli.client()
       const query = { ...given(filters), ...cli.scope }
       await printList(cli, most, columns, (page) => client.listReleases({ query: { ...query, ...page } }))
     })
   examples(release.command('show <release>'), 'release show 1.4.0')
-    .description('one release, by its version')
+    .description('Show a release')
     .action(async (release_id: string) =>
       printItem(cli, await (await cli.client()).getRelease({ params: { release_id }, query: cli.scope })),
     )
   examples(
-    fields(release.command('create <version>').description('create a release, as a draft without packages'))
-      .addOption(choice('--channel <channel>', 'channel; default: canary', releaseChannels).default('canary'))
+    fields(
+      release.command('create <version>').description('Create a release as a draft\n\nThe draft has no packages yet.'),
+    )
+      .addOption(choice('--channel <channel>', 'channel of the release', releaseChannels).default('canary'))
       .action(async (version: string, { channel, ...options }: Fields & Pick<Release, 'channel'>) => {
         const body = { version, channel, ...fieldsOf(options) }
         printItem(cli, await (await cli.client()).createRelease({ body, query: cli.scope }))
@@ -72,21 +74,21 @@ export function addRelease(program: Command, cli: Cli): void {
     'release create 1.4.0 --severity high --notes-url https://example.com/releases/1.4.0',
   )
   examples(
-    fields(release.command('update <release>').description('change a draft; fields that are not given stay')).action(
-      async (release_id: string, options: Fields) => {
-        const named = fieldsOf(options)
-        if (Object.keys(named).length === 0)
-          throw new UsageError('Nothing to change; see: holdfast release update --help')
-        printItem(cli, await changeDraft(await cli.client(), { params: { release_id }, query: cli.scope }, named))
-      },
-    ),
+    fields(
+      release.command('update <release>').description('Change a draft\n\nOptions that you leave out do not change.'),
+    ).action(async (release_id: string, options: Fields) => {
+      const named = fieldsOf(options)
+      if (Object.keys(named).length === 0)
+        throw new UsageError('Nothing to change; see: holdfast release update --help')
+      printItem(cli, await changeDraft(await cli.client(), { params: { release_id }, query: cli.scope }, named))
+    }),
     'release update 1.4.0 --mandatory',
   )
   examples(
     release
       .command('delete <release>')
-      .description('delete a draft and its packages')
-      .option('--yes', 'do not ask for confirmation')
+      .description('Delete a draft and its packages')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (release_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete the draft ${release_id}?`)
         await (await cli.client()).deleteRelease({ params: { release_id }, query: cli.scope })

@@ -14,10 +14,10 @@ export function addRestore(program: Command, cli: Cli): void {
   examples(
     program
       .command('restore [file]')
-      .description('bring a backup into the empty database of this deployment; run with the environment of the server')
-      .option('--identity <file>', 'the identity of a recipient of the backup')
+      .description('Restore a backup into the empty database\n\nRun it with the environment of the server.')
+      .option('--identity <file>', 'file with the identity of a recipient')
       .option('--fence', 'after a point-in-time recovery: advance all sequence numbers past any already issued')
-      .option('--yes', 'do not ask for confirmation')
+      .option('--yes', 'skip the confirmation prompt')
       .action((file: string | undefined, options: RestoreOptions) =>
         options.fence ? fence(cli, file, options) : restore(cli, file, options),
       ),
@@ -34,20 +34,22 @@ async function restore(cli: Cli, file: string | undefined, { identity }: Restore
   const { head, tenants, missing } = done
   const { taken_at, packages } = head
   printItem(cli, { file, taken_at, tenants, packages: packages.count, missing_packages: missing.length })
-  cli.note(`Changes after ${taken_at} are lost, revocations and suspensions included: repeat them, see docs/backup.md.`)
   cli.note(
-    'For seven days nothing is purged and no tenant is deleted: within that time, place again the legal holds that are newer than the backup.',
+    `Changes after ${taken_at} are lost, including revocations and suspensions. Repeat them; see docs/backup.md.`,
+  )
+  cli.note(
+    'For seven days, nothing is purged and no tenant is deleted. Within that time, place the legal holds again that are newer than the backup.',
   )
   if (missing.length === 0) return
   cli.note(
-    `${missing.length} packages are missing or damaged in the package storage; restore them from their own backup:`,
+    `${missing.length} packages are missing or damaged in the package storage. Restore them from their own backup:`,
   )
   for (const name of missing.slice(0, mostNamed)) cli.note(`  ${plain(name)}`)
   throw new Declined()
 }
 
 async function fence(cli: Cli, file: string | undefined, { yes }: RestoreOptions): Promise<void> {
-  if (file !== undefined) throw new UsageError('--fence takes no file: it works on the present database.')
+  if (file !== undefined) throw new UsageError('--fence works on the present database: leave out the file.')
   await cli.sure(
     yes,
     'End all admin sessions, and advance the sequence numbers of all tenants past any already issued?',

@@ -15,7 +15,7 @@ const columns: readonly Column<Status>[] = [
   ['SET BY', (c) => c.source],
   ['OLDEST', (c) => c.oldest],
   ['ROWS', (c) => `${c.rows_are === 'estimated' ? 'about ' : ''}${c.rows}`],
-  ['OVER', (c) => (c.over === 10_000 ? '10000 or more' : c.over)],
+  ['OVERDUE', (c) => (c.over === 10_000 ? '10000 or more' : c.over)],
   ['BYTES', (c) => `about ${c.bytes}`],
   ['LAST PURGE', (c) => c.last_purge?.at ?? null],
   ['NEXT PURGE', (c) => c.next_purge],
@@ -23,11 +23,13 @@ const columns: readonly Column<Status>[] = [
 ]
 
 export function addRetention(program: Command, cli: Cli): void {
-  const retention = program.command('retention').description('retention of data, and purges')
+  const retention = program.command('retention').description('Manage how long data is kept')
   examples(
     retention
       .command('show', { isDefault: true })
-      .description('for each class of data: days of retention, amount and purges')
+      .description(
+        'Show the retention of each class of data\n\nIt shows the days of retention, the amount of data and the purges.',
+      )
       .action(async () => print(cli, await (await cli.client()).getRetention({ query: cli.scope }))),
     'retention show',
     'retention show --json | jq .record_begins_after',
@@ -35,12 +37,12 @@ export function addRetention(program: Command, cli: Cli): void {
   examples(
     retention
       .command('set')
-      .description('change the days of retention of the given classes; a shorter period takes effect after 24 hours')
+      .description('Change the retention of classes of data\n\nA shorter period takes effect after 24 hours.')
       .argument(
         '<class=days...>',
-        `${retentionClasses.join(', ')}; nothing after = means the default of the deployment`,
+        `class and its days of retention; no number means the default of the deployment; classes: ${retentionClasses.join(', ')}`,
       )
-      .option('--dry-run', 'show the data that would expire, and change nothing')
+      .option('--dry-run', 'show the changes without making them')
       .action(async (texts: string[], { dryRun: dry_run = false }: { dryRun?: boolean }) => {
         const named = Object.fromEntries(texts.map(parseDays))
         if (Object.keys(named).length < texts.length) throw new UsageError('A class is set twice.')

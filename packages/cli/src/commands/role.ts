@@ -11,7 +11,7 @@ type Grant = Output<Contract['listGrants']>['items'][number]
 const roleColumns: readonly Column<RoleRights>[] = [
   ['ROLE', (r) => r.role],
   ['PERMISSIONS', (r) => r.permissions.length],
-  ['MAY WRITE', (r) => r.permissions.filter((p) => !p.endsWith(':read')).length],
+  ['WRITE PERMISSIONS', (r) => r.permissions.filter((p) => !p.endsWith(':read')).length],
 ]
 const grantColumns: readonly Column<Grant>[] = [
   ['USER', (g) => g.user_id],
@@ -20,14 +20,14 @@ const grantColumns: readonly Column<Grant>[] = [
   ['GRANTED BY', (g) => g.granted_by],
   ['GRANTED', (g) => g.granted_at],
 ]
-const roleArgument = () => new Argument('<role>', 'the role').choices(roleNames)
+const roleArgument = () => new Argument('<role>', 'name of the role').choices(roleNames)
 
 export function addRole(program: Command, cli: Cli): void {
-  const role = program.command('role').description('roles and their holders')
+  const role = program.command('role').description('Manage roles of users')
   examples(
     role
       .command('list')
-      .description('every role and its number of permissions')
+      .description('List roles and their number of permissions')
       .action(async () => {
         const { items } = await (await cli.client()).listRoles({ query: cli.scope })
         await printAll(cli, roleColumns, items)
@@ -37,7 +37,7 @@ export function addRole(program: Command, cli: Cli): void {
   examples(
     role
       .command('show')
-      .description('the permissions of a role, one a line')
+      .description('List the permissions of a role\n\nIt prints one permission per line.')
       .addArgument(roleArgument())
       .action(async (name: Role) => {
         const { items } = await (await cli.client()).listRoles({ query: cli.scope })
@@ -48,9 +48,9 @@ export function addRole(program: Command, cli: Cli): void {
     'role show operator',
   )
   examples(
-    limit(role.command('grants').description('grants of roles, newest first'))
-      .option('--user <user>', 'of this user')
-      .addOption(choice('--role <role>', 'of this role', roleNames))
+    limit(role.command('grants').description('List grants of roles, newest first'))
+      .option('--user <user>', 'only grants to this user')
+      .addOption(choice('--role <role>', 'only grants of this role', roleNames))
       .action(async ({ limit: most, user, role: name }: { limit: number; user?: string; role?: Role }) => {
         const client = await cli.client()
         const query = { ...given({ user_id: user, role: name }), ...cli.scope }
@@ -60,8 +60,12 @@ export function addRole(program: Command, cli: Cli): void {
   )
   for (const operation of ['grant', 'revoke'] as const)
     examples(
-      reason(role.command(operation).description(`${operation} a role`))
-        .argument('<user>', operation === 'grant' ? 'user who gets the role' : 'user who loses the role')
+      reason(
+        role
+          .command(operation)
+          .description(operation === 'grant' ? 'Grant a role to a user' : 'Revoke a role from a user'),
+      )
+        .argument('<user>', operation === 'grant' ? 'user that gets the role' : 'user that loses the role')
         .addArgument(roleArgument())
         .action((user_id: string, name: Role, options: { reason?: string }) =>
           change(cli, operation, { user_id, role: name, ...given(options) }),

@@ -18,9 +18,9 @@ export function addSearch(program: Command, cli: Cli): void {
   examples(
     program
       .command('search <text>')
-      .description('find things of all kinds by the beginning of a word of their names')
-      .addOption(choice('--kind <kind...>', 'of these kinds only', searchKinds))
-      .option('--limit <n>', 'how many of each kind at most', integer(1, 20), 8)
+      .description('Search objects of all kinds by name\n\nIt finds names with a word that begins with the text.')
+      .addOption(choice('--kind <kind...>', 'only objects of these kinds', searchKinds))
+      .option('--limit <n>', 'maximum number of results of each kind', integer(1, 20), 8)
       .action(async (q: string, { kind, limit }: { kind?: string[]; limit: number }) => {
         const query = { q, limit, ...given({ kinds: kind?.join(',') }), ...cli.scope }
         const found = await (await cli.client()).search({ query })

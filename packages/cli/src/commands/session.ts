@@ -23,16 +23,16 @@ const filterOf = ({ device, user, gateway, pool }: Filter) =>
 
 const filtered = (command: Command): Command =>
   command
-    .option('--device <device>', 'of this device')
-    .option('--user <user>', 'of this user')
-    .option('--gateway <gateway>', 'through this gateway')
-    .option('--pool <pool>', 'through this pool')
+    .option('--device <device>', 'only sessions of this device')
+    .option('--user <user>', 'only sessions of this user')
+    .option('--gateway <gateway>', 'only sessions at this gateway')
+    .option('--pool <pool>', 'only sessions in this pool')
 
 export function addSession(program: Command, cli: Cli): void {
-  const session = program.command('session').description('VPN sessions')
+  const session = program.command('session').description('Manage VPN sessions')
   examples(
-    filtered(limit(session.command('list').description('list sessions')))
-      .addOption(choice('--state <state>', 'default: active', ['active', 'ended', 'all']))
+    filtered(limit(session.command('list').description('List VPN sessions')))
+      .addOption(choice('--state <state>', 'only sessions in this state; default: active', ['active', 'ended', 'all']))
       .action(async (options: Filter & { limit: number; state?: 'active' | 'ended' | 'all' }) => {
         const client = await cli.client()
         const query = { ...filterOf(options), ...given({ state: options.state }), ...cli.scope }
@@ -41,7 +41,7 @@ export function addSession(program: Command, cli: Cli): void {
     'session list --user anna',
   )
   examples(session.command('show <session>'), 'session show vse_01jxz3c9dqf7vr2m8k4s6t0b5w', 'session show anna-laptop')
-    .description('one session, by its id or the name of its device')
+    .description('Show a VPN session\n\nName it by its id, or by the name of its device.')
     .action(async (session_id: string) => {
       const found = await (await cli.client()).getSession({ params: { session_id }, query: cli.scope })
       const resources = Object.fromEntries(found.resources.map(({ resource, ...bytes }) => [resource, bytes]))
@@ -52,15 +52,17 @@ export function addSession(program: Command, cli: Cli): void {
       filtered(
         session
           .command('terminate [session...]')
-          .description('end sessions: by id, by the name of their device, or filtered'),
+          .description(
+            'End VPN sessions\n\nName them by id or by the name of their device, or select them with the filter options.',
+          ),
       ),
     )
       .option(
         '--block <seconds>',
-        'refuse the devices in the pool for this number of seconds; default: 300',
+        'time for which the pool refuses the devices, in seconds; default: 300',
         integer(0, 3600),
       )
-      .option('--yes', 'do not ask for confirmation')
+      .option('--yes', 'skip the confirmation prompt')
       .action((ids: string[], options: Terminate) => terminate(cli, ids, options)),
     'session terminate anna-laptop --reason maintenance',
     'session terminate --gateway gw1 --yes',

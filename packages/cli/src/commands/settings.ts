@@ -20,41 +20,49 @@ const triedColumns: readonly Column<Tried>[] = [
 ]
 
 export function addSettings(program: Command, cli: Cli): void {
-  const settings = program.command('settings').description('settings of the tenant')
+  const settings = program.command('settings').description('Manage settings of the tenant')
   addSecurity(settings, cli)
   addEnrollment(settings, cli)
   addNotifications(settings, cli)
 }
 
 const assigning = (command: Command, body: object): Command =>
-  command.argument('<section.field=value...>', 'a list with commas; empty for none').addHelpText(
-    'after',
-    `\nFields:\n${tableLines(describeFields(body))
-      .map((line) => `  ${line}`)
-      .join('\n')}`,
-  )
+  command
+    .argument(
+      '<section.field=value...>',
+      'value of a setting; separate the values of a list with commas; no value empties a setting',
+    )
+    .addHelpText(
+      'after',
+      `\nFields:\n${tableLines(describeFields(body))
+        .map((line) => `  ${line}`)
+        .join('\n')}`,
+    )
 
 function addSecurity(settings: Command, cli: Cli): void {
   const security = settings
     .command('security')
-    .description('sign-in, sessions, passwords, second factors, rates, devices')
+    .description(
+      'Manage security settings\n\nThey cover sign-in, sessions, passwords, second factors, rates and devices.',
+    )
   examples(
     security
       .command('show', { isDefault: true })
-      .description('the settings in force')
+      .description('Show the security settings in force')
       .action(async () => printItem(cli, await (await cli.client()).getSecuritySettings({ query: cli.scope }))),
     'settings security show',
     'settings security show --json | jq .mfa',
   )
   const { body } = contract.updateSecuritySettings
   examples(
-    assigning(security.command('set').description('change the settings named'), body).action(
-      async (texts: string[]) => {
-        const named = parseAssignments<SecurityChange>(body, texts)
-        const scope = { query: cli.scope }
-        printItem(cli, await changeSecuritySettings(await cli.client(), named, scope))
-      },
-    ),
+    assigning(
+      security.command('set').description('Change security settings\n\nSettings that you do not name do not change.'),
+      body,
+    ).action(async (texts: string[]) => {
+      const named = parseAssignments<SecurityChange>(body, texts)
+      const scope = { query: cli.scope }
+      printItem(cli, await changeSecuritySettings(await cli.client(), named, scope))
+    }),
     'settings security set sessions.idle_seconds=900 mfa.step_up=true',
     'settings security set mfa.required_roles=platform_admin,tenant_admin',
     'settings security set mfa.required_roles=',
@@ -62,24 +70,25 @@ function addSecurity(settings: Command, cli: Cli): void {
 }
 
 function addEnrollment(settings: Command, cli: Cli): void {
-  const enrollment = settings
-    .command('enrollment')
-    .description('install line and download URL of the client for each platform')
+  const enrollment = settings.command('enrollment').description('Manage install lines and download URLs of the client')
   examples(
     enrollment
       .command('show', { isDefault: true })
-      .description('the settings in force, and the resulting install lines')
+      .description('Show the enrollment settings and install lines')
       .action(async () => printItem(cli, await (await cli.client()).getEnrollmentSettings({ query: cli.scope }))),
     'settings enrollment show',
   )
   const { body } = contract.updateEnrollmentSettings
   examples(
-    assigning(enrollment.command('set').description('change the settings named'), body).action(
-      async (texts: string[]) => {
-        const named = parseAssignments<EnrollmentChange>(body, texts)
-        printItem(cli, await changeEnrollmentSettings(await cli.client(), named, { query: cli.scope }))
-      },
-    ),
+    assigning(
+      enrollment
+        .command('set')
+        .description('Change enrollment settings\n\nSettings that you do not name do not change.'),
+      body,
+    ).action(async (texts: string[]) => {
+      const named = parseAssignments<EnrollmentChange>(body, texts)
+      printItem(cli, await changeEnrollmentSettings(await cli.client(), named, { query: cli.scope }))
+    }),
     "settings enrollment set 'install_templates.linux=acme-vpn enroll {server} --token {token}'",
     'settings enrollment set download_urls.macos=https://downloads.example.com/client.pkg',
     'settings enrollment set install_templates.linux=',
@@ -87,11 +96,11 @@ function addEnrollment(settings: Command, cli: Cli): void {
 }
 
 function addNotifications(settings: Command, cli: Cli): void {
-  const notifications = settings.command('notifications').description('destinations of notifications')
+  const notifications = settings.command('notifications').description('Manage the destinations of notifications')
   examples(
     notifications
       .command('show', { isDefault: true })
-      .description('the settings in force')
+      .description('Show the notification settings in force')
       .action(async () => printItem(cli, await (await cli.client()).getNotificationSettings({ query: cli.scope }))),
     'settings notifications show',
   )
@@ -100,7 +109,9 @@ function addNotifications(settings: Command, cli: Cli): void {
     assigning(
       notifications
         .command('set')
-        .description('change the settings named; a new signing secret of the webhook is printed once'),
+        .description(
+          'Change notification settings\n\nSettings that you do not name do not change. A new signing secret of the webhook is printed once.',
+        ),
       body,
     ).action(async (texts: string[]) => {
       const named = parseAssignments<NotificationChange>(body, texts)
@@ -115,7 +126,9 @@ function addNotifications(settings: Command, cli: Cli): void {
   examples(
     notifications
       .command('test')
-      .description('send a test message to every channel that has a destination, enabled or not')
+      .description(
+        'Send a test message to every destination\n\nIt uses every channel that has a destination, enabled or not.',
+      )
       .action(async () => {
         const { results } = await (await cli.client()).testNotificationSettings({ query: cli.scope })
         if (results.length === 0) return cli.note('No channel has a destination.')

@@ -25,10 +25,12 @@ export function addSiemSending(siem: Command, cli: Cli): void {
   examples(
     siem
       .command('replay <connector>')
-      .description('send events again: all from a time or sequence number on, in order, or dead letters')
-      .option('--from <time>', 'from this time on: RFC 3339, or how long ago, like 2h', parseMoment)
-      .option('--from-seq <seq>', 'from this sequence number on', integer(1, Number.MAX_SAFE_INTEGER))
-      .option('--dead-letters [seq...]', 'dead letters with these sequence numbers; default: all')
+      .description(
+        'Send audit events to a connector again\n\nIt sends all events from a time or sequence number on, in order. Or it sends dead letters.',
+      )
+      .option('--from <time>', 'start: a time, or a duration before now, e.g. 24h', parseMoment)
+      .option('--from-seq <seq>', 'first sequence number to send', integer(1, Number.MAX_SAFE_INTEGER))
+      .option('--dead-letters [seq...]', 'sequence numbers of dead letters; default: all dead letters')
       .action(async (connector_id: string, { from, fromSeq, deadLetters }: Replay) => {
         const body = given({
           from,
@@ -48,20 +50,22 @@ export function addSiemSending(siem: Command, cli: Cli): void {
   examples(
     siem
       .command('set-aside <connector>')
-      .description('make a dead letter of the event that blocks a connector, and continue after it')
+      .description(
+        'Set aside the event that blocks a connector\n\nThe event becomes a dead letter, and the connector continues after it.',
+      )
       .option(
         '--seq <seq>',
-        'its sequence number; default: that of the blocking event',
+        'sequence number of the event; default: the blocking event',
         integer(1, Number.MAX_SAFE_INTEGER),
       )
-      .option('--yes', 'do not ask for confirmation')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (connector_id: string, { seq: given, yes }: { seq?: number; yes?: boolean }) => {
         const client = await cli.client()
         const params = { connector_id }
         const { delivery } = await client.getSiemConnector({ params, query: cli.scope })
         const seq = given ?? delivery.next_seq
         if (seq === null)
-          throw new UsageError(`${connector_id} is not blocked by a single event: give the sequence number with --seq`)
+          throw new UsageError(`${connector_id} is not blocked by a single event. Add the sequence number with --seq.`)
         if (!yes) await cli.sure(yes, `Set aside ${await eventAt(client, cli, seq)}?`)
         const answer = await client.setAsideSiemEvent({ params, body: { seq }, query: cli.scope })
         if (!answer.changed) cli.note('It was already set aside. No change.')
@@ -71,7 +75,9 @@ export function addSiemSending(siem: Command, cli: Cli): void {
     'siem set-aside soc --seq 4711 --yes',
   )
   examples(limit(siem.command('dead-letters <connector>')), 'siem dead-letters soc')
-    .description('list the events that the receiver refused, and why')
+    .description(
+      'List the dead letters of a connector\n\nThese are events that the receiver refused, with the reasons.',
+    )
     .action(async (connector_id: string, { limit: most }: { limit: number }) => {
       const client = await cli.client()
       const params = { connector_id }
@@ -82,10 +88,10 @@ export function addSiemSending(siem: Command, cli: Cli): void {
   examples(
     siem
       .command('export <connector>')
-      .description('send the events of a period to a webhook again. Exit code 1: it failed')
-      .requiredOption('--from <time>', 'from this time on: RFC 3339, or how long ago, like 2h', parseMoment)
-      .option('--to <time>', 'until this time; default: now', parseMoment)
-      .option('--no-wait', 'only begin')
+      .description('Send the events of a period to a webhook again\n\nExit code 1: the export failed.')
+      .requiredOption('--from <time>', 'start: a time, or a duration before now, e.g. 24h', parseMoment)
+      .option('--to <time>', 'end: a time, or a duration before now, e.g. 2h; default: now', parseMoment)
+      .option('--no-wait', 'return without waiting for the result')
       .action(async (connector_id: string, { from, to, wait }: Export) => {
         const client = await cli.client()
         const begun = await client.exportAuditToWebhook({
@@ -103,7 +109,7 @@ export function addSiemSending(siem: Command, cli: Cli): void {
     'siem export hook --from 24h',
   )
   examples(siem.command('schema'), 'siem schema --json')
-    .description('JSON Schema of each kind of connector, and of each kind of event')
+    .description('Print the JSON Schemas of connectors and events')
     .action(async () => printItem(cli, await (await cli.client()).getSiemSchema({ query: cli.scope })))
 }
 

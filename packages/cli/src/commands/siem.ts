@@ -15,10 +15,10 @@ const columns: readonly Column<Connector>[] = [
   ['CONNECTOR', (c) => c.connector_id],
   ['NAME', (c) => c.name],
   ['KIND', (c) => c.kind],
-  ['TO', (c) => c.origin ?? `${c.host}:${c.port}`],
+  ['RECEIVER', (c) => c.origin ?? `${c.host}:${c.port}`],
   ['STATE', (c) => c.delivery.state],
-  ['BEHIND', (c) => c.delivery.lag_events && `${c.delivery.lag_events} (${c.delivery.lag_seconds} s)`],
-  ['DEAD', (c) => c.delivery.dead_letters],
+  ['LAG', (c) => c.delivery.lag_events && `${c.delivery.lag_events} (${c.delivery.lag_seconds} s)`],
+  ['DEAD LETTERS', (c) => c.delivery.dead_letters],
   ['LOST', (c) => c.delivery.lost],
 ]
 type Settings = {
@@ -39,28 +39,28 @@ type Settings = {
 
 const settings = (command: Command): Command =>
   command
-    .option('--endpoint <url>', 'webhook, Splunk, OpenSearch: URL of the receiver; never shown again')
+    .option('--endpoint <url>', 'webhook, Splunk, OpenSearch: URL of the receiver, which is never shown again')
     .option('--host <host>', 'syslog: host name or address of the receiver')
     .option('--port <port>', 'syslog: port; default: 6514 with TLS', integer(1, 65_535))
     .option('--index <name>', 'Splunk, OpenSearch: name of the index')
-    .option('--username <name>', 'OpenSearch: user name; the credential is then a password instead of an API key')
+    .option('--username <name>', 'OpenSearch: username; the credential is then a password instead of an API key')
     .option(
       '--credential',
-      'credential of the receiver (prompt or one line of stdin); a webhook gets a generated secret',
+      'read the credential of the receiver from a prompt or one line of stdin; a webhook gets a generated secret',
     )
     .option(
       '--ca <file>',
-      'certificates in PEM to trust instead of the public authorities; none: the public ones again',
+      'file with certificates (PEM) to trust instead of the public authorities; "none": the public ones again',
     )
-    .option('--server-name <name>', 'the name in the certificate, if it differs from the host')
+    .option('--server-name <name>', 'name in the certificate of the receiver, if it differs from the host')
     .addOption(
       choice(
         '--bom <on|off>',
-        'syslog: a byte order mark before the text; default: on for cef, off for others (JSON in ASCII)',
+        'syslog: byte order mark before the text; default: on for cef, off for other formats (JSON in ASCII)',
         ['on', 'off'],
       ),
     )
-    .option('--disable', 'send nothing')
+    .option('--disable', 'send no events')
 
 async function bodyOf(cli: Cli, options: Settings) {
   const { enable, disable, bom, ca, serverName, endpoint: url, host, port, index, username, name, format } = options
@@ -91,8 +91,8 @@ async function pemIn(file: string): Promise<string | null> {
 }
 
 export function addSiem(program: Command, cli: Cli): void {
-  const siem = program.command('siem').description('connectors that forward audit events')
-  limit(examples(siem.command('list'), 'siem list').description('list connectors with the state of delivery')).action(
+  const siem = program.command('siem').description('Manage connectors that forward audit events')
+  limit(examples(siem.command('list'), 'siem list').description('List connectors and the state of delivery')).action(
     async ({ limit: most }: { limit: number }) => {
       const client = await cli.client()
       await printList(cli, most, columns, (page) => client.listSiemConnectors({ query: { ...page, ...cli.scope } }))
@@ -100,7 +100,7 @@ export function addSiem(program: Command, cli: Cli): void {
   )
   examples(
     settings(siem.command('create <name>'))
-      .description('forward events, from the next one on')
+      .description('Create a connector\n\nIt forwards audit events, beginning with the next one.')
       .addOption(choice('--kind <kind>', 'kind of receiver', siemConnectorKinds).makeOptionMandatory())
       .addOption(choice('--format <format>', 'format of the events', siemFormats).default('json'))
       .action(async (name: string, options: Settings & { kind: Connector['kind']; format: Connector['format'] }) => {
@@ -116,19 +116,19 @@ export function addSiem(program: Command, cli: Cli): void {
     'siem create hook --kind webhook --endpoint https://soc.example.com/audit > secret.txt',
   )
   examples(siem.command('show <connector>'), 'siem show soc')
-    .description('one of them')
+    .description('Show a connector')
     .action(async (connector_id: string) =>
       printItem(cli, await (await cli.client()).getSiemConnector({ params: { connector_id }, query: cli.scope })),
     )
   examples(
     settings(siem.command('update <connector>'))
-      .description('change it; fields that are not given stay')
-      .option('--name <name>')
+      .description('Change a connector\n\nOptions that you leave out do not change.')
+      .option('--name <name>', 'new name')
       .addOption(choice('--format <format>', 'format of the events', siemFormats))
-      .option('--enable', 'enable it, and continue after the last delivered event')
+      .option('--enable', 'send events, beginning after the last delivered event')
       .option(
         '--end-previous',
-        `webhook: stop signing with the previous secret now, instead of after ${previousSecretHours} hours`,
+        `webhook: stop signing with the previous secret now instead of after ${previousSecretHours} hours`,
       )
       .action(async (connector_id: string, { endPrevious, ...options }: Settings & { endPrevious?: true }) => {
         const named = { ...(await bodyOf(cli, options)), ...(endPrevious && { keep_previous: false }) }
@@ -141,7 +141,9 @@ export function addSiem(program: Command, cli: Cli): void {
     'siem update hook --end-previous',
   )
   examples(siem.command('test <connector>'), 'siem test soc')
-    .description('send one test event and say what the receiver answered')
+    .description(
+      'Send a test event to a receiver\n\nIt shows the answer of the receiver. Exit code 1: the test failed.',
+    )
     .action(async (connector_id: string) => {
       const found = await (await cli.client()).testSiemConnector({ params: { connector_id }, query: cli.scope })
       printItem(cli, found)
@@ -150,8 +152,8 @@ export function addSiem(program: Command, cli: Cli): void {
   examples(
     siem
       .command('delete <connector>')
-      .description('delete a connector with its dead letters')
-      .option('--yes', 'do not ask for confirmation')
+      .description('Delete a connector and its dead letters')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (connector_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete the connector ${connector_id}?`)
         const client = await cli.client()

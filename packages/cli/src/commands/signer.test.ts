@@ -27,7 +27,7 @@ test('signers are listed in a table, filtered by purpose and state', async (t) =
   const { out } = await run('list --purpose policy --state active')
   assert.deepEqual(
     out.split('\n').map((line) => line.replaceAll(/ +/g, ' ')),
-    ['SIGNER PURPOSE STATE ALG KEY IN RETIRES AFTER', 'sgn_1 policy active ES256 local -', ''],
+    ['SIGNER PURPOSE STATE ALG KEY STORAGE RETIRES AFTER', 'sgn_1 policy active ES256 local -', ''],
   )
   assert.equal(asked[0]?.line, 'GET /v1/admin/settings/signers?purpose=policy&state=active&limit=100')
   assert.deepEqual(JSON.parse((await run('list --json')).out), signer)
@@ -36,7 +36,7 @@ test('signers are listed in a table, filtered by purpose and state', async (t) =
 test('a signer is created for a purpose, and the next command is printed', async (t) => {
   const { asked, signer: run } = await start(t, { ...signer, state: 'pending' }, 201)
   const { code, err } = await run('create policy --provider local')
-  assert.deepEqual([code, err], [0, 'It signs nothing yet; begin with: holdfast signer activate sgn_1\n'])
+  assert.deepEqual([code, err], [0, 'The key signs nothing yet. Activate it with: holdfast signer activate sgn_1\n'])
   assert.deepEqual(asked[0]?.body, { purpose: 'policy', provider: 'local' })
   assert.equal((await run('create ca-root')).code, 2)
   assert.equal(asked.length, 1)

@@ -14,28 +14,28 @@ const columns: readonly Column<Signer>[] = [
   ['PURPOSE', (s) => s.purpose],
   ['STATE', (s) => s.state],
   ['ALG', (s) => s.alg],
-  ['KEY IN', (s) => s.provider],
+  ['KEY STORAGE', (s) => s.provider],
   ['RETIRES AFTER', (s) => s.retire_after],
 ]
 
 export function addSigner(program: Command, cli: Cli): void {
-  const signer = program.command('signer').description('signing keys and certification authorities')
+  const signer = program.command('signer').description('Manage signing keys and certification authorities')
   limit(
     examples(
-      signer.command('list').description('list signing keys'),
+      signer.command('list').description('List signing keys'),
       'signer list',
       'signer list --purpose policy --state active',
     ),
   )
-    .addOption(choice('--purpose <purpose>', 'only keys of this purpose', signerPurposes))
-    .addOption(choice('--state <state>', 'only these', signerStates))
+    .addOption(choice('--purpose <purpose>', 'only keys with this purpose', signerPurposes))
+    .addOption(choice('--state <state>', 'only keys in this state', signerStates))
     .action(async ({ limit: most, purpose, state }: Filter) => {
       const client = await cli.client()
       const query = { ...given({ purpose, state }), ...cli.scope }
       await printList(cli, most, columns, (page) => client.listSigners({ query: { ...query, ...page } }))
     })
   examples(
-    signer.command('show <signer>').description('one signing key'),
+    signer.command('show <signer>').description('Show a signing key'),
     'signer show sgn_01h455vb4pex5vsknk084sn02q',
   ).action(async (signer_id: string) =>
     printItem(cli, await (await cli.client()).getSigner({ params: { signer_id }, query: cli.scope })),
@@ -44,19 +44,21 @@ export function addSigner(program: Command, cli: Cli): void {
     signer
       .command('create')
       .addArgument(new Argument('<purpose>', 'purpose of the key').choices(signingPurposes))
-      .description('create the successor of the active key: it is published at once and signs after its activation')
-      .addOption(choice('--provider <provider>', 'storage of its private key', signerProviders)),
+      .description(
+        'Create the successor of an active signing key\n\nThe new key is published at once. It signs only after its activation.',
+      )
+      .addOption(choice('--provider <provider>', 'storage of the private key', signerProviders)),
     'signer create policy',
     'signer create trust-set --provider pkcs11',
   ).action(async (purpose: string, { provider }: Create) => {
     const body = { purpose: purpose as Signer['purpose'], ...given({ provider }) }
     const made = await (await cli.client()).createSigner({ body, query: cli.scope })
     printItem(cli, made)
-    cli.note(`It signs nothing yet; begin with: holdfast signer activate ${made.signer_id}`)
+    cli.note(`The key signs nothing yet. Activate it with: holdfast signer activate ${made.signer_id}`)
   })
   reason(
     examples(
-      signer.command('activate <signer>').description('sign with this key from now on'),
+      signer.command('activate <signer>').description('Activate a signing key\n\nThe key signs from now on.'),
       'signer activate sgn_01h455vb4pex5vsknk084sn02q --reason "yearly change"',
     ),
   ).action(async (signer_id: string, options: { reason?: string }) => {
@@ -65,14 +67,14 @@ export function addSigner(program: Command, cli: Cli): void {
   })
   reason(
     examples(
-      signer.command('retire <signer>').description('end a key, and destroy its private half'),
+      signer.command('retire <signer>').description('Retire a signing key and destroy its private key'),
       'signer retire sgn_01h455vb4pex5vsknk084sn02q',
       'signer retire sgn_01h455vb4pex5vsknk084sn02q --compromised --reason "laptop stolen"',
     ),
   )
     .option('--compromised', 'the private key may be stolen: all its signatures become invalid at once')
-    .option('--force', 'retire it although it is still needed')
-    .option('--yes', 'do not ask for confirmation')
+    .option('--force', 'retire the key even if devices or gateways still need it')
+    .option('--yes', 'skip the confirmation prompt')
     .action((signer_id: string, options: Retire) => retire(cli, signer_id, options))
 }
 

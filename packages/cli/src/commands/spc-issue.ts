@@ -13,14 +13,14 @@ type Files = { csr?: string; newKey?: string; out?: string }
 
 const withFiles = (command: Command): Command =>
   command
-    .option('--csr <file>', 'a certificate request (PKCS#10), such as `openssl req -new` creates')
-    .option('--new-key <file>', 'create a key instead, and write it to this new file (PEM, mode 0600)')
-    .option('--out <file>', 'write the certificate and its chain (PEM) to this new file')
+    .option('--csr <file>', 'file with a certificate request (PKCS #10), e.g. of `openssl req -new`')
+    .option('--new-key <file>', 'output file for a new private key (PEM, mode 0600), instead of --csr; must not exist')
+    .option('--out <file>', 'output file for the certificate and its chain (PEM); must not exist; default: stdout')
 
 export function addSpcIssue(spc: Command, cli: Cli): void {
   withFiles(
     examples(
-      spc.command('issue <device>').description('issue a certificate for a key of a device'),
+      spc.command('issue <device>').description('Issue a certificate for a key of a device'),
       'spc issue laptop --csr laptop.csr --out laptop.pem',
       'spc issue laptop --new-key laptop.key --out laptop.pem',
     ),
@@ -31,7 +31,7 @@ export function addSpcIssue(spc: Command, cli: Cli): void {
     examples(
       spc
         .command('rotate <spc>')
-        .description('replace a certificate by one for another key; the old one stays valid for an hour'),
+        .description('Replace a certificate by one for another key\n\nThe old certificate stays valid for an hour.'),
       'spc rotate spc_01h455vb4pex5vsknk084sn02q --new-key laptop-2.key --out laptop-2.pem',
     ),
   ).action((spc_id: string, files: Files) =>
@@ -48,7 +48,7 @@ async function issue(cli: Cli, files: Files, ask: (csr: string) => Promise<Issue
   if (out !== undefined) await write(out, pem)
   if (cli.json) printItem(cli, issued)
   else if (out === undefined) cli.say(pem.trimEnd())
-  cli.note(`${spc.spc_id} of ${spc.device_id}, good until ${spc.not_after}.`)
+  cli.note(`${spc.spc_id} of ${spc.device_id}, valid until ${spc.not_after}.`)
   if (out !== undefined) cli.note(`The certificate and its chain are in ${plain(out)}.`)
   if (newKey !== undefined) cli.note(`Its private key is in ${plain(newKey)}, and nowhere else.`)
 }
@@ -57,7 +57,7 @@ async function issue(cli: Cli, files: Files, ask: (csr: string) => Promise<Issue
 async function requestOf({ csr, newKey }: Files): Promise<string> {
   if (csr !== undefined && newKey === undefined) return readText(csr)
   if (newKey === undefined || csr !== undefined)
-    throw new UsageError('Give a certificate request with --csr, or create a key with --new-key.')
+    throw new UsageError('Add a certificate request with --csr, or create a key with --new-key.')
   const made = await createKeyAndRequest('holdfast')
   await write(newKey, made.privateKey)
   return made.csr

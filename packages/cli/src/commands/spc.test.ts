@@ -27,7 +27,7 @@ async function start(t: TestContext, body: object, status = 200) {
 test('certificates are listed in a table, optionally of one device', async (t) => {
   const { asked, spc: run } = await start(t, { items: [spc], next_cursor: null })
   const { out } = await run('list', '--device', 'dev_1', '--status', 'active')
-  assert.match(out, /^SPC +DEVICE +STATUS +ISSUED +ENDS\nspc_1 +dev_1 +active +2030/)
+  assert.match(out, /^SPC +DEVICE +STATUS +ISSUED +EXPIRES\nspc_1 +dev_1 +active +2030/)
   assert.equal(asked[0]?.line, 'GET /v1/admin/spc?device_id=dev_1&status=active&limit=100')
   assert.deepEqual(JSON.parse((await run('list', '--json')).out), spc)
 })
@@ -36,7 +36,7 @@ test('the private key of a new request stays in a file that only its owner reads
   const { asked, file, spc: run } = await start(t, issued, 201)
   const { code, out, err } = await run('issue', 'dev_1', '--new-key', file('key'), '--out', file('pem'))
   assert.deepEqual([code, out], [0, ''])
-  assert.match(err, /^spc_1 of dev_1, good until 2030.*\n(.*\n)*Its private key is in .*key, and nowhere else\.\n$/)
+  assert.match(err, /^spc_1 of dev_1, valid until 2030.*\n(.*\n)*Its private key is in .*key, and nowhere else\.\n$/)
   const { csr, device_id } = asked[0]!.body as { csr: string; device_id: string }
   assert.equal(device_id, 'dev_1')
   const key = createPrivateKey(await readFile(file('key')))
@@ -67,7 +67,7 @@ test('existing files are not overwritten, conflicting options send no request, a
   await writeFile(file('pem'), 'mine')
   const { code, err } = await run('issue', 'dev_1', '--new-key', file('key'), '--out', file('pem'))
   assert.equal(code, 2)
-  assert.match(err, /pem can't be written: it exists already/)
+  assert.match(err, /pem can't be written: it already exists/)
   assert.match((await run('issue', 'dev_1')).err, /--csr, or create a key with --new-key/)
   assert.equal((await run('issue', 'dev_1', '--csr', file('pem'), '--new-key', file('key'))).code, 2)
   assert.equal(asked.length, 0)
@@ -81,7 +81,7 @@ test('a revocation needs a confirmation, and a repeated one is reported as such'
   assert.equal((await run('revoke', 'spc_1')).code, 2)
   assert.equal(asked.length, 0)
   const { err } = await run('revoke', 'spc_1', '--reason', 'keyCompromise', '--yes')
-  assert.equal(err, 'It was revoked before.\n')
+  assert.equal(err, 'It was already revoked.\n')
   assert.deepEqual(asked[0]?.body, { spc_id: 'spc_1', reason: 'keyCompromise' })
 })
 

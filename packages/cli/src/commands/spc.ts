@@ -16,46 +16,54 @@ const columns: readonly Column<Spc>[] = [
   ['DEVICE', (s) => s.device_id],
   ['STATUS', (s) => s.status],
   ['ISSUED', (s) => s.issued_at],
-  ['ENDS', (s) => s.not_after],
+  ['EXPIRES', (s) => s.not_after],
 ]
 
 export function addSpc(program: Command, cli: Cli): void {
-  const spc = program.command('spc').description('certificates of devices (Security Policy Certificates)')
+  const spc = program
+    .command('spc')
+    .description('Manage device certificates (SPC)\n\nSPC: Security Policy Certificate.')
   limit(
     examples(
-      spc.command('list').description('list certificates, the newest first'),
+      spc.command('list').description('List device certificates, newest first'),
       'spc list --device laptop --status active',
     ),
   )
-    .option('--device <device>', 'of this device only')
-    .addOption(choice('--status <status>', 'only these', ['active', 'superseded', 'revoked', 'expired']))
+    .option('--device <device>', 'only certificates of this device')
+    .addOption(
+      choice('--status <status>', 'only certificates with this status', ['active', 'superseded', 'revoked', 'expired']),
+    )
     .action(async ({ limit: most, device, status }: Filter) => {
       const client = await cli.client()
       const query = { ...given({ device_id: device, status }), ...cli.scope }
       await printList(cli, most, columns, (page) => client.listSpcs({ query: { ...query, ...page } }))
     })
-  examples(spc.command('show <spc>').description('one certificate'), 'spc show spc_01h455vb4pex5vsknk084sn02q').action(
-    async (spc_id: string) =>
-      printItem(cli, await (await cli.client()).getSpc({ params: { spc_id }, query: cli.scope })),
+  examples(
+    spc.command('show <spc>').description('Show a device certificate'),
+    'spc show spc_01h455vb4pex5vsknk084sn02q',
+  ).action(async (spc_id: string) =>
+    printItem(cli, await (await cli.client()).getSpc({ params: { spc_id }, query: cli.scope })),
   )
   addSpcIssue(spc, cli)
   examples(
-    spc.command('revoke <spc>').description('revoke a certificate, for good'),
+    spc.command('revoke <spc>').description('Revoke a device certificate for good'),
     'spc revoke spc_01h455vb4pex5vsknk084sn02q --reason keyCompromise',
   )
     .addOption(choice('--reason <reason>', 'reason (RFC 5280); default: unspecified', revocationReasons))
-    .option('--yes', 'do not ask for confirmation')
+    .option('--yes', 'skip the confirmation prompt')
     .action(async (spc_id: string, { reason, yes }: Revoke) => {
-      await cli.sure(yes, `Revoke ${spc_id}? It can not be undone.`)
+      await cli.sure(yes, `Revoke ${spc_id}? This cannot be undone.`)
       const answer = await (await cli.client()).revokeSpc({ body: { spc_id, ...given({ reason }) }, query: cli.scope })
-      if (!answer.changed) cli.note('It was revoked before.')
+      if (!answer.changed) cli.note('It was already revoked.')
       printItem(cli, cli.json ? answer : answer.spc)
     })
   examples(
     spc
       .command('validate <file>')
-      .description('check whether a certificate (PEM) is valid; exit code 1 if it is not')
-      .option('--at <time>', 'check its validity period at this time (RFC 3339)'),
+      .description(
+        'Check whether a device certificate is valid\n\nThe file is in PEM. Exit code 1: the certificate is not valid.',
+      )
+      .option('--at <time>', 'time at which the validity period is checked (RFC 3339)'),
     'spc validate laptop.pem',
     'spc validate laptop.pem --at 2030-01-01T00:00:00Z',
   ).action((file: string, { at }: { at?: string }) => validate(cli, file, at))

@@ -17,7 +17,7 @@ const columns = (step: Metrics['step']): readonly Column<Metrics['series'][numbe
   ['SESSIONS', (s) => s.sessions],
   ['STARTED', (s) => s.sessions_started],
   ['ENROLLED', (s) => s.enrollments],
-  ['FAILED LOGINS', (s) => s.logins_failed],
+  ['FAILED SIGN-INS', (s) => s.logins_failed],
   ['REFUSED', (s) => s.refused],
 ]
 
@@ -32,9 +32,11 @@ type Adoption = { applied: number; pending: number }
 const share = ({ applied, pending }: Adoption) => `${applied} of ${applied + pending}`
 
 export function addStatus(program: Command, cli: Cli): void {
-  const status = program.command('status').description('state of the fleet, now and over time')
+  const status = program.command('status').description('Show the state of the fleet')
   examples(status.command('show', { isDefault: true }), 'status show', 'status show --json')
-    .description('devices, users, gateways, sessions, policy, alerts and expiring items')
+    .description(
+      'Show the state of the fleet now\n\nIt covers devices, users, gateways, sessions, policy, alerts and expiring items.',
+    )
     .action(async () => {
       const client = await cli.client()
       const overview = await client.dashboardOverview({ query: cli.scope })
@@ -54,10 +56,16 @@ export function addStatus(program: Command, cli: Cli): void {
       })
     })
   examples(status.command('series'), 'status series', 'status series --step hour --from 2026-11-01T00:00:00Z')
-    .description('traffic, sessions, enrollments and refusals by hour or day (UTC)')
-    .option('--from <time>', 'start; default: 30 days before the end', parseMoment)
-    .option('--to <time>', 'end; default: now', parseMoment)
-    .addOption(choice('--step <step>', 'period of a line; default: day', usageSteps))
+    .description(
+      'Show the activity of the fleet over time\n\nIt shows traffic, sessions, enrollments and refusals by hour or day (UTC).',
+    )
+    .option(
+      '--from <time>',
+      'start: a time, or a duration before now, e.g. 24h; default: 30 days before the end',
+      parseMoment,
+    )
+    .option('--to <time>', 'end: a time, or a duration before now, e.g. 2h; default: now', parseMoment)
+    .addOption(choice('--step <step>', 'period of each line; default: day', usageSteps))
     .action(async (asked: Asked) => {
       const client = await cli.client()
       const found = await client.readMetrics({ query: { ...given(asked), ...cli.scope } })
@@ -65,7 +73,9 @@ export function addStatus(program: Command, cli: Cli): void {
       else await printAll(cli, columns(found.step), found.series)
     })
   examples(status.command('fleet'), 'status fleet', 'status fleet --days 7 --json')
-    .description('devices by platform, client version and operating system, now and day by day')
+    .description(
+      'Count devices by platform, client and system\n\nIt counts them by platform, client version and operating system: now, and by platform for each day.',
+    )
     .option('--days <n>', 'number of days; default: 30', integer(0, 30))
     .action(async ({ days }: { days?: number }) => {
       const client = await cli.client()
@@ -77,7 +87,7 @@ export function addStatus(program: Command, cli: Cli): void {
       await printAll(cli, [['CLIENT', (v) => v.client_version], devicesColumn], found.client_versions)
       await printAll(
         cli,
-        [['SYSTEM', (v) => `${v.platform} ${v.os_version ?? ''}`.trim()], devicesColumn],
+        [['OS', (v) => `${v.platform} ${v.os_version ?? ''}`.trim()], devicesColumn],
         found.os_versions,
       )
       await printAll(cli, dayColumns, found.days)
@@ -94,7 +104,7 @@ const stepColumns: readonly Column<Step>[] = [
 
 function addStart(status: Command, cli: Cli): void {
   examples(status.command('start'), 'status start')
-    .description('steps of the setup of the tenant, done and open')
+    .description('Show the setup steps of the tenant')
     .action(async () => {
       const start = await (await cli.client()).getStart({ query: cli.scope })
       if (cli.json) printItem(cli, start)
@@ -103,11 +113,11 @@ function addStart(status: Command, cli: Cli): void {
   examples(
     status
       .command('dismiss')
-      .addArgument(new Argument('<step>', 'a step of the setup').choices(startSteps))
+      .addArgument(new Argument('<step>', 'step of the setup').choices(startSteps))
       .option('--undo', 'put the step back on the list'),
     'status dismiss audit_forwarding',
   )
-    .description('take a step off the list of the setup')
+    .description('Remove a step from the setup list')
     .action(async (step: Step['step'], { undo = false }: { undo?: boolean }) => {
       const client = await cli.client()
       const answer = await client.dismissStartStep({ query: cli.scope, body: { step, dismissed: !undo } })

@@ -63,7 +63,7 @@ test('a status is a table; blocked metrics and an inactive license are printed t
     'devices 3 unlimited - - ok',
     '',
   ])
-  assert.equal(err, 'The license: grace.\nNothing can be added now to: users.\n')
+  assert.equal(err, 'State of the license: grace.\nA limit is reached. Nothing can be added to: users.\n')
   assert.deepEqual(JSON.parse((await run('tenant status --json')).out), status)
 })
 
@@ -99,10 +99,10 @@ test('usage shows the series, its totals, and the dates at which limits are reac
   const { run, lines } = await start(t, usage)
   const { out } = await run(`tenant usage --from ${from} --to ${to} --step day`)
   assert.deepEqual(out.replaceAll(/ +/g, ' ').split('\n'), [
-    'AT RX TX STARTED MOST USERS MOST DEVICES MOST GATEWAYS MOST SESSIONS MOST API KEYS',
+    'AT RX TX STARTED PEAK USERS PEAK DEVICES PEAK GATEWAYS PEAK SESSIONS PEAK API KEYS',
     '2030-01-01 1.5 GB 999 B 1 0 7 0 0 0',
     `${from} to ${to}: 1.5 GB received, 999 B sent, 1 session started`,
-    'METRIC USED LIMIT A DAY REACHES LIMIT',
+    'METRIC USED LIMIT PER DAY REACHES LIMIT',
     `users 9 10 0.5 ${to}`,
     '',
   ])

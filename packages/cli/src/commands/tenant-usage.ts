@@ -31,27 +31,29 @@ const alertColumns: readonly Column<Alert>[] = [
   ['METRIC', (a) => a.metric],
   ['LEVEL', (a) => a.level],
   ['SINCE', (a) => a.since],
-  ['WHAT', (a) => a.detail],
+  ['DETAILS', (a) => a.detail],
 ]
 const stepColumns = (step: Usage['step']): readonly Column<Step>[] => [
   ['AT', ({ at }) => (step === 'day' ? at.slice(0, 10) : at)],
   ['RX', (s) => bytesText(s.rx_bytes)],
   ['TX', (s) => bytesText(s.tx_bytes)],
   ['STARTED', (s) => s.sessions_started],
-  ...countedMetrics.map((m): Column<Step> => [`MOST ${m.replace('_', ' ').toUpperCase()}`, (s) => s.peak[m]]),
+  ...countedMetrics.map((m): Column<Step> => [`PEAK ${m.replace('_', ' ').toUpperCase()}`, (s) => s.peak[m]]),
 ]
 const forecastColumns: readonly Column<Usage['forecast'][number]>[] = [
   ['METRIC', (f) => f.metric],
   ['USED', (f) => f.used],
   ['LIMIT', (f) => f.limit],
-  ['A DAY', (f) => f.per_day],
+  ['PER DAY', (f) => f.per_day],
   ['REACHES LIMIT', (f) => f.reaches_limit_at],
 ]
 
 /** Adds commands to `holdfast tenant`: its limits and its usage. */
 export function addTenantUsage(tenant: Command, cli: Cli): void {
   examples(about(tenant, 'entitlement'), 'tenant entitlement acme')
-    .description('the limits of a tenant, with the source of each: license, plan or tenant')
+    .description(
+      'Show the limits of a tenant and their sources\n\nThe source of a limit is the license, the plan or the tenant.',
+    )
     .action(async (name: string | undefined) => {
       const client = await cli.client()
       const found = await client.getEntitlement(await asked(name))
@@ -61,17 +63,20 @@ export function addTenantUsage(tenant: Command, cli: Cli): void {
       await printAll(cli, limitColumns(found), entitlementMetrics)
     })
   examples(about(tenant, 'status'), 'tenant status', 'tenant status acme --json | jq .blocked')
-    .description('usage of each limit by a tenant')
+    .description('Show the usage of each limit of a tenant')
     .action(async (name: string | undefined) => {
       const client = await cli.client()
       const found = await client.getEntitlementStatus(await asked(name))
       if (cli.json) return printItem(cli, found)
       await printAll(cli, statusColumns, found.metrics)
-      if (found.license_state !== 'active') cli.note(`The license: ${found.license_state}.`)
-      if (found.blocked.length > 0) cli.note(`Nothing can be added now to: ${found.blocked.join(', ')}.`)
+      if (found.license_state !== 'active') cli.note(`State of the license: ${found.license_state}.`)
+      if (found.blocked.length > 0)
+        cli.note(`A limit is reached. Nothing can be added to: ${found.blocked.join(', ')}.`)
     })
   examples(about(tenant, 'alerts'), 'tenant alerts acme')
-    .description('the limits that a tenant approaches (80 %), has reached or is over')
+    .description(
+      'Show the limits that a tenant approaches or exceeds\n\nIt shows limits that are used to 80 % or more.',
+    )
     .action(async (name: string | undefined) => {
       const client = await cli.client()
       const { items } = await client.listEntitlementAlerts(await asked(name))
@@ -80,10 +85,10 @@ export function addTenantUsage(tenant: Command, cli: Cli): void {
     })
   examples(
     about(tenant, 'usage')
-      .description('usage of a tenant over time (UTC), with a forecast for its limits')
-      .option('--from <time>', 'start: a time, or how long ago; default: 30d', parseMoment)
-      .option('--to <time>', 'until then', parseMoment)
-      .addOption(choice('--step <step>', 'default: day', usageSteps))
+      .description('Show the usage of a tenant over time\n\nTimes are in UTC. It includes a forecast for the limits.')
+      .option('--from <time>', 'start: a time, or a duration before now, e.g. 24h; default: 30d', parseMoment)
+      .option('--to <time>', 'end: a time, or a duration before now, e.g. 2h; default: now', parseMoment)
+      .addOption(choice('--step <step>', 'period of each line; default: day', usageSteps))
       .action(async (name: string | undefined, options: Span) => {
         const { params, query } = await asked(name)
         const client = await cli.client()
@@ -102,7 +107,8 @@ export function addTenantUsage(tenant: Command, cli: Cli): void {
   }
 }
 
-const about = (tenant: Command, name: string): Command => tenant.command(name).argument('[tenant]', 'default: your own')
+const about = (tenant: Command, name: string): Command =>
+  tenant.command(name).argument('[tenant]', 'tenant; default: your own')
 
 type Span = { from?: string; to?: string; step?: Usage['step'] }
 

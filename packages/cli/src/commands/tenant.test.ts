@@ -25,7 +25,7 @@ test('a tenant is created with its first administrator, whose password alone is 
   const line = 'tenant create acme --plan pln_1 --limit users=50 devices= --admin jane --admin-email j@acme.example'
   const { code, out, err } = await run(line)
   assert.deepEqual([code, out], [0, 's3cret\n'])
-  assert.match(err, /^Tenant tnt_1\. .+ acme\/jane, who must change it at the first sign-in\. .+ only this once\.\n$/)
+  assert.match(err, /^Tenant tnt_1\. .+ acme\/jane\. It must be changed at the first sign-in\. .+ only this once\.\n$/)
   assert.doesNotMatch(err, /s3cret/)
   assert.deepEqual(asked[0], {
     ...asked[0],
@@ -44,7 +44,7 @@ test('creating a tenant without an administrator prints that nobody can sign in 
   const { code, out, err } = await run('tenant create acme')
   assert.equal(code, 0)
   assert.match(out, /^tenant_id +tnt_1\n/)
-  assert.match(err, /Nobody can sign in to it yet.+--tenant acme\.\n$/)
+  assert.match(err, /Nobody can sign in to the tenant yet.+--tenant acme\.\n$/)
   assert.deepEqual(asked[0]?.body, { operation: 'create', tenant: { name: 'acme' } })
   assert.equal((await run('tenant create acme --admin-email j@acme.example')).code, 2)
 })
@@ -71,7 +71,7 @@ test('a tenant update sends the named fields, and null for cleared ones', async 
 test('malformed limits are refused before any request', async (t) => {
   const { asked, run } = await start(t, () => changed())
   for (const [limits, said] of [
-    ['seats=5', /no limit of seats; there are: users, .+bandwidth_gb_month\./],
+    ['seats=5', /no limit of seats\. The limits are: users, .+bandwidth_gb_month\./],
     ['users', /must look like users=50/],
     ['users=-1', /must look like users=50/],
     ['users=1.5', /must look like users=50/],
@@ -112,5 +112,5 @@ test('a deletion prints its time and how to cancel it; a repeated one changes no
   const { run } = await start(t, () => changed({ changed: false, tenant }))
   const { out, err } = await run('tenant delete tnt_1 --yes')
   assert.match(out, /^status +deleting$/m)
-  assert.match(err, /^No change\.\nIt is deleted at 2030-01-08T00:00:00\.000Z\. .+cancel-deletion acme\n$/)
+  assert.match(err, /^No change\.\nThe tenant is deleted at 2030-01-08T00:00:00\.000Z\. .+cancel-deletion acme\n$/)
 })

@@ -19,18 +19,18 @@ const columns: readonly Column<Tenant>[] = [
   ['STATUS', (t) => t.status],
   ['PLAN', (t) => t.plan],
   ['CREATED', (t) => t.created_at],
-  ['DELETED AT', (t) => t.delete_after],
+  ['DELETE AFTER', (t) => t.delete_after],
 ]
 
 type Filter = { status?: Tenant['status']; plan?: string; q?: string }
 
 export function addTenant(program: Command, cli: Cli): void {
-  const tenant = program.command('tenant').description('tenants (companies) of a deployment, and their limits')
+  const tenant = program.command('tenant').description('Manage tenants and their limits\n\nA tenant is a company.')
   examples(
-    limit(tenant.command('list').description('list tenants'))
-      .addOption(choice('--status <status>', 'only these', tenantStatuses))
-      .option('--plan <plan>', 'that have this plan')
-      .option('--q <prefix>', 'name starts with')
+    limit(tenant.command('list').description('List tenants'))
+      .addOption(choice('--status <status>', 'only tenants with this status', tenantStatuses))
+      .option('--plan <plan>', 'only tenants with this plan')
+      .option('--q <prefix>', 'only names that begin with this text')
       .action(async ({ limit: most, plan, ...rest }: Filter & { limit: number }) => {
         const client = await cli.client()
         const query = { ...given({ ...rest, plan_id: plan }), ...cli.scope }
@@ -40,26 +40,30 @@ export function addTenant(program: Command, cli: Cli): void {
     'tenant list --plan team --q ac',
   )
   examples(tenant.command('show <tenant>'), 'tenant show acme')
-    .description('one tenant')
+    .description('Show a tenant')
     .action(async (tenant_id: string) =>
       printItem(cli, await (await cli.client()).getTenant({ params: { tenant_id }, query: cli.scope })),
     )
   examples(
-    limiting(tenant.command('create <name>').description('create a tenant, whose people sign in as <name>/<username>'))
-      .option('--display-name <name>')
-      .option('--plan <plan>', 'its plan; default: none')
-      .option('--admin <username>', 'its first administrator, whose temporary password is printed once')
-      .option('--admin-email <address>', 'of the first administrator')
+    limiting(tenant.command('create <name>').description('Create a tenant\n\nIts users sign in as <name>/<username>.'))
+      .option('--display-name <name>', 'display name of the tenant')
+      .option('--plan <plan>', 'plan of the tenant; default: none')
+      .option('--admin <username>', 'username of the first administrator; a temporary password is printed once')
+      .option('--admin-email <address>', 'e-mail address of the first administrator')
       .action((name: string, options: Create) => create(cli, name, options)),
     'tenant create acme --display-name "Acme Inc." --plan team --admin jane --admin-email jane@acme.example',
     'tenant create globex --limit users=50 devices=100',
   )
   examples(
-    limiting(reason(tenant.command('update <tenant>').description('change a tenant; fields that are not given stay')))
-      .option('--name <name>', 'new name; its users sign in with it from then on')
-      .option('--display-name <name>')
-      .option('--plan <plan>')
-      .option('--no-plan', 'no plan')
+    limiting(
+      reason(
+        tenant.command('update <tenant>').description('Change a tenant\n\nOptions that you leave out do not change.'),
+      ),
+    )
+      .option('--name <name>', 'new name; users sign in with it from then on')
+      .option('--display-name <name>', 'display name of the tenant')
+      .option('--plan <plan>', 'new plan of the tenant')
+      .option('--no-plan', 'remove the plan')
       .action((tenant_id: string, options: Update) => update(cli, tenant_id, options)),
     'tenant update acme --plan enterprise --limit users=200 devices=',
     'tenant update acme --no-plan',
@@ -80,12 +84,12 @@ async function create(cli: Cli, name: string, options: Create): Promise<void> {
   const { tenant: made, administrator: first } = answer
   if (first?.secret) {
     const whose = plain(`${made.name}/${first.username}`)
-    const note = `Tenant ${made.tenant_id}. This is the temporary password of ${whose}, who must change it at the first sign-in.`
+    const note = `Tenant ${made.tenant_id}. This is the temporary password of ${whose}. It must be changed at the first sign-in.`
     return printSecret(cli, first.secret, answer, note)
   }
   printItem(cli, made)
   const toDo = 'create an administrator with user create, user password and role grant, each with'
-  cli.note(`Nobody can sign in to it yet: ${toDo} --tenant ${plain(made.name)}.`)
+  cli.note(`Nobody can sign in to the tenant yet: ${toDo} --tenant ${plain(made.name)}.`)
 }
 
 type Update = {

@@ -27,7 +27,7 @@ type Install = Output<Contract['generateToken']>['install_lines']
 type InstallRow = { platform: string; line: string; download_url: string | null }
 const installColumns: readonly Column<InstallRow>[] = [
   ['PLATFORM', (r) => r.platform],
-  ['LINE', (r) => r.line],
+  ['INSTALL LINE', (r) => r.line],
   ['DOWNLOAD', (r) => r.download_url],
 ]
 
@@ -48,33 +48,44 @@ type Create = {
 }
 
 export function addToken(program: Command, cli: Cli): void {
-  const token = program.command('token').description('enrollment tokens')
+  const token = program.command('token').description('Manage enrollment tokens')
   examples(
     token
       .command('create')
-      .description('generate a token; its secret is printed once')
-      .option('--name <name>')
-      .addOption(choice('--kind <kind>', 'what it is for', ['enroll', 'bootstrap']))
-      .option('--max-uses <n>', 'number of uses; 0 is unlimited; default: 1', integer(0, 1_000_000))
-      .option('--expires-in <duration>', 'e.g. 7d; default: 24h', duration)
-      .option('--user <user>', 'the user its devices belong to')
-      .option('--group <group...>', 'groups its devices join')
-      .option('--tag <tag...>', 'tags its devices get')
+      .description('Create an enrollment token\n\nIts secret is printed once.')
+      .option('--name <name>', 'name of the token')
+      .addOption(
+        choice('--kind <kind>', 'purpose: enroll devices (enroll), or only begin a sign-in (bootstrap)', [
+          'enroll',
+          'bootstrap',
+        ]),
+      )
+      .option('--max-uses <n>', 'maximum number of uses; 0: unlimited; default: 1', integer(0, 1_000_000))
+      .option('--expires-in <duration>', 'lifetime, e.g. 7d; default: 24h', duration)
+      .option('--user <user>', 'user that owns the devices')
+      .option('--group <group...>', 'groups that the devices join')
+      .option('--tag <tag...>', 'tags of the devices')
       .addOption(choice('--platform <platform...>', 'allowed platforms', platforms))
-      .option('--cidr <network...>', 'networks it may be used from')
-      .option('--requires-approval', 'its devices wait for approval')
-      .option('--ephemeral <duration>', 'revoke its devices after this time without contact', duration)
-      .option('--max-devices-per-user <n>', 'default: unlimited', integer(1, 10_000))
-      .option('--print-install', 'print the install line for each platform instead of the bare secret')
+      .option('--cidr <network...>', 'networks that may use the token')
+      .option('--requires-approval', 'let the devices wait for approval')
+      .option('--ephemeral <duration>', 'revoke the devices after this duration without contact', duration)
+      .option(
+        '--max-devices-per-user <n>',
+        'maximum number of devices for each person; default: unlimited',
+        integer(1, 10_000),
+      )
+      .option('--print-install', 'print an install line for each platform instead of the secret')
       .action((options: Create) => create(cli, options)),
     'token create --name laptops --max-uses 20 --expires-in 7d --tag laptop',
     'token create --json | jq -r .secret',
     'token create --name laptop --print-install --platform linux',
   )
   examples(
-    sort(limit(token.command('list').description('list tokens')), sorts)
-      .addOption(choice('--status <status>', 'only these', ['active', 'exhausted', 'expired', 'revoked']))
-      .option('--q <prefix>', 'name starts with')
+    sort(limit(token.command('list').description('List enrollment tokens')), sorts)
+      .addOption(
+        choice('--status <status>', 'only tokens with this status', ['active', 'exhausted', 'expired', 'revoked']),
+      )
+      .option('--q <prefix>', 'only names that begin with this text')
       .action(async ({ limit: most, ...rest }: List) => {
         const client = await cli.client()
         const query = { ...given(rest), ...cli.scope }
@@ -83,19 +94,19 @@ export function addToken(program: Command, cli: Cli): void {
     'token list --status active',
   )
   examples(token.command('show <token>'), 'token show laptops')
-    .description('one token')
+    .description('Show an enrollment token')
     .action(async (token_id: string) =>
       printItem(cli, await (await cli.client()).getToken({ params: { token_id }, query: cli.scope })),
     )
   reason(
     examples(token.command('revoke <token>'), 'token revoke laptops --reason "posted in a chat"').description(
-      'revoke a token',
+      'Revoke an enrollment token',
     ),
   ).action(async (token_id: string, options: { reason?: string }) => {
     const client = await cli.client()
     const body = given({ reason: options.reason })
     const answer = await client.revokeToken({ params: { token_id }, query: cli.scope, body })
-    if (!answer.changed) cli.note('It was revoked before.')
+    if (!answer.changed) cli.note('It was already revoked.')
     printItem(cli, answer.enrollment_token)
   })
 }
@@ -117,7 +128,7 @@ async function create(cli: Cli, options: Create): Promise<void> {
   })
   const answer = await (await cli.client()).generateToken({ body, query: cli.scope })
   const { token_id, expires_at } = answer.enrollment_token
-  const note = `Enrollment token ${token_id}, good until ${expires_at}.`
+  const note = `Enrollment token ${token_id}, valid until ${expires_at}.`
   if (!options.printInstall || cli.json) return printSecret(cli, answer.secret, answer, note)
   const rows = installRows(answer.install_lines)
   if (rows.length === 0) {
@@ -128,7 +139,7 @@ async function create(cli: Cli, options: Create): Promise<void> {
   const [first, second] = rows
   if (first && !second) cli.say(plain(first.line))
   else await printAll(cli, installColumns, rows)
-  cli.note(`${note} The lines hold its secret and are shown only this once.`)
+  cli.note(`${note} The lines contain its secret. They are shown only this once.`)
 }
 
 /** A server of an earlier version returns none. */

@@ -6,11 +6,13 @@ import { printItem, printSecret } from '../output.ts'
 import { countText } from '../text.ts'
 
 export function addTotp(program: Command, cli: Cli): void {
-  const totp = program.command('totp').description('second factors: authenticator apps (TOTP)')
+  const totp = program
+    .command('totp')
+    .description('Manage second factors (TOTP)\n\nA second factor is an authenticator app on a phone.')
   examples(
     totp
       .command('enroll [user]')
-      .description('begin the enrollment of an authenticator app; default: for yourself')
+      .description('Begin the setup of an authenticator app\n\nWithout a name, it is for yourself.')
       .action((user_id?: string) => enroll(cli, user_id)),
     'totp enroll',
     'totp enroll --json | jq -r .provisioning_uri | qrencode -t ansiutf8',
@@ -18,17 +20,17 @@ export function addTotp(program: Command, cli: Cli): void {
   examples(
     totp
       .command('verify [user]')
-      .description('complete the enrollment with a code (prompt or stdin); recovery codes are printed once')
+      .description(
+        'Complete the setup of an authenticator app\n\nThe code from the app is read from a prompt or stdin. Recovery codes are printed once.',
+      )
       .action((user_id?: string) => verify(cli, user_id)),
     'totp verify > recovery-codes.txt',
   )
   examples(
     reason(
-      totp
-        .command('disable <user>')
-        .description('remove the second factor of a user, and end the sessions of the user'),
+      totp.command('disable <user>').description('Remove the second factor of a user\n\nThe sessions of the user end.'),
     )
-      .option('--yes', 'do not ask for confirmation')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (user_id: string, { yes, reason: why }: { yes?: boolean; reason?: string }) => {
         await cli.sure(yes, `Remove the second factor of ${user_id}?`)
         const body = { user_id, ...given({ reason: why }) }
@@ -57,9 +59,9 @@ The secret is shown only this once.`)
 
 async function verify(cli: Cli, user_id: string | undefined): Promise<void> {
   const client = await cli.client()
-  const code = await cli.prompt.code('Code of the authenticator app')
+  const code = await cli.prompt.code('Code from the authenticator app')
   const answer = await client.verifyTotp({ body: { code, ...given({ user_id }) }, query: cli.scope })
-  const word = 'The second factor is active. These are recovery codes: each replaces the app once if it is lost.'
+  const word = 'The second factor is active. These are recovery codes. Each of them replaces the app for one sign-in.'
   printSecret(cli, answer.recovery_codes.join('\n'), answer, `${word} Keep the list somewhere safe.`)
   if (user_id === undefined) await noteOwed(cli, client)
 }

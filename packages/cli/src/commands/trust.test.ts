@@ -20,7 +20,7 @@ test('a planned rotation needs no confirmation and prints its consequences', asy
   const { code, out, err } = await trust('rotate --overlap 30d --reason yearly')
   assert.equal(code, 0)
   assert.match(out, /^mode +planned\nanchor_id +sgn_new\nreplaced_anchor_id +sgn_old\n/)
-  assert.match(err, /^Old and new anchor count side by side\./)
+  assert.match(err, /^The old and the new anchor are valid side by side\./)
   assert.deepEqual(asked[0]?.body, { mode: 'planned', overlap_seconds: 30 * 86_400, reason: 'yearly' })
   assert.equal(asked[0]?.line, 'POST /v1/trust/anchors/rotate')
   assert.deepEqual(JSON.parse((await trust('rotate --json')).out), rotated)

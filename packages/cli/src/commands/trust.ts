@@ -9,22 +9,22 @@ const columns: readonly Column<Anchor>[] = [
   ['ANCHOR', (a) => a.anchor_id],
   ['STATE', (a) => a.state],
   ['SUBJECT', (a) => a.subject],
-  ['ENDS', (a) => a.not_after],
+  ['EXPIRES', (a) => a.not_after],
 ]
 
 type Rotate = { emergency?: boolean; anchor?: string; overlap?: number; reason?: string; yes?: boolean }
 
 /** Commands for trust anchors, and for the description of the API. */
 export function addTrust(program: Command, cli: Cli): void {
-  const trust = program.command('trust').description('trust anchors')
+  const trust = program.command('trust').description('Manage trust anchors')
   examples(
     trust
       .command('show')
-      .description('the current trust set; with --json complete, with its signatures')
+      .description('Show the current trust set\n\nWith --json, it prints the complete trust set with its signatures.')
       .action(async () => {
         const set = await (await cli.client()).trustAnchors({ query: cli.scope })
         if (cli.json) return cli.say(jsonText(set, 2))
-        cli.note(`Version ${set.version}, good until ${set.expires_at}.`)
+        cli.note(`Version ${set.version}, valid until ${set.expires_at}.`)
         await printAll<Anchor>(cli, columns, set.anchors)
       }),
     'trust show',
@@ -34,11 +34,11 @@ export function addTrust(program: Command, cli: Cli): void {
     examples(
       trust
         .command('rotate')
-        .description('replace the active trust anchor')
-        .option('--emergency', 'end the old anchor at once, with every certificate under it')
-        .option('--anchor <signer>', 'expected active anchor; the request is refused if another one is active')
-        .option('--overlap <duration>', 'minimum time for which the old anchor stays, e.g. 30d', duration)
-        .option('--yes', 'do not ask for confirmation'),
+        .description('Replace the active trust anchor')
+        .option('--emergency', 'end the old anchor and every certificate under it at once')
+        .option('--anchor <signer>', 'expected active anchor; the server refuses the change if another one is active')
+        .option('--overlap <duration>', 'minimum duration for which the old anchor stays valid, e.g. 30d', duration)
+        .option('--yes', 'skip the confirmation prompt'),
       'trust rotate --overlap 30d --reason "yearly change"',
       'trust rotate --emergency --anchor sgn_01h455vb4pex5vsknk084sn02q --reason "key stolen"',
     ),
@@ -46,17 +46,17 @@ export function addTrust(program: Command, cli: Cli): void {
   examples(
     program
       .command('openapi')
-      .description('description of the whole API (OpenAPI 3.1, JSON)')
+      .description('Print the OpenAPI 3.1 description of the API (JSON)')
       .action(async () => cli.say(jsonText(await (await cli.client()).openapiDocument(), 2))),
     'openapi > openapi.json',
   )
 }
 
 const explained = {
-  planned: `Old and new anchor count side by side. Devices and gateways fetch the next trust set by themselves; the old
-anchor retires when its time is over and nobody needs it any more.`,
-  emergency: `The active anchor ends now, and every certificate under it is revoked: whoever connects by certificate is
-refused until the device has fetched the next trust set and has another certificate.`,
+  planned: `The old and the new anchor are valid side by side. Devices and gateways fetch the next trust set by themselves.
+The old anchor retires when its time is over and no device or gateway needs it any more.`,
+  emergency: `The active anchor ends now, and every certificate under it is revoked. A device that connects by certificate
+is refused until it has fetched the next trust set and has another certificate.`,
 }
 
 async function rotate(cli: Cli, { emergency, anchor, overlap, reason: why, yes }: Rotate): Promise<void> {
@@ -65,5 +65,5 @@ async function rotate(cli: Cli, { emergency, anchor, overlap, reason: why, yes }
   if (emergency) await cli.sure(yes, 'End the active trust anchor now?')
   const body = { mode, ...given({ anchor_id: anchor, overlap_seconds: overlap, reason: why }) } as const
   printItem(cli, await (await cli.client()).rotateTrustAnchors({ body, query: cli.scope }))
-  cli.note('See it with: holdfast trust show')
+  cli.note('To see the trust set, run: holdfast trust show')
 }

@@ -10,22 +10,28 @@ const columns: readonly Column<Connection>[] = [
   ['DEVICE', (c) => c.device_name ?? c.device_id],
   ['GATEWAY', (c) => c.gateway_name ?? c.gateway_id],
   ['VERDICT', (c) => c.verdict],
-  ['HERE', (c) => c.control_plane.session_state],
+  ['CONTROL PLANE', (c) => c.control_plane.session_state],
   ['GATEWAY SAYS', (c) => c.gateway?.state ?? null],
   ['DEVICE SAYS', (c) => c.device?.state ?? null],
   ['POLICY', (c) => c.policy.reason],
-  ['DIFFER IN', (c) => c.disagreements.map((d) => d.field).join(' ')],
+  ['DIFFERENCES', (c) => c.disagreements.map((d) => d.field).join(' ')],
 ]
 type Options = { limit: number; device?: string; user?: string; gateway?: string; verdict?: Connection['verdict'] }
 
 export function addTruth(program: Command, cli: Cli): void {
-  const truth = program.command('truth').description('reports of gateway, device and server on each connection')
+  const truth = program
+    .command('truth')
+    .description('Compare reports about connections\n\nThe reports come from the gateway, the device and the server.')
   examples(
-    limit(truth.command('list').description('list connections, with the verdict of the comparison of their reports'))
-      .option('--device <device>', 'of this device')
-      .option('--user <user>', 'of this user')
-      .option('--gateway <gateway>', 'to this gateway')
-      .addOption(choice('--verdict <verdict>', 'with this value', connectionVerdicts))
+    limit(
+      truth
+        .command('list')
+        .description('List connections and compare their reports\n\nThe verdict is the result of the comparison.'),
+    )
+      .option('--device <device>', 'only connections of this device')
+      .option('--user <user>', 'only connections of this user')
+      .option('--gateway <gateway>', 'only connections to this gateway')
+      .addOption(choice('--verdict <verdict>', 'only connections with this verdict', connectionVerdicts))
       .action(async ({ limit: most, device, user, gateway, verdict }: Options) => {
         const client = await cli.client()
         const filter = given({ device_id: device, user_id: user, gateway_id: gateway, verdict })

@@ -28,7 +28,7 @@ test('a file that is no private key signs nothing, and its text is not shown', a
     await writeFile(file('odd.key'), text)
     const { code, err } = await root('sign', file('root.json'), '--key', file('odd.key'))
     assert.equal(code, 2)
-    assert.match(err, /^Error: \S+odd\.key is not (JSON|a private key as keygen makes it)\.\n$/)
+    assert.match(err, /^Error: \S+odd\.key is not (JSON|a private key that keygen created)\.\n$/)
   }
   assert.match((await root('sign', file('root.json'), '--key', file('anna.pub'))).err, /anna\.pub is not a private key/)
   assert.equal((await root('sign', file('root.json'), '--key', file('anna.key'))).code, 0)

@@ -13,7 +13,7 @@ import {
   tufSpecVersion,
 } from '@holdfast/crypto'
 import { writePrivateFile } from '@holdfast/sdk'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Cli } from '../cli.ts'
 import { UsageError } from '../exit.ts'
 import { readText, writeKeyPair, writeNew } from '../files.ts'
@@ -26,21 +26,27 @@ const year = 365 * 86_400
 
 /** Adds commands to `holdfast update`: the ceremony by which people instead of the control plane hold the root keys. */
 export function addUpdateRoot(update: Command, cli: Cli): void {
-  const root = update.command('root').description('create and sign the next root; private keys never reach a server')
+  const root = update.command('root').description('Create and sign the next root\n\nPrivate keys never reach a server.')
   examples(
     root
       .command('keygen <name>')
-      .description('create a root key: <name>.key (private, mode 0600) and <name>.pub; needs no server')
+      .description('Create a root key\n\nIt writes <name>.key (private, mode 0600) and <name>.pub. It needs no server.')
       .action((name: string) => keygen(cli, name)),
     'update root keygen anna',
   )
   examples(
     root
       .command('next <file>')
-      .description('write the next root, unsigned: with the root keys, and the present signing keys of the server')
+      .description(
+        'Write the next root, unsigned\n\nThe root contains the root keys and the present signing keys of the server.',
+      )
       .requiredOption('--key <pub...>', 'public root keys, created by keygen')
       .requiredOption('--threshold <n>', 'required number of signatures', integer(1, 16))
-      .option('--expires <duration>', 'validity from now; default: a year', duration, year)
+      .addOption(
+        new Option('--expires <duration>', 'duration of its validity, from now')
+          .argParser(duration)
+          .default(year, '365d'),
+      )
       .action((file: string, options: { key: string[]; threshold: number; expires: number }) =>
         next(cli, file, options),
       ),
@@ -49,15 +55,17 @@ export function addUpdateRoot(update: Command, cli: Cli): void {
   examples(
     root
       .command('sign <file>')
-      .description('add a signature to a root; needs no server')
-      .requiredOption('--key <file>', 'the private key, created by keygen')
+      .description('Add a signature to a root\n\nIt needs no server.')
+      .requiredOption('--key <file>', 'private key, created by keygen')
       .action((file: string, { key }: { key: string }) => sign(cli, file, key)),
     'update root sign root.json --key anna.key',
   )
   examples(
     root
       .command('publish <file>')
-      .description('publish a root that has enough signatures of the present root keys and of its own')
+      .description(
+        'Publish a signed root\n\nIt needs enough signatures of the present root keys and of its own root keys.',
+      )
       .action(async (file: string) => {
         const body = await readRoot(file)
         const status = await (await cli.client()).replaceTufRoot({ body, query: cli.scope })
@@ -85,7 +93,7 @@ async function next(
   { key: files, threshold, expires }: { key: string[]; threshold: number; expires: number },
 ): Promise<void> {
   const keepers = await Promise.all(files.map(readKey))
-  if (threshold > keepers.length) throw new UsageError(`A threshold of ${threshold} needs as many keys.`)
+  if (threshold > keepers.length) throw new UsageError(`A threshold of ${threshold} needs at least ${threshold} keys.`)
   const { root, online_keys: online } = await (await cli.client()).tufStatus({ query: cli.scope })
   const ids = keepers.map(tufKeyId)
   if (new Set(ids).size < ids.length) throw new UsageError('The same key is named twice.')
@@ -123,7 +131,7 @@ async function sign(cli: Cli, file: string, keyFile: string): Promise<void> {
 async function readRoot(file: string): Promise<Root> {
   const root = parse(await readText(file), file) as Partial<Root>
   if (root.signed?._type !== 'root' || !Array.isArray(root.signatures))
-    throw new UsageError(`${file} is not a root of TUF.`)
+    throw new UsageError(`${file} is not a TUF root.`)
   return root as Root
 }
 
@@ -133,14 +141,14 @@ async function readPrivateKey(file: string): Promise<Signer> {
     return softwareSigner('tuf-root', privateJwk)
   } catch (e) {
     if (!(e instanceof CryptoError)) throw e
-    throw new UsageError(`${file} is not a private key as keygen makes it.`)
+    throw new UsageError(`${file} is not a private key that keygen created.`)
   }
 }
 
 async function readKey(file: string): Promise<TufKey> {
   const key = parse(await readText(file), file) as TufKey
   if (typeof key?.keyval?.public !== 'string' || !importTufKey(key))
-    throw new UsageError(`${file} is not a public key as keygen makes it.`)
+    throw new UsageError(`${file} is not a public key that keygen created.`)
   return key
 }
 

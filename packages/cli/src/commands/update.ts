@@ -13,11 +13,13 @@ type Question = Pick<NonNullable<Input<Contract['updateManifest']>['query']>, 'p
 
 /** Commands for the TUF repository, by which devices verify downloads. */
 export function addUpdate(program: Command, cli: Cli): void {
-  const update = program.command('update').description('the update repository (TUF) and its root')
+  const update = program.command('update').description('Manage the update repository (TUF) and its root')
   examples(
     update
       .command('status')
-      .description('metadata in force, and whether a new root is needed; with --json the whole root')
+      .description(
+        'Show the metadata in force\n\nIt shows whether a new root is needed. With --json, it prints the whole root.',
+      )
       .action(async () => {
         const status = await (await cli.client()).tufStatus({ query: cli.scope })
         if (cli.json) return cli.say(jsonText(status, 2))
@@ -31,10 +33,10 @@ export function addUpdate(program: Command, cli: Cli): void {
   examples(
     update
       .command('offered <device>')
-      .description('updates that are offered to a device')
-      .addOption(choice('--platform <platform>', 'instead of its own', packagePlatforms))
-      .addOption(choice('--arch <arch>', 'instead of the one that it reported', packageArchitectures))
-      .option('--installed <version>', 'instead of the version that it reported')
+      .description('Show the updates that a device is offered')
+      .addOption(choice('--platform <platform>', 'platform, instead of that of the device', packagePlatforms))
+      .addOption(choice('--arch <arch>', 'architecture, instead of the reported one', packageArchitectures))
+      .option('--installed <version>', 'client version, instead of the reported one')
       .action(async (device_id: string, { platform, arch, installed: version }: Question) => {
         const query = { device_id, ...given({ platform, arch, version }), ...cli.scope }
         const { signature: _, ...manifest } = await (await cli.client()).updateManifest({ query })
@@ -46,7 +48,7 @@ export function addUpdate(program: Command, cli: Cli): void {
   examples(
     update
       .command('metadata <file>')
-      .description('a signed file of the repository, such as timestamp.json or 1.root.json')
+      .description('Print a signed file of the repository\n\nFor example timestamp.json or 1.root.json.')
       .action(async (file: string) => {
         const client = await cli.client()
         cli.say(jsonText(await client.tufMetadata({ params: { file }, query: cli.scope }), 2))

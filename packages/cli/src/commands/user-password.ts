@@ -10,9 +10,11 @@ export function addUserPassword(user: Command, cli: Cli): void {
   examples(
     user
       .command('password [user]')
-      .description('set a password (prompt or stdin); for your own, first the current one, then the new one')
-      .option('--generate', 'generate a temporary password, printed once; after sign-in the user must set another one')
-      .option('--revoke-api-keys', 'also revoke the API keys that the user has or created; default: they stay valid')
+      .description(
+        'Set the password of a user\n\nThe password is read from a prompt or stdin. Without a name, it sets your own: first enter the current password, then the new one.',
+      )
+      .option('--generate', 'generate a temporary password, printed once; the user must change it after the sign-in')
+      .option('--revoke-api-keys', 'also revoke the API keys that the user owns or created; default: they stay valid')
       .action((user_id: string | undefined, options: Options) =>
         user_id === undefined ? changeOwn(cli, options) : setFor(cli, user_id, options),
       ),
@@ -35,7 +37,7 @@ async function changeOwn(cli: Cli, { generate, revokeApiKeys: revoke_api_keys }:
     body: { current_password, new_password, ...given({ revoke_api_keys }) },
   })
   if (cli.json) printItem(cli, answer)
-  else cli.note(`Your password is changed. ${countText(answer.sessions_terminated, 'other session', 'ended')}.`)
+  else cli.note(`Your password was changed. ${countText(answer.sessions_terminated, 'other session', 'ended')}.`)
   await noteOwed(cli, client)
 }
 
@@ -55,5 +57,5 @@ async function setFor(cli: Cli, user_id: string, options: Options): Promise<void
   if (secret !== undefined) {
     printSecret(cli, secret, answer, `${whose} for one sign-in by ${expires_at}. ${ended}`)
   } else if (cli.json) printItem(cli, answer)
-  else cli.note(`${whose} is changed. ${ended}`)
+  else cli.note(`${whose} was changed. ${ended}`)
 }

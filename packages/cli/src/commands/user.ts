@@ -20,7 +20,7 @@ const columns: readonly Column<User>[] = [
   ['2ND FACTOR', (u) => (u.mfa.enabled ? 'yes' : null)],
   ['GROUPS', (u) => u.group_names],
   ['DEVICES', (u) => u.device_count],
-  ['LAST LOGIN', (u) => u.last_login_at],
+  ['LAST SIGN-IN', (u) => u.last_login_at],
 ]
 const stateOf = ({ status, locked_until }: User): string => (locked_until === null ? status : `${status}, locked`)
 
@@ -41,21 +41,26 @@ type NewUser = { service?: boolean; email?: string; displayName?: string; group?
 
 const filtered = (command: Command) =>
   command
-    .addOption(choice('--status <status>', 'only these', ['active', 'suspended']))
-    .option('--group <group>', 'in this group')
-    .addOption(choice('--role <role>', 'with this role', roleNames))
-    .addOption(choice('--mfa <yes|no>', 'with, or without, a second factor', ['yes', 'no']))
-    .addOption(choice('--locked <yes|no>', 'locked after failed sign-ins, or not', ['yes', 'no']))
-    .addOption(choice('--has-devices <yes|no>', 'with, or without, devices', ['yes', 'no']))
-    .option('--q <prefix>', 'name starts with')
+    .addOption(choice('--status <status>', 'only users with this status', ['active', 'suspended']))
+    .option('--group <group>', 'only users in this group')
+    .addOption(choice('--role <role>', 'only users with this role', roleNames))
+    .addOption(choice('--mfa <yes|no>', 'only users with (yes) or without (no) a second factor', ['yes', 'no']))
+    .addOption(
+      choice('--locked <yes|no>', 'only users that failed sign-ins have locked (yes) or not locked (no)', [
+        'yes',
+        'no',
+      ]),
+    )
+    .addOption(choice('--has-devices <yes|no>', 'only users with (yes) or without (no) devices', ['yes', 'no']))
+    .option('--q <prefix>', 'only names that begin with this text')
 
 const filterOf = ({ group, mfa, locked, hasDevices, ...rest }: Filter) =>
   given({ ...rest, group_id: group, mfa: said(mfa), locked: said(locked), has_devices: said(hasDevices) })
 
 export function addUser(program: Command, cli: Cli): void {
-  const user = program.command('user').description('users')
+  const user = program.command('user').description('Manage users')
   examples(
-    sort(filtered(limit(user.command('list').description('list users'))), sorts).action(
+    sort(filtered(limit(user.command('list').description('List users'))), sorts).action(
       async ({ limit: most, ...options }: Filter & { limit: number }) => {
         const client = await cli.client()
         const query = { ...filterOf(options), ...cli.scope }
@@ -67,7 +72,7 @@ export function addUser(program: Command, cli: Cli): void {
     'user list --sort last_login_at',
   )
   examples(
-    filtered(user.command('facets').description('number of users for each value of each filter')).action(
+    filtered(user.command('facets').description('Count users for each value of each filter')).action(
       async ({ sort: _, ...options }: Filter) =>
         printFacets(cli, await (await cli.client()).listUserFacets({ query: { ...filterOf(options), ...cli.scope } })),
     ),
@@ -76,7 +81,7 @@ export function addUser(program: Command, cli: Cli): void {
   examples(
     user
       .command('show <user>')
-      .description('one user')
+      .description('Show a user')
       .action(async (user_id: string) =>
         printItem(cli, await (await cli.client()).getUser({ params: { user_id }, query: cli.scope })),
       ),
@@ -85,11 +90,11 @@ export function addUser(program: Command, cli: Cli): void {
   examples(
     user
       .command('create <username>')
-      .description('create a user')
-      .option('--service', 'a service account for a program: no password, no sign-in; it may own API keys')
-      .option('--email <address>')
-      .option('--display-name <name>')
-      .option('--group <group...>', 'groups to join')
+      .description('Create a user')
+      .option('--service', 'create a service account for a program: no password, no sign-in; it may own API keys')
+      .option('--email <address>', 'e-mail address of the user')
+      .option('--display-name <name>', 'display name of the user')
+      .option('--group <group...>', 'groups of the user')
       .action(async (username: string, options: NewUser) => {
         const { service, email, displayName, group } = options
         const kind = service ? ('service' as const) : undefined
@@ -102,13 +107,13 @@ export function addUser(program: Command, cli: Cli): void {
     'user create anna --email anna@example.com --display-name "Anna Berg"',
   )
   examples(
-    reason(user.command('update <user>').description('change a user; fields that are not given stay'))
-      .option('--username <name>')
-      .option('--email <address>')
-      .option('--no-email', 'no address')
-      .option('--display-name <name>')
-      .option('--group <group...>', 'its new groups, instead of the present ones')
-      .option('--no-group', 'no groups')
+    reason(user.command('update <user>').description('Change a user\n\nOptions that you leave out do not change.'))
+      .option('--username <name>', 'new username')
+      .option('--email <address>', 'e-mail address of the user')
+      .option('--no-email', 'remove the e-mail address')
+      .option('--display-name <name>', 'display name of the user')
+      .option('--group <group...>', 'groups that replace the present ones')
+      .option('--no-group', 'remove the user from all groups')
       .action((user_id: string, options: Update) => update(cli, user_id, options)),
     'user update anna --email anna@example.com --display-name "Anna Berg"',
     'user update anna --no-group',
@@ -124,9 +129,9 @@ export function addUser(program: Command, cli: Cli): void {
     reason(
       user
         .command('delete <user...>')
-        .description('delete users for good: their sessions end, and their devices are revoked'),
+        .description('Delete users for good\n\nTheir sessions end, and their devices are revoked.'),
     )
-      .option('--yes', 'do not ask for confirmation')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (ids: string[], options: { reason?: string; yes?: boolean }) => {
         await cli.sure(options.yes, `Deleting is final. Delete ${ids.join(', ')}?`)
         await change(cli, 'delete', ids, options.reason)
@@ -137,9 +142,11 @@ export function addUser(program: Command, cli: Cli): void {
     reason(
       user
         .command('break-glass <user>')
-        .description('allow a local user to sign in with a password while login.enforce_sso is on'),
+        .description(
+          'Allow a user to sign in with a password despite SSO\n\nThe user is a local one. It matters while login.enforce_sso is on.',
+        ),
     )
-      .option('--off', 'no longer')
+      .option('--off', 'end the permission')
       .action(async (user_id: string, { off = false, reason: why }: { off?: boolean; reason?: string }) => {
         const body = { user_id, break_glass: !off, ...given({ reason: why }) }
         const answer = await (await cli.client()).setBreakGlass({ body, query: cli.scope })
@@ -154,9 +161,9 @@ export function addUser(program: Command, cli: Cli): void {
 }
 
 const moves = {
-  suspend: 'suspend users: their sessions end, and their devices have no access until they are reactivated',
-  reactivate: 'reactivate suspended users',
-  unlock: 'unlock accounts that failed sign-ins have locked',
+  suspend: 'Suspend users\n\nTheir sessions end. Their devices have no access until you reactivate the users.',
+  reactivate: 'Reactivate suspended users',
+  unlock: 'Unlock users that failed sign-ins have locked',
 } as const
 type Move = keyof typeof moves
 

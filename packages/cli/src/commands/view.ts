@@ -26,22 +26,20 @@ function parameters(text: string, before: Query = {}): Query {
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
 }
 const querying = (command: Command): Command =>
-  command.option(
-    '--query <parameter...>',
-    'name=value: a parameter of the list, as its query string has it',
-    parameters,
-  )
+  command.option('--query <parameter...>', 'name=value: parameters of the list, as in its query string', parameters)
 
 export function addView(program: Command, cli: Cli): void {
-  const view = program.command('view').description('saved views: filters of a list under a name')
-  limit(examples(view.command('list').description('list your own views and the shared ones'), 'view list --of devices'))
-    .addOption(choice('--of <list>', 'of this list only', viewListNames))
+  const view = program
+    .command('view')
+    .description('Manage saved views\n\nA saved view is a filter of a list with a name.')
+  limit(examples(view.command('list').description('List your own views and the shared ones'), 'view list --of devices'))
+    .addOption(choice('--of <list>', 'only views of this list', viewListNames))
     .action(async ({ limit: most, of: list }: { limit: number; of?: ViewList }) => {
       const client = await cli.client()
       const query = { ...given({ list }), ...cli.scope }
       await printList(cli, most, columns, (page) => client.listViews({ query: { ...query, ...page } }))
     })
-  examples(view.command('show <view>').description('one saved view'), 'view show "lost laptops"').action(
+  examples(view.command('show <view>').description('Show a saved view'), 'view show "lost laptops"').action(
     async (view_id: string) =>
       printItem(cli, await (await cli.client()).getView({ params: { view_id }, query: cli.scope })),
   )
@@ -49,11 +47,11 @@ export function addView(program: Command, cli: Cli): void {
     querying(
       view
         .command('create')
-        .description('save a view of a list')
-        .addArgument(new Argument('<list>').choices(viewListNames))
-        .argument('<name>'),
+        .description('Save a view of a list')
+        .addArgument(new Argument('<list>', 'list that the view filters').choices(viewListNames))
+        .argument('<name>', 'name of the view'),
     )
-      .option('--shared', 'for all users of the tenant with permission to read the list')
+      .option('--shared', 'share it with all users of the tenant that may read the list')
       .action(async (list: ViewList, name: string, { query = {}, shared = false }: Settings) => {
         const client = await cli.client()
         printItem(cli, await client.createView({ body: { list, name, query, shared }, query: cli.scope }))
@@ -61,18 +59,18 @@ export function addView(program: Command, cli: Cli): void {
     'view create devices "suspended Macs" --query status=suspended platform=macos --shared',
   )
   examples(
-    querying(view.command('update <view>').description('change a saved view; a query replaces the whole query'))
-      .option('--name <name>')
-      .option('--shared', 'for all users of the tenant with permission to read the list')
-      .option('--no-shared', 'only for its owner')
+    querying(view.command('update <view>').description('Change a saved view\n\nA query replaces the whole query.'))
+      .option('--name <name>', 'new name')
+      .option('--shared', 'share it with all users of the tenant that may read the list')
+      .option('--no-shared', 'keep it for its owner only')
       .action((view_id: string, options: Settings) => update(cli, view_id, options)),
     'view update "suspended Macs" --name "Macs to fetch"',
   )
   examples(
     view
       .command('delete <view>')
-      .description('delete a saved view')
-      .option('--yes', 'do not ask for confirmation')
+      .description('Delete a saved view')
+      .option('--yes', 'skip the confirmation prompt')
       .action(async (view_id: string, { yes }: { yes?: boolean }) => {
         await cli.sure(yes, `Delete ${view_id}?`)
         const { changed } = await (await cli.client()).deleteView({ params: { view_id }, query: cli.scope })

@@ -11,9 +11,9 @@ export function addWatch(program: Command, cli: Cli): void {
   examples(
     program
       .command('watch')
-      .description('show the changes in the tenant as they happen, a line for each')
-      .addOption(choice('--kind <kind...>', 'of these lists only', changedKindNames))
-      .option('--after <id>', 'resume after the event with this id; default: from now on')
+      .description('Show changes in the tenant as they happen\n\nIt prints one line per change.')
+      .addOption(choice('--kind <kind...>', 'only changes in these lists', changedKindNames))
+      .option('--after <id>', 'id of the event after which to resume; default: now')
       .action((options: Options) => watch(cli, options)),
     'watch',
     'watch --kind devices gateways',

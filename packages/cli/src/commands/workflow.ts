@@ -14,15 +14,15 @@ import {
 } from '../workflow-run.ts'
 
 export function addWorkflow(program: Command, cli: Cli): void {
-  const workflow = program.command('workflow').description('workflows, and their runs')
-  examples(workflow.command('list').description('list workflows'), 'workflow list').action(async () =>
+  const workflow = program.command('workflow').description('Manage workflows and their runs')
+  examples(workflow.command('list').description('List workflows'), 'workflow list').action(async () =>
     printAll(cli, workflowColumns, (await (await cli.client()).listWorkflows({ query: cli.scope })).items),
   )
   examples(
     runnable(
       workflow
         .command('run <workflow> [parameter...]')
-        .description('run a workflow with your own permissions; exit code 1 if it fails'),
+        .description('Run a workflow\n\nIt runs with your own permissions. Exit code 1: the run failed.'),
     ).action(async (name: string, parameters: string[], options: RunOptions) => {
       const body = { workflow: name, ...bodyOf(parameters, options) }
       if (!options.dryRun) await cli.sure(options.yes, `Run ${name}?`)
@@ -31,22 +31,24 @@ export function addWorkflow(program: Command, cli: Cli): void {
     'workflow run offboard_user user_id=anna --dry-run',
     'workflow run rollback_policy version=12 --reason "it broke the printers" --yes',
   )
-  limit(examples(workflow.command('runs').description('list runs, also those of playbooks'), 'workflow runs'))
-    .addOption(choice('--kind <kind>', 'of these only', ['workflow', 'playbook']))
+  limit(examples(workflow.command('runs').description('List runs, including those of playbooks'), 'workflow runs'))
+    .addOption(choice('--kind <kind>', 'only runs of this kind', ['workflow', 'playbook']))
     .action(async ({ limit: most, kind }: { limit: number; kind?: 'workflow' | 'playbook' }) => {
       const client = await cli.client()
       const query = { ...given({ kind }), ...cli.scope }
       await printList(cli, most, runColumns, (page) => client.listWorkflowRuns({ query: { ...query, ...page } }))
     })
   examples(
-    workflow.command('show <run>').description('one run with its steps'),
+    workflow.command('show <run>').description('Show a run and its steps'),
     'workflow show wfr_01jxz3c9dqf7vr2m8k4s6t0b5w',
   ).action(async (workflow_run_id: string) => {
     const run = await (await cli.client()).getWorkflowRun({ params: { workflow_run_id }, query: cli.scope })
     await printRun(cli, run)
   })
   examples(
-    workflow.command('evidence <run>').description('evidence of a run; the audit log has its digest'),
+    workflow
+      .command('evidence <run>')
+      .description('Print the evidence of a run\n\nThe audit log contains the digest of the evidence.'),
     'workflow evidence wfr_01jxz3c9dqf7vr2m8k4s6t0b5w > evidence.json',
   ).action(async (workflow_run_id: string) => {
     const given = await (await cli.client()).getWorkflowEvidence({ params: { workflow_run_id }, query: cli.scope })

@@ -60,7 +60,7 @@ async function settingsSteps(
   if (notifications) {
     const is = await client.getNotificationSettings({ query })
     if (notifications.email?.enabled === true && !is.email.available && !is.email.enabled)
-      problems.push('notifications: email.enabled needs a mail server, which the operator names in HOLDFAST_SMTP_URL')
+      problems.push('notifications: email.enabled needs a mail server. The operator sets it with HOLDFAST_SMTP_URL')
     const body = overlay<Input<Contract['updateNotificationSettings']>['body']>(is, notifications)
     const apply = () => client.updateNotificationSettings({ query, body }, { ifMatch: versionOf(is) })
     const made = { operation: 'updateNotificationSettings', body, apply } as const

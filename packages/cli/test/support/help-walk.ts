@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
 
+/** Blocks of a help text without commands. */
+const notCommands = /^(?:Options|Arguments|Examples|Fields|Environment|Names|Exit codes):/
+
 /**
  * Reads the help of every top-level command, and of `ofEach` commands in each. Returns the number of commands without
  * subcommands. Their help must have an example, and no option may hide one of the program.
  */
 export async function walkHelp(run: (args: string[]) => Promise<{ out: string }>, ofEach = Infinity): Promise<number> {
-  const commandsIn = (out: string) => {
-    const listed = /\nCommands:\n(.*?)(\n\n|$)/s.exec(out)?.[1] ?? ''
-    return [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name ?? '').filter((name) => name !== 'help')
-  }
+  const commandsIn = (out: string) =>
+    out
+      .split('\n\n')
+      .filter((block) => /^[A-Z][a-z -]+:\n/.test(block) && !notCommands.test(block))
+      .flatMap((block) => [...block.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name ?? ''))
+      .filter((name) => name !== 'help')
   const optionsIn = (out: string) => [...out.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, name]) => name ?? '')
   const ofProgram = new Set(optionsIn((await run(['--help'])).out))
   ofProgram.delete('--help')

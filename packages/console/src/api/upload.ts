@@ -48,7 +48,7 @@ function send(url: string, file: File, digest: string | undefined, { signal, onP
   }
   request.onerror = () => {
     markLost()
-    reject(new ApiError({ status: 0, code: 'offline', detail: 'The upload broke off. Nothing was added.' }))
+    reject(new ApiError({ status: 0, code: 'offline', detail: 'The upload was interrupted. Nothing was added.' }))
   }
   request.onabort = () => reject(signal.reason)
   signal.addEventListener('abort', () => request.abort(), { once: true })

@@ -18,8 +18,8 @@ export function Connection() {
     <div className="strip warn" role="status">
       <Icon name="offline" />
       <span className="grow">
-        The server does not answer. This page shows what was there <Timestamp at={new Date(lostAt).toISOString()} />.
-        Nothing can be changed until it is back.
+        The server does not answer. This page shows the state of <Timestamp at={new Date(lostAt).toISOString()} />. You
+        cannot change anything until it answers.
       </span>
     </div>
   )

@@ -51,11 +51,11 @@ export function ExpiryDialog({ at, cause, onDismiss }: Props) {
     >
       <p>
         {cause === 'idle'
-          ? 'Nothing was done for a while. A new sign-in leads back to this page.'
-          : 'A session ends after a fixed time, even while it is used. A new sign-in leads back to this page.'}
+          ? 'You were idle for a while. After a new sign-in, this page opens again.'
+          : 'A session ends after a fixed time, even while you use it. After a new sign-in, this page opens again.'}
       </p>
       <p className="soft">
-        A token form, a device form and a reason that you typed come back with it. Passwords and other fields do not.
+        A token form, a device form and a typed reason are restored. Passwords and other fields are not.
       </p>
     </Dialog>
   )

@@ -22,12 +22,12 @@ const inLists = [
 const onDevices = [
   { keys: ['l'], does: 'Lost device' },
   { keys: ['r'], does: 'Revoke' },
-  { keys: ['a'], does: 'Approve a device that waits' },
+  { keys: ['a'], does: 'Approve a pending device' },
 ]
 
 const onAlerts = [
   { keys: ['a'], does: 'Acknowledge' },
-  { keys: ['p'], does: 'Approve the devices that wait' },
+  { keys: ['p'], does: 'Approve the pending devices' },
 ]
 
 /** All keys of the console. Keys of views that the caller may not see are left out. */

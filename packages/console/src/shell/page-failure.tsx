@@ -6,12 +6,12 @@ export function PageFailure({ error }: { error: Error }) {
   const isOutdated = /dynamically imported module|module script|preload CSS/i.test(error.message)
   return (
     <div className="page">
-      <PageHead title={isOutdated ? 'A new version is there' : 'This page could not be shown'} />
+      <PageHead title={isOutdated ? 'A new version is available' : 'This page could not be shown'} />
       <div className="blank" role="alert">
         <p>
           {isOutdated
-            ? 'The server was updated while this page was open. Load the page again to go on.'
-            : `The console failed with: ${error.message}. Load the page again. If it comes back, report it.`}
+            ? 'The server was updated while this page was open. Load the page again to continue.'
+            : `The console failed with: ${error.message}. Load the page again. If it happens again, report it.`}
         </p>
         <div className="acts">
           <Button kind="primary" onClick={() => window.location.reload()}>

@@ -79,9 +79,9 @@ function usePath(): string {
 /** Message for an address whose tenant does not exist or is not accessible to the caller. */
 const ForeignTenant = () => (
   <div className="page">
-    <PageHead title="This tenant is not here" />
+    <PageHead title="Tenant not found" />
     <div className="blank">
-      <p>It was deleted, or your account may not look at it. You are signed in to {homeTenant.name}.</p>
+      <p>It was deleted, or your account has no access to it. You are signed in to {homeTenant.name}.</p>
       <div className="acts">
         <Button kind="primary" onClick={() => window.location.assign('/admin')}>
           Go to {homeTenant.name}

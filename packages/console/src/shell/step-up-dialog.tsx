@@ -44,7 +44,7 @@ export function StepUpDialog({ onDone }: { onDone: (isDone: boolean) => void }) 
       >
         <TextField
           label="Code from your authenticator app"
-          help="Your tenant asks for it before a change like this one. It holds for 5 minutes."
+          help="Your tenant requires it before this kind of change. It is valid for 5 minutes."
           value={code}
           onChange={setCode}
           inputMode="numeric"

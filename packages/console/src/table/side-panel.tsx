@@ -107,7 +107,7 @@ const Move = ({ icon, label, to, onMove }: MoveProps) => (
     icon={icon}
     label={label}
     onClick={() => to && onMove(to)}
-    {...(to === undefined && { offReason: 'The page has no more.' })}
+    {...(to === undefined && { offReason: 'There are no more rows on this page.' })}
   />
 )
 

@@ -25,8 +25,8 @@ export function ChangeProblem({ error }: { error: Error }) {
 }
 
 function factOf({ code, retryAfterSeconds = 5 }: ApiError): string {
-  if (code === 'forbidden') return 'You may not do this. Nothing was changed.'
-  if (code === 'not_found') return 'The object is not here any more. Nothing was changed.'
+  if (code === 'forbidden') return 'You do not have the permission. Nothing was changed.'
+  if (code === 'not_found') return 'The object does not exist any more. Nothing was changed.'
   if (code === 'rate_limited') return `Nothing was changed. Try again in ${retryAfterSeconds} s.`
   return code === 'offline' ? 'No answer from the server.' : 'The server could not do this.'
 }

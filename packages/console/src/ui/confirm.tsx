@@ -76,7 +76,7 @@ export function Confirm(props: ConfirmProps) {
 
 type Judged = { typed: string | undefined; text: string; isReasonMissing: boolean }
 function offReasonOf({ typed, text, isReasonMissing }: Judged): string | undefined {
-  if (isReasonMissing) return 'Give a reason first.'
+  if (isReasonMissing) return 'Enter a reason first.'
   if (typed !== undefined && text.trim() !== typed) return `Type ${typed} first.`
   return undefined
 }
@@ -112,7 +112,7 @@ function Reason({ isOptional, value, onChange }: InputProps & { isOptional: bool
     <div className="f">
       <label htmlFor={id}>
         Reason{' '}
-        <span className="opt">{isOptional ? 'optional, goes into the audit log' : 'goes into the audit log'}</span>
+        <span className="opt">{isOptional ? 'optional, recorded in the audit log' : 'recorded in the audit log'}</span>
       </label>
       <input className="in-t" id={id} value={value} maxLength={500} onChange={(e) => onChange(e.target.value)} />
     </div>

@@ -44,7 +44,7 @@ test('an id keeps its prefix and its last six characters', () => {
 
 test('values of the API are shown as words', () => {
   assert.equal(formatWord('non_compliant'), 'Fails')
-  assert.equal(formatWord('on_it'), 'Still on it')
+  assert.equal(formatWord('on_it'), 'On this gateway')
   assert.equal(formatWord('stuck'), 'Stuck')
   assert.equal(formatWord('pending'), 'Pending')
   assert.equal(formatWord('at_limit'), 'At limit')

@@ -56,7 +56,7 @@ export const shortDigest = (digest: string): string => digest.replace(/^sha256:/
 /** Shown texts of API words that differ from the word itself. */
 const shownWords: Readonly<Record<string, string>> = {
   non_compliant: 'Fails',
-  on_it: 'Still on it',
+  on_it: 'On this gateway',
   exhausted: 'Used up',
   entra_id: 'Entra ID',
   api_key: 'API key',

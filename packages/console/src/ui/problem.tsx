@@ -87,7 +87,7 @@ export function NoPermission({ what, permission }: NoPermissionProps) {
 
 const NotFound = ({ what, elsewhere }: ProblemProps) => (
   <div className="blank">
-    <h3>{capital(what)} is not here</h3>
+    <h3>{capital(what)} was not found</h3>
     <p>It was deleted, or belongs to another tenant.</p>
     {elsewhere && <div className="acts">{elsewhere}</div>}
   </div>
@@ -108,7 +108,7 @@ export function LimitReached({ detail }: { detail: string }) {
         )
       }
     >
-      Nothing was changed. Remove what is not used, or raise the plan.
+      Nothing was changed. Remove unused objects, or upgrade the plan.
     </Note>
   )
 }
@@ -120,7 +120,7 @@ function TooMany({ error, retry }: { error: ApiError; retry: () => unknown }) {
   return (
     <Note
       icon="clock"
-      title={`Slow down: the server takes the next request in ${seconds} s.`}
+      title={`Too many requests. The server takes the next one in ${seconds} s.`}
       role="status"
       actions={
         <span className="num soft" aria-hidden="true">
@@ -128,7 +128,7 @@ function TooMany({ error, retry }: { error: ApiError; retry: () => unknown }) {
         </span>
       }
     >
-      The page asks again by itself.
+      The page tries again automatically.
     </Note>
   )
 }
@@ -145,8 +145,7 @@ const retryAfterSeconds = 10
 function ServerProblem({ error, retry, what, asOf }: ProblemProps) {
   const zone = useTimeZone()
   const isOffline = error instanceof ApiError && error.code === 'offline'
-  const rows =
-    asOf === undefined ? '' : ` Showing what was there at ${formatClock(new Date(asOf).toISOString(), zone)}.`
+  const rows = asOf === undefined ? '' : ` Showing the state of ${formatClock(new Date(asOf).toISOString(), zone)}.`
   const fact = isOffline ? 'No answer from the server.' : `The server could not answer for ${what}.`
   return (
     <Note

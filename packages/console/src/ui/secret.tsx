@@ -37,7 +37,7 @@ export function OneTimeSecret({ title, what, secret, usage, ifLost, onClose }: O
   return (
     <Sheet title={title} onClose={onClose} isHeld={!isStored && 'secret'} footer={footer}>
       <Note kind="warn" icon="lock" title={`The ${what} is shown only now.`}>
-        {`Holdfast keeps a hash of it. Lost it? ${ifLost}`}
+        {`Holdfast stores only a hash of it. If you lose it: ${ifLost}`}
       </Note>
       <div className="f">
         <span className="lab" id={labelId}>

@@ -14,7 +14,7 @@ export function parseWholeNumber(text: string, { min, max, optional = false }: B
   const value = /^-?\d{1,15}$/.test(plain) ? Number(plain) : Number.NaN
   const isRight = !Number.isNaN(value) && value >= (min ?? value) && value <= (max ?? value)
   if (isRight) return { value, error: undefined }
-  return { value: undefined, error: `"${text.trim()}" is not right. Enter ${ruleOf(min, max)}.` }
+  return { value: undefined, error: `"${text.trim()}" is not valid. Enter ${ruleOf(min, max)}.` }
 }
 
 function ruleOf(min: number | undefined, max: number | undefined): string {

@@ -78,7 +78,8 @@ export async function signIn({
   // Undefined fields are left out of the body.
   const { body, headers } = await send('login', { body: { username, password, totp, recovery_code } })
   const cookie = sessionCookie(headers)
-  if (!body || !cookie) throw new ConnectionError(`${connection.baseUrl} signed in without giving a session cookie.`)
+  if (!body || !cookie)
+    throw new ConnectionError(`${connection.baseUrl} accepted the sign-in, but sent no session cookie: check the URL.`)
   const client = createAdmin({ ...connection, cookie, onCookie })
   return { client, cookie, user: body.user, expiresAt: body.expires_at, requiredAction: body.required_action }
 }

@@ -48,7 +48,7 @@ export function verifyDeviceAtGateway(
   { trust, state, tenantId, gatewayId, issuer, proofs, now }: DoorOptions,
 ): DeviceAtGateway {
   if (!state || (state.pool.fail_mode === 'closed' && now >= state.expiresAt))
-    reject('no_policy', 'there is no policy in force to decide by')
+    reject('no_policy', 'no policy is in force')
   const { kid, claims: said } = verified(() => peekDeviceCredential(credential))
   if (said.tid !== tenantId) reject('wrong_tenant', 'the credential belongs to another tenant')
   const key =

@@ -18,8 +18,8 @@ const longestNap = 60
 const checkSeconds = 3600
 
 /**
- * Keeps a valid certificate while the device is active: gets the first one, and another one when it is due, is no
- * longer valid, or may have been revoked by a suspension.
+ * Keeps a valid certificate while the device is active. It gets the first one. It gets another one when the renewal is
+ * due, when the certificate is no longer valid, or when a suspension may have revoked it.
  */
 export function createCertificateKeeper(
   device: DeviceCore,

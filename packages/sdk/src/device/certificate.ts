@@ -24,7 +24,7 @@ export type DeviceCertificate = {
   spcId: string
   /** PEM. */
   certificate: string
-  /** PEM: the intermediates between it and every trust anchor, which TLS and IKE send too. */
+  /** PEM: the intermediates from the certificate to each trust anchor. TLS and IKE send them too. */
   chain: readonly string[]
   /** PKCS#8 PEM; null if the caller holds the key. */
   privateKey: string | null

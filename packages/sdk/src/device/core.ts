@@ -221,11 +221,11 @@ export function openDeviceCore(
     get standing(): 'active' | 'pending' {
       return standing
     },
-    /** End of the credential unless it is renewed before; RFC 3339. */
+    /** Expiry of the credential unless it is renewed before; RFC 3339. */
     get expiresAt(): string {
       return state.expiresAt
     },
-    /** The policy in force; null before the first and after its end. */
+    /** The policy in force; null before the first one and after its expiry. */
     get policy(): DevicePolicy | null {
       return policy && now() < policy.expiresAt ? policy : null
     },
@@ -261,7 +261,7 @@ export function openDeviceCore(
      * `TypeError` if the connection does not use TLS.
      */
     repinTrustOverTls: repinOverTls,
-    /** Renews the credential. Calls without other wishes share one renewal. */
+    /** Renews the credential. Calls without options share one renewal. */
     renew: renewal,
     ...createDeviceReports({ call, now }),
     /** Creates the proof for opening a session at this gateway. It can be used once, within a minute. */
@@ -269,13 +269,13 @@ export function openDeviceCore(
       const { method, url } = sessionTarget(gatewayId)
       return { credential: state.credential, proof: prove(key)(method, url, state.credential) }
     },
-    /** The verified gateway directory in force; null before the first and after its end. */
+    /** The verified gateway directory in force; null before the first one and after its expiry. */
     get directory() {
       return directory.current()
     },
     fetchDirectory: directory.fetch,
     ...createDeviceUpdates({ call, judge, withTrust }),
-    /** The certificate in use; null before the first and after its end. */
+    /** The certificate in use; null before the first one and after its expiry. */
     get certificate(): DeviceCertificate | null {
       return certificates.current()
     },

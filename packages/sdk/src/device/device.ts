@@ -5,8 +5,8 @@ import { type PollingOptions, runPolling } from './polling.ts'
 import type { DeviceState } from './state.ts'
 
 /**
- * Opens an enrolled device. Its policy, directory and certificate stay in force until their own ends, during any
- * failure of server or network.
+ * Opens an enrolled device. During a failure of the server or the network, its policy, directory and certificate stay
+ * in force until they expire.
  */
 export function openDevice(saved: DeviceState, options: DeviceOptions = {}) {
   const core = openDeviceCore(saved, options)

@@ -7,7 +7,7 @@ import type { DeviceState } from './state.ts'
 type Ask = { signal?: AbortSignal | undefined }
 type Saved = DeviceState['directory']
 
-/** Manages the newest directory. It stays in force until its own end in any case, also after a restart. */
+/** Manages the newest directory. It stays in force until it expires, also after a restart. */
 export function createDirectoryReader({
   call,
   judge,

@@ -68,8 +68,8 @@ export async function beginDeviceCodeEnrollment({
 }
 
 /**
- * Polls until the approval. The server reports a final end; after passing errors the request is repeated during the
- * challenge's life.
+ * Polls until the approval or a final refusal. After temporary errors it repeats the request while the challenge is
+ * valid.
  */
 async function untilApproved(
   ask: Send,

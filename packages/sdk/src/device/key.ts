@@ -7,6 +7,6 @@ import type { PrivateJwk } from '@holdfast/crypto/jwk'
 export function deviceKey(own: ProofSigner | undefined, kept: PrivateJwk | null): ProofSigner | PrivateJwk {
   const key = own ?? kept
   if (!key)
-    throw new TypeError('the state of this device holds no key: open it with the `key` that it was enrolled with')
+    throw new TypeError('the state of this device contains no key: open it with the `key` with which it was enrolled')
   return key
 }

@@ -13,9 +13,9 @@ import { DeviceEndedError, type DeviceStatus, statusOfFailure } from './status.t
 export type PollingOptions = {
   signal: AbortSignal
   /**
-   * Called with each policy that comes into force, first the saved one, and with null after the end of the last valid
-   * one. One call at a time. If it throws or rejects, it is called again, until it settles or a newer policy is in
-   * force.
+   * Called with each policy that comes into force, first the saved one, and with null after the expiry of the last
+   * valid one. One call at a time. If it throws or rejects, it is called again, until it settles or a newer policy is
+   * in force.
    */
   onPolicy: (policy: DevicePolicy | null) => void | Promise<void>
   /**
@@ -45,8 +45,8 @@ const lagPauseSeconds = 1
 
 /**
  * Keeps the policy current until aborted, then settles. One request is held at the server until a change. Renews the
- * credential when due and refreshes the trust set. Every other state is reported by `onStatus` and waited out; only a
- * final end rejects, with `DeviceEndedError` (`revoked`, `credential_expired`).
+ * credential when due and refreshes the trust set. Every other status is reported to `onStatus`, and polling continues.
+ * It rejects only if the device has ended for good, with `DeviceEndedError` (`revoked`, `credential_expired`).
  */
 export async function runPolling(
   device: DeviceCore,

@@ -70,6 +70,6 @@ function parseDeviceState(text: string, path: string): DeviceState {
     value = undefined
   }
   if (!isObject(value) || value.schema !== 'holdfast.device-state/1')
-    throw new TypeError(`${path} does not hold the state of a device`)
+    throw new TypeError(`${path} does not contain the state of a device`)
   return value as DeviceState
 }

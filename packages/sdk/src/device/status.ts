@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { Reply } from '../send.ts'
 
 /**
- * Status of a device at its control plane. In each status the policy stays in force until its own end.
+ * Status of a device at its control plane. In each status the policy stays in force until it expires.
  * - `active`: the server answers.
  * - `pending`: the server answers, and the device waits for an administrator's approval; until then it reaches nothing.
  * - `suspended`: the device or its user is suspended, and may be reactivated.
@@ -18,7 +18,7 @@ export type DeviceStatus = {
   error?: unknown
 }
 
-/** Final end of a device. It must enroll again. */
+/** The device has ended for good. It must enroll again. */
 export type DeviceEnd = 'revoked' | 'credential_expired'
 
 const sentences: Record<DeviceEnd, string> = {

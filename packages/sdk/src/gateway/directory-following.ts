@@ -25,7 +25,7 @@ const longestPause = 60
 
 /**
  * Keeps the directory current until aborted, then settles. One request is held at the server until a gateway or a route
- * changes. During any failure the directory stays in force until its own end.
+ * changes. During a failure the directory stays in force until it expires.
  */
 export async function followDirectory(
   device: DeviceCore,

@@ -38,12 +38,14 @@ export type GatewayOptions = {
   tenantId: string
   /**
    * Stores data across restarts: the trust set, the signed policy, sessions, and unacknowledged reports. With it a
-   * gateway that restarts during an outage of the control plane enforces its last policy until its end.
+   * gateway that restarts during an outage of the control plane enforces its last policy until it expires.
    */
   store?: GatewayStore
   /** Called when the store failed. The gateway continues, but a restart loses data. */
   onStoreError?: (error: unknown) => void
-  /** A trust set pinned in an earlier run, without a store. By default the first one from the server is pinned. */
+  /**
+   * A trust set pinned in an earlier run, without a store. By default the gateway pins the first one from the server.
+   */
   trust?: SignedTrustSet
   /** Called with each pinned or newer trust set. */
   onTrust?: (trust: SignedTrustSet) => void | Promise<void>
@@ -57,7 +59,7 @@ type Beat = Omit<Input<Contract['heartbeat']>['body'], 'boot_id' | 'applied' | '
 
 /**
  * Opens a gateway's connection to the control plane. `state` is the state to enforce. During an outage of the control
- * plane it stays until its own end; from then on nobody is a peer, unless the policy has `fail_mode: open`.
+ * plane it stays in force until it expires. After that no device is a peer, unless the policy has `fail_mode: open`.
  */
 export function openGateway({
   baseUrl,
@@ -93,7 +95,7 @@ export function openGateway({
     await onTrust(next)
   }
 
-  /** Returns the error of the saved trust set; undefined if it is good. */
+  /** Returns the error of the saved trust set; undefined if it is valid. */
   async function reopenTrust(): Promise<unknown> {
     try {
       const kept = await store?.load('trust')

@@ -37,8 +37,9 @@ export type GatewayState = {
 /** Changes of an applied policy: ids of devices, and of sessions to cut. */
 export type GatewayChange = {
   /**
-   * `snapshot`: devices that are not in the state are no peers. `ended`: without news, these peers have ended, or keys
-   * of those in `peers`. `expired`: without news, the policy itself has ended; nobody is a peer until the next change.
+   * `snapshot`: devices that are not in the state are no peers. `ended`: by time alone, these peers have expired, or
+   * keys of the peers in `peers`. `expired`: by time alone, the policy itself has expired; no device is a peer until
+   * the next change.
    */
   kind: 'snapshot' | 'delta' | 'ended' | 'expired'
   seq: number

@@ -23,7 +23,7 @@ const isName = (name: string): boolean => /^[a-z0-9-]{1,80}$/.test(name)
  */
 export function folderStore(path: string): GatewayStore {
   const fileOf = (name: string): string => {
-    if (!isName(name)) throw new TypeError(`not a name of something stored: ${JSON.stringify(name)}`)
+    if (!isName(name)) throw new TypeError(`not a valid name in the store: ${JSON.stringify(name)}`)
     return join(path, name)
   }
   const writing = new Map<string, Promise<void>>()

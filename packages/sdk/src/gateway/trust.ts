@@ -108,5 +108,5 @@ export function createGatewayTrust({ send, baseUrl, query, tenantId, pinned, crl
 export type GatewayTrust = ReturnType<typeof createGatewayTrust>
 
 export function refuseWithoutTrust(): never {
-  throw new VerificationError('trust_expired', 'there is no trust set to verify with')
+  throw new VerificationError('trust_expired', 'there is no trust set for the verification')
 }

@@ -9,7 +9,7 @@ export type DirectoryGateway = {
   public_key: string | null
   weight: number
   status: string
-  /** To be chosen only if there is no other: it is not healthy, has recovered only recently, or is full. */
+  /** Choose it only if there is no other gateway: it is not healthy, has recovered only recently, or is full. */
   standby: boolean
 }
 /** A pool, with the settings for a device's tunnel. */

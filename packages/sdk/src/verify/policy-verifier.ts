@@ -30,7 +30,7 @@ export type PolicyPointer = { digest: string; channel: string; version: number; 
 /** A verified bundle: content and its end. The pointer names the version, since several versions may share content. */
 type VerifiedBundle = {
   digest: string
-  /** End of this content. It is enforced until then during any failure. */
+  /** Expiry of this content. During a failure it is enforced until then. */
   expiresAt: Date
   content: PolicyContent
 }
@@ -38,7 +38,7 @@ export type DevicePolicy = VerifiedBundle & { channel: string; version: number }
 
 export type Judge = { trust: TrustStore; tenantId: string; now: Date }
 /**
- * The last accepted policy. An answer whose `seq` is not higher must have the same digest, since a number stands for
+ * The last accepted policy. An answer whose `seq` is not higher must have the same digest, since a number identifies
  * one content.
  */
 type Accepted = { digest: string; seq: number }
@@ -83,7 +83,7 @@ export function verifyBundle(bundle: string, digest: string, { trust, tenantId, 
 }
 
 function requireTenant(said: Record<string, unknown>, tenantId: string): void {
-  if (said.tenant_id !== tenantId) reject('wrong_tenant', 'signed for another tenant')
+  if (said.tenant_id !== tenantId) reject('wrong_tenant', 'the policy belongs to another tenant')
 }
 
 /** Checks only the schema and the main parts; the rest is trusted by the signature. */

@@ -19,21 +19,21 @@ export function readSigned(jws: string, { typ, key }: { typ: string; key: KeyLoo
   try {
     value = JSON.parse(payload.toString('utf8'))
   } catch {
-    reject('malformed', `the ${typ} does not carry JSON`)
+    reject('malformed', `the ${typ} does not contain JSON`)
   }
-  return isObject(value) ? value : reject('malformed', `the ${typ} does not carry an object`)
+  return isObject(value) ? value : reject('malformed', `the ${typ} does not contain an object`)
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const textOf = (value: unknown, name: string): string =>
-  typeof value === 'string' && value !== '' ? value : reject('malformed', `${name} is not a text`)
+  typeof value === 'string' && value !== '' ? value : reject('malformed', `${name} is not a string`)
 
 export const countOf = (value: unknown, name: string): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     ? value
-    : reject('malformed', `${name} is not a count`)
+    : reject('malformed', `${name} is not a whole number of 0 or more`)
 
 export const textsOf = (value: unknown, name: string): string[] =>
   Array.isArray(value) ? value.map((entry) => textOf(entry, name)) : reject('malformed', `${name} is not a list`)

@@ -107,7 +107,7 @@ export function readTrustSet(text: string): SignedTrustSet {
   return value as SignedTrustSet
 }
 
-/** Limit of steps, more than any server sends: successive rotations of the key that signs sets. */
+/** Limit of steps; servers send fewer. A step is a rotation of the key that signs trust sets. */
 const mostSteps = 100
 
 type Led = { version: number; keys: KeyLookup }

@@ -47,7 +47,7 @@ export type UpdateCheck = {
 export function verifyManifest(signature: string, asked: UpdateQuestion, { trust, tenantId, now }: Judge): UpdateCheck {
   const said = readSigned(signature, { typ: 'update-manifest+jws', key: trust.keysFor('update', now) })
   if (said.schema !== 'holdfast.update-manifest/1') reject('malformed', 'the manifest has an unknown schema version')
-  if (said.tenant_id !== tenantId) reject('wrong_tenant', 'signed for another tenant')
+  if (said.tenant_id !== tenantId) reject('wrong_tenant', 'the manifest belongs to another tenant')
   const { client_version: client } = said
   if (!isObject(client)) reject('malformed', 'client_version is not an object')
   const platform = textOf(said.platform, 'platform')

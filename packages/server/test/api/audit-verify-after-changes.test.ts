@@ -15,7 +15,7 @@ test('a purged log verifies from its new beginning, with a checkpoint from befor
   await fillAuditLog(kit, 60)
   const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
   assert.deepEqual([code, said.first_seq], [0, 121], JSON.stringify(said))
-  assert.match(err, /It begins at sequence number 121/)
+  assert.match(err, /The events begin at sequence number 121/)
   const [end] = (await exportNdjson(kit)).trimEnd().split('\n').slice(-1)
   const { hash } = (await kit.admin.getRetention()).record_begins_after!
   assert.equal(JSON.parse(end!).manifest.hash_before_first, hash)

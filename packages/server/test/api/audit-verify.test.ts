@@ -90,7 +90,7 @@ async function verifyUnchanged({ kit, verify, run, file }: Verification): Promis
   const cut = await verify(file('cut.gz'), ...trust)
   assert.deepEqual([cut.code, cut.err], [2, `Error: ${file('cut.gz')} can't be read: unexpected end of file.\n`])
   assert.equal((await verify(file('nothing'), ...trust)).code, 2)
-  assert.match((await verify(file('events.ndjson'))).err, /Nothing is trusted yet/)
+  assert.match((await verify(file('events.ndjson'))).err, /No trusted keys and no checkpoint/)
   const again = await verify('--server', '--checkpoint', file('kept.txt'), '--keep', file('kept.txt'), ...trust)
   assert.equal(again.code, 0, again.err)
 }

@@ -129,7 +129,7 @@ test('the command prints the setup steps, and the install line with a token', as
   assert.match(one.out, /^acme enroll http:\/\/holdfast\.test hfe_\w+\n$/)
   assert.match(
     (await run('token', 'create', '--print-install')).out,
-    /^PLATFORM +LINE[\s\S]*\nlinux +acme enroll .* hfe_/,
+    /^PLATFORM +INSTALL LINE[\s\S]*\nlinux +acme enroll .* hfe_/,
   )
   const bootstrap = await run('token', 'create', '--print-install', '--kind', 'bootstrap')
   assert.match(bootstrap.out, /^hfe_\w+\n$/)

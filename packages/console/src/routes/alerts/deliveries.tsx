@@ -5,7 +5,7 @@ import { Timestamp } from '../../ui/timestamp.tsx'
 
 type Delivery = Alert['deliveries'][number]
 const marks: Readonly<Record<Delivery['state'], { kind: Mark; label: string }>> = {
-  pending: { kind: 'half', label: 'On its way' },
+  pending: { kind: 'half', label: 'Sending' },
   delivered: { kind: 'ok', label: 'Delivered' },
   failed: { kind: 'bad', label: 'Failed' },
 }
@@ -16,7 +16,7 @@ export function Deliveries({ deliveries }: { deliveries: readonly Delivery[] }) 
     <section className="sect">
       <h3>Sent to</h3>
       {deliveries.length === 0 ? (
-        <p className="soft">Nobody: no mail address and no webhook takes alerts of this kind.</p>
+        <p className="soft">Nobody. No e-mail address and no webhook receives alerts of this kind.</p>
       ) : (
         <ul className="deliveries">
           {deliveries.map((delivery) => (

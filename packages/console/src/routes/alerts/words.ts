@@ -7,61 +7,61 @@ type Words = { label: string; advice: string }
 export const kindWords: Readonly<Record<Kind, Words>> = {
   'account.locked': {
     label: 'Account locked',
-    advice: 'It opens again by itself. If the person did not try to sign in, ask them to change their password.',
+    advice: 'It unlocks by itself. If the person did not try to sign in, ask them to change their password.',
   },
   'break_glass.used': {
-    label: 'Break-glass used',
+    label: 'Break-glass account used',
     advice: 'Find out who used it and why. Then give the account a new password.',
   },
-  'clock.untrusted': { label: 'Clock is wrong', advice: 'Correct the clock of the server, and keep it with NTP.' },
+  'clock.untrusted': { label: 'Clock is wrong', advice: 'Set the clock of the server, and keep it correct with NTP.' },
   'connection.conflict': {
     label: 'Connection in conflict',
-    advice: 'Gateway and device disagree about a session. Compare the sessions of both, and end those that are wrong.',
+    advice: 'Gateway and device disagree about a session. Compare the sessions of both, and end the wrong ones.',
   },
   'connection.stale': {
     label: 'Connection stale',
     advice:
-      'The gateway stopped metering, or enforces an older policy. Look whether it is reachable, and at its clock.',
+      'The gateway stopped metering, or enforces an older policy. Check that it is reachable and that its clock is right.',
   },
   'connection.unauthorized': {
     label: 'Connection not allowed',
-    advice: 'A session is not allowed by the policy. End it, and find out how it began.',
+    advice: 'A session is not allowed by the policy. End it, and find out how it started.',
   },
   'device.awaiting_approval': {
     label: 'Devices wait for approval',
-    advice: 'Compare names and owners under the pending devices. Approve those that you know, and revoke the others.',
+    advice: 'Compare names and owners of the pending devices. Approve those that you know, and revoke the others.',
   },
   'directory.failing': {
-    label: 'Directory not read',
+    label: 'Directory sync fails',
     advice: 'Users and groups stay as they are. Check the address and the credential of the directory.',
   },
   'directory.held': {
-    label: 'Directory run waits',
-    advice: 'Nothing was applied. Look at what the run would change, then confirm it or discard it.',
+    label: 'Directory run is held',
+    advice: 'Nothing was applied. Review the changes of the run, then confirm it or cancel it.',
   },
-  'directory.recovered': { label: 'Directory is read again', advice: 'Nothing is to be done.' },
+  'directory.recovered': { label: 'Directory sync works again', advice: 'You need to do nothing.' },
   'entitlement.approaching': {
-    label: 'Limit comes near',
-    advice: 'Remove what is not used, or raise the plan before the limit is reached.',
+    label: 'Limit almost reached',
+    advice: 'Remove unused objects, or upgrade the plan before the limit is reached.',
   },
   'entitlement.at_limit': {
     label: 'Limit reached',
-    advice: 'Nothing more can be added. Remove some, or raise the plan.',
+    advice: 'Nothing more can be added. Remove unused objects, or upgrade the plan.',
   },
   'entitlement.exceeded': {
     label: 'Refused at the limit',
-    advice: 'Something was not made. Remove some, or raise the plan.',
+    advice: 'An object was not created. Remove unused objects, or upgrade the plan.',
   },
-  'entitlement.over': { label: 'Over the limit', advice: 'Remove some, or raise the plan.' },
-  expiring: { label: 'Expires soon', advice: 'Replace it before it ends.' },
+  'entitlement.over': { label: 'Over the limit', advice: 'Remove unused objects, or upgrade the plan.' },
+  expiring: { label: 'Expires soon', advice: 'Replace it before it expires.' },
   'gateway.down': {
     label: 'Gateway down',
-    advice: 'Look whether its machine runs and reaches this server. Devices move to other gateways of the pool.',
+    advice: 'Check that its machine runs and reaches this server. Devices move to other gateways of the pool.',
   },
-  'license.problem': { label: 'License', advice: 'Install a license that is in force.' },
+  'license.problem': { label: 'License problem', advice: 'Install a license that is in force.' },
   'policy.gate_failed': {
     label: 'Canary failed',
-    advice: 'The canary policy did not pass its check. Look at the devices of the canary, and mend the policy.',
+    advice: 'The canary policy did not pass its check. Look at the canary devices, and fix the policy.',
   },
   'release.halted': {
     label: 'Release halted',
@@ -69,19 +69,23 @@ export const kindWords: Readonly<Record<Kind, Words>> = {
   },
   'siem.dead_letters': {
     label: 'Audit events not delivered',
-    advice: 'Events wait as dead letters. Mend the receiver, then replay them.',
+    advice: 'Events wait as dead letters. Fix the receiver, then replay them.',
   },
   'siem.failing': { label: 'Audit forwarding fails', advice: 'Check the receiver. Events are kept and sent later.' },
-  'siem.parked': { label: 'Audit forwarding stopped', advice: 'Mend the receiver, then resume the connector.' },
+  'siem.parked': { label: 'Audit forwarding stopped', advice: 'Fix the receiver, then enable the connector again.' },
   'tenant.deletion_scheduled': {
-    label: 'Tenant is to be deleted',
-    advice: 'If that is not wanted, a platform administrator cancels it in time.',
+    label: 'Tenant will be deleted',
+    advice: 'If you do not want this, ask a platform administrator to cancel it in time.',
   },
-  'update_root.due': { label: 'Root of updates is due', advice: 'The keepers of the root make and sign the next one.' },
-  'webhook.disabled': { label: 'Webhook off', advice: 'Mend the receiver, then turn the webhook on again.' },
+  'update_root.due': {
+    label: 'Update root must be renewed',
+    advice: 'The holders of the root keys create and sign the next root.',
+  },
+  'webhook.disabled': { label: 'Webhook disabled', advice: 'Fix the receiver, then enable the webhook again.' },
   'workflow.awaiting_approval': {
     label: 'Workflow waits for approval',
-    advice: 'Somebody other than the requester approves it or calls it off. After a day it is called off by itself.',
+    advice:
+      'A person other than the requester must approve it or cancel it. After a day, it is cancelled automatically.',
   },
 }
 

@@ -55,7 +55,7 @@ export function BatchResult({ title, result: { summary, results }, devices, onCl
               <span className={r.outcome === 'failed' ? 'd bad' : 'd off'} />
               {names.has(r.device_id) && <span className="strong">{names.get(r.device_id)}</span>}
               <CopyId id={r.device_id} />
-              <span className="push soft">{r.outcome === 'failed' ? (r.error ?? 'failed') : 'was so already'}</span>
+              <span className="push soft">{r.outcome === 'failed' ? (r.error ?? 'failed') : 'no change'}</span>
             </li>
           ))}
           {others.length > most && <li className="more">and {formatNumber(others.length - most)} more, in the file</li>}

@@ -25,7 +25,7 @@ export function CertificatesTab({ device }: { device: Device }) {
     <QueryView query={query} what="the certificates of this device" permission="spc:read">
       {({ items }) =>
         items.length === 0 ? (
-          <p className="soft">No certificate. A device asks for one when its gateway wants it.</p>
+          <p className="soft">No certificate. A device requests one when its gateway requires it.</p>
         ) : (
           <Table
             columns={columns}

@@ -46,8 +46,7 @@ export function ConfirmDeed({ deed, target, onDone, onClose }: Props) {
     }
     setStartedAt(undefined)
   }
-  if (result)
-    return <BatchResult {...{ result, devices, onClose }} title={`${words.verb} ${named}: what became of each`} />
+  if (result) return <BatchResult {...{ result, devices, onClose }} title={`${words.verb} ${named}: results`} />
   return (
     <Confirm
       title={`${words.verb} ${named}${words.isForGood ? ' for good' : ''}?`}
@@ -67,7 +66,7 @@ export function ConfirmDeed({ deed, target, onDone, onClose }: Props) {
       command={deedCommand(deed, target)}
       problem={
         startedAt !== undefined && count > typedAbove ? (
-          <Working since={startedAt}>{`One request for ${formatNumber(count)} devices is under way.`}</Working>
+          <Working since={startedAt}>{`One request for ${formatNumber(count)} devices is running.`}</Working>
         ) : (
           error && <ChangeProblem error={error} />
         )

@@ -34,7 +34,7 @@ export const deedWords: Readonly<Record<Deed, Words>> = {
     busy: 'Revoking…',
     done: 'revoked',
     isForGood: true,
-    lede: 'A revoked device never comes back; its owner enrolls it again.',
+    lede: 'A revoked device cannot be reactivated. Its owner must enroll it again.',
   },
 }
 
@@ -52,7 +52,7 @@ export function effectsOf(deed: Deed, { devices, filter }: DeviceTarget): readon
   const areKnown = filter === undefined && devices.every((device) => device.session !== undefined)
   const running = areKnown ? devices.filter((device) => device.session !== null).length : undefined
   const ends: Effect[] = running === 0 ? [] : [{ icon: 'out', text: `${sessionsNamed(running)} within seconds` }]
-  if (deed === 'suspend') return [...ends, { icon: 'undo', text: 'Reactivating brings everything back' }]
+  if (deed === 'suspend') return [...ends, { icon: 'undo', text: 'A reactivation restores the access' }]
   const its = filter === undefined && devices.length === 1 ? 'Its' : 'Their'
   return [
     ...ends,

@@ -17,7 +17,7 @@ import { useDraft } from '../../ui/use-draft.ts'
 
 const route = 'GET /v1/admin/devices/{device_id}'
 const channels = [
-  { value: 'auto', label: 'As the rollout says' },
+  { value: 'auto', label: 'As the rollout decides' },
   { value: 'stable', label: 'Stable' },
   { value: 'canary', label: 'Canary' },
 ] as const
@@ -77,9 +77,9 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
             kind="primary"
             busyLabel="Saving…"
             onClick={save}
-            {...(!isChanged && { offReason: 'Nothing is changed.' })}
+            {...(!isChanged && { offReason: 'There is no change to save.' })}
           >
-            {isStale ? 'Save mine over theirs' : 'Save device'}
+            {isStale ? 'Overwrite with my changes' : 'Save device'}
           </Button>
         </>
       }
@@ -100,7 +100,7 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
         />
         <TextField
           label="Tags"
-          help="Small letters, figures and . _ : -, separated by blanks. Rules of the policy can name them."
+          help="Lowercase letters, digits and . _ : -, separated by spaces. Policy rules can use them."
           value={tags}
           onChange={(next) => setDraft({ ...draft, tags: next })}
           optional
@@ -145,14 +145,14 @@ function Overtaken({ theirs, mine, onTake }: { theirs: Fields; mine: Fields; onT
     <Note
       kind="warn"
       role="alert"
-      title="Somebody else has changed this device meanwhile."
+      title="Somebody else has changed this device in the meantime."
       actions={
         <Button size="sm" onClick={onTake}>
           Take theirs
         </Button>
       }
     >
-      <p>Your change is not saved. These fields differ, theirs before yours:</p>
+      <p>Your change was not saved. These fields differ. Their value comes first, then yours:</p>
       <BeforeAfter changes={both.filter(({ before, after }) => before !== after)} />
     </Note>
   )

@@ -31,7 +31,7 @@ export function LostDeviceOff({ device, onClose }: { device: DeviceRef; onClose:
       <Note kind="warn" icon="lock" title="You cannot run this playbook.">
         <p>
           It needs the permission <code>incidents:run</code>. Send the request to somebody who has it
-          {canSuspend ? ', and suspend the device meanwhile: it gets no access until an administrator decides.' : '.'}
+          {canSuspend ? ', and suspend the device until then. It gets no access until an administrator decides.' : '.'}
         </p>
       </Note>
     </Sheet>

@@ -38,8 +38,8 @@ export function LostDeviceRun({ device, run, startedAt, gateways, isForGood, onC
         <>
           <span className="soft grow">
             {isForGood
-              ? 'A revocation is for good. The owner of a found device enrolls it again.'
-              : 'A found device works again once somebody takes the lock away.'}
+              ? 'A revocation is final. If the device is found, its owner must enroll it again.'
+              : 'If the device is found, it works again after somebody releases the lock.'}
           </span>
           <Button kind="primary" autoFocus onClick={onClose}>
             {isOver ? 'Close' : 'Close, the run continues'}
@@ -52,7 +52,7 @@ export function LostDeviceRun({ device, run, startedAt, gateways, isForGood, onC
       </p>
       {run?.status === 'awaiting_approval' && (
         <Note kind="warn" title="A second person must approve this.">
-          <p>It begins when somebody else approves the run.</p>
+          <p>It starts when another person approves the run.</p>
         </Note>
       )}
       {run && (

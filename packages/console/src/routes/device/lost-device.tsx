@@ -23,8 +23,8 @@ type Run = OutputOf<'POST /v1/admin/incident/playbook'>['run']
 type Way = 'revoke' | 'lock'
 
 const ways = [
-  { value: 'revoke', label: 'Revoke it for good', help: 'It never comes back. Its owner enrolls it again.' },
-  { value: 'lock', label: 'Lock it until it is found', help: 'It gets no access until somebody takes the lock away.' },
+  { value: 'revoke', label: 'Revoke it for good', help: 'It cannot be reactivated. Its owner must enroll it again.' },
+  { value: 'lock', label: 'Lock it until it is found', help: 'It gets no access until somebody releases the lock.' },
 ] as const
 
 /** Journey J3: one sheet from the report of a lost device to the confirmation of all gateways. `Enter` runs it. */
@@ -88,7 +88,7 @@ function LostDeviceSheet({ device, onClose }: Props) {
         <LostDevicePreview device={device} gateways={gateways} isForGood={isForGood} />
         <TextField
           label="Reason"
-          help="Goes into the audit log."
+          help="Recorded in the audit log."
           placeholder="Left on a train"
           value={reason}
           onChange={setReason}

@@ -38,7 +38,7 @@ const SessionTable = ({ sessions }: { sessions: readonly Session[] }) =>
 const columns: readonly TableColumn<Session>[] = [
   { label: 'Gateway', cell: (session) => session.gateway_name ?? '–' },
   { label: 'Started', cell: (session) => <Timestamp at={session.started_at} className="soft" /> },
-  { label: 'Lasted', className: 'n p3', cell: (session) => <Duration seconds={lasted(session)} /> },
+  { label: 'Duration', className: 'n p3', cell: (session) => <Duration seconds={lasted(session)} /> },
   { label: 'In', className: 'n', cell: (session) => formatBytes(session.rx_bytes) },
   { label: 'Out', className: 'n p2', cell: (session) => formatBytes(session.tx_bytes) },
   {

@@ -88,7 +88,7 @@ function NoDevices() {
   return (
     <FirstRun
       title="No devices yet"
-      sentence="A device joins with an enrollment token. Make one, run the line on the device, and it appears here."
+      sentence="A device joins with an enrollment token. Create one and run its line on the device. The device then appears here."
       action={<EnrollButton label="Enroll the first device" />}
       command="holdfast token create --print-install"
     />

@@ -23,7 +23,7 @@ export function arrivalTitle({ devices, isUsable, canSeeDevices, token }: Arriva
   if (newest) return devices.length === 1 ? `${newest.name} is enrolled` : `${newest.name} and others are enrolled`
   if (!canSeeDevices) return 'The device appears under Devices'
   if (!isUsable) return token.status === 'expired' ? 'The token has expired' : 'The token can no longer be used'
-  return isRefused(token.last_attempt) ? 'A device was here and was refused' : 'Waiting for the device…'
+  return isRefused(token.last_attempt) ? 'A device was refused' : 'Waiting for the device…'
 }
 
 /** True for a refusal after the newest enrollment. An earlier one is outdated. */
@@ -52,7 +52,7 @@ export function ArrivalRow({ arrival, waited }: { arrival: Arrival; waited: numb
       )}
       {hasMore && <AppLink to={`/admin/devices?token_id=${token.token_id}`}>All devices of this token</AppLink>}
       {devices.length === 0 && isUsable && <Waiting waited={waited} />}
-      {devices.length > 0 && isUsable && <span className="soft">The token is good for more devices.</span>}
+      {devices.length > 0 && isUsable && <span className="soft">The token is valid for more devices.</span>}
     </>
   )
 }
@@ -75,7 +75,7 @@ function Waiting({ waited }: { waited: number }) {
       <details className="more" open={waited >= patience || undefined}>
         <summary>What to check</summary>
         <ul className="checklist">
-          <li>The line was copied as a whole and run as it stands.</li>
+          <li>The whole line was copied, and it was run unchanged.</li>
           <li>The device opens this address: {window.location.origin}</li>
           <li>The clock of the device is right. A wrong clock makes the proof of its key invalid.</li>
           <li>A firewall or proxy lets HTTPS through to this server.</li>
@@ -96,7 +96,7 @@ export function Refusal({ attempt, refused }: { attempt: Attempt; refused: numbe
       <p className="xs soft">
         <Timestamp at={attempt.at} /> from <span className="mono">{attempt.source_ip}</span>
         {attempt.platform && `, ${platformWords[attempt.platform]}`}
-        {refused > 1 && `, ${refused} refused tries in all`}
+        {refused > 1 && `, ${refused} refused attempts in total`}
       </p>
     </Note>
   )

@@ -28,7 +28,7 @@ export function InstallLine({ made, onStored }: Props) {
   const platform = platforms.includes(chosen) ? chosen : platforms[0]
   const shown = useLine(made, platform ?? chosen)
   if (platform === undefined || !shown)
-    return <p className="soft">The token enrolls no platform that has a line. Copy the token into the client.</p>
+    return <p className="soft">No platform of this token has an install line. Copy the token into the client.</p>
   const isPhone = platform === 'ios' || platform === 'android'
   return (
     <>
@@ -45,7 +45,7 @@ export function InstallLine({ made, onStored }: Props) {
         <span>
           First{' '}
           <a href={shown.downloadUrl} rel="noreferrer" target="_blank">
-            get the client for {platformWords[platform]}
+            install the client for {platformWords[platform]}
           </a>
           .
         </span>
@@ -73,7 +73,7 @@ function CopyRow({ made, line, platform, url, onStored }: CopyRowProps) {
   return (
     <div className="row wrap">
       <Button autoFocus kind="primary" icon={result ? copyIcons[result] : 'copy'} kbd="C" onClick={copyLine}>
-        Copy enroll line
+        Copy install line
       </Button>
       <CopyButton text={made.secret} label="Copy token only" onCopied={onStored} />
       <CopyButton
@@ -133,9 +133,9 @@ function ExampleNote() {
         }
       >
         <p>
-          Holdfast brings no client of its own.{' '}
+          Holdfast has no client of its own.{' '}
           {can('settings:write')
-            ? 'Set the line of your client once, and it stands here.'
+            ? 'Set the line of your client once. It then appears here.'
             : 'An administrator sets the line of your client under Enrollment.'}
         </p>
       </Note>

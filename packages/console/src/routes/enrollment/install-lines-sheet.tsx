@@ -74,7 +74,8 @@ function Form({ answer: { body: settings, etag }, onClose, onReload }: FormProps
       focusFirstError(form.current)
     }
   }
-  const offReason = useOffReason()('settings:write') ?? (changed.length === 0 ? 'Nothing is changed.' : undefined)
+  const offReason =
+    useOffReason()('settings:write') ?? (changed.length === 0 ? 'There is no change to save.' : undefined)
   return (
     <Sheet
       title="Install lines"
@@ -99,8 +100,9 @@ function Form({ answer: { body: settings, etag }, onClose, onReload }: FormProps
         }}
       >
         <p className="soft">
-          Holdfast brings no client. Say how yours enrolls: <code>{'{server}'}</code> becomes the address of this
-          server, <code>{'{token}'}</code> the secret of a token. An empty field shows a built-in example.
+          Holdfast has no client of its own. Write the line with which your client enrolls: <code>{'{server}'}</code>{' '}
+          becomes the address of this server, <code>{'{token}'}</code> the secret of a token. An empty field shows a
+          built-in example.
         </p>
         {error && <Failure error={error} onReload={onReload} />}
         {platforms.map((platform) => (
@@ -161,14 +163,14 @@ function Failure({ error, onReload }: { error: ApiError; onReload: () => void })
       <Note
         kind="warn"
         role="alert"
-        title="Somebody else has changed the install lines meanwhile."
+        title="Somebody else has changed the install lines in the meantime."
         actions={
           <Button size="sm" onClick={onReload}>
             Load their version
           </Button>
         }
       >
-        <p>Your change is not saved. {error.detail}</p>
+        <p>Your change was not saved. {error.detail}</p>
       </Note>
     )
   return <ChangeProblem error={error} />

@@ -55,7 +55,7 @@ export function MadeSheet({ made, onAnother, onRevoked, onClose }: Props) {
       />
       {isUsable && (
         <Note icon="lock" kind="info" title="The token is shown only now.">
-          Holdfast keeps a hash. Lost it? Revoke it and make another.
+          Holdfast stores only a hash of it. If you lose the token, revoke it and create another one.
         </Note>
       )}
       <TokenTerms token={token} />
@@ -84,7 +84,7 @@ function stepsOf({ made, arrival, waited, onStored, onRevoke }: StepsInput) {
   return [
     {
       id: 'token',
-      title: 'Token made',
+      title: 'Token created',
       state: 'done' as const,
       children: <MadeWords token={token} />,
       aside: isUsable && (
@@ -118,8 +118,8 @@ function stepsOf({ made, arrival, waited, onStored, onRevoke }: StepsInput) {
  * that the token is used up.
  */
 const endedWords: Readonly<Record<Token['status'], string>> = {
-  active: 'The token is used up.',
-  exhausted: 'The token is used up.',
+  active: 'The token has no uses left.',
+  exhausted: 'The token has no uses left.',
   expired: 'The token has expired.',
   revoked: 'The token was revoked.',
 }

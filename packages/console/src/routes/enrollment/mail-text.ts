@@ -24,7 +24,7 @@ export function mailText({ token, line, platform, url, zone }: Parts): string {
     '',
     ...steps.map((step, i) => `${i + 1}. ${step}`),
     '',
-    `The line is good for ${devicesAllowed(token.max_uses)}, until ${formatExact(token.expires_at, zone)}.`,
+    `The line works for ${devicesAllowed(token.max_uses)}, until ${formatExact(token.expires_at, zone)}.`,
     'Do not pass it on: it adds a device in your name. Tell us if somebody else has seen it.',
     '',
   ].join('\n')

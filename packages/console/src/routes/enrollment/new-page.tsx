@@ -16,7 +16,7 @@ export function Page() {
     <div className="page">
       <PageHead
         title="Enrollment"
-        lede="You may make enrollment tokens. The list of tokens needs the permission enrollment_tokens:read."
+        lede="You can create enrollment tokens. The list of tokens needs the permission enrollment_tokens:read."
         actions={<EnrollButton />}
       />
     </div>

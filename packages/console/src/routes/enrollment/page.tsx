@@ -50,7 +50,7 @@ function Head() {
   return (
     <PageHead
       title="Enrollment"
-      sub="Tokens with which devices enroll"
+      sub="Devices enroll with tokens"
       actions={
         <>
           {can('settings:read') && (
@@ -68,7 +68,7 @@ function Head() {
 const NoTokens = () => (
   <FirstRun
     title="No enrollment tokens yet"
-    sentence="A device joins with a token. Make one, run the line on the device, and the device appears by itself."
+    sentence="A device joins with a token. Create one and run its line on the device. The device then appears here."
     action={<EnrollButton label="Enroll the first device" />}
     command="holdfast token create --print-install"
   />

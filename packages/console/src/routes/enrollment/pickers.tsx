@@ -32,7 +32,7 @@ export function UserPicker({ value, onChange, error }: UserProps) {
   return (
     <ComboBox
       {...field}
-      help="The devices belong to this person: rules of the policy that name the person hold for them."
+      help="The devices belong to this person: policy rules for the person apply to them."
       placeholder="No user"
       value={value}
       onChange={onChange}

@@ -31,7 +31,7 @@ export function RevokeToken({ token, onRevoked, onClose }: Props) {
       await queryClient.invalidateQueries({
         predicate: ({ queryKey: [route] }) => /GET \/v1\/admin\/(tokens|start)/.test(String(route)),
       })
-      toast({ title: `The ${nameInWords(token)} ${answer.changed ? 'is revoked' : 'was revoked before'}` })
+      toast({ title: `The ${nameInWords(token)} ${answer.changed ? 'is revoked' : 'was already revoked'}` })
       onClose()
       onRevoked?.()
     } catch (e) {
@@ -41,7 +41,7 @@ export function RevokeToken({ token, onRevoked, onClose }: Props) {
   return (
     <Confirm
       title={`Revoke the ${nameInWords(token)}?`}
-      lede="This cannot be undone. A new token takes one click."
+      lede="This cannot be undone. You can create a new token at any time."
       objects={{ names: [] }}
       effects={[
         { icon: 'ban', text: 'No device can enroll with it from now on.' },

@@ -18,7 +18,7 @@ export function TokenFields({ draft, onChange, error = undefined }: Props) {
       <TextField
         label="Name"
         optional
-        help="It stands in the list of tokens and in the audit log. The device does not see it."
+        help="The list of tokens and the audit log show it. The device does not see it."
         placeholder="Ana, replacement laptop"
         maxLength={128}
         value={draft.name}
@@ -28,7 +28,7 @@ export function TokenFields({ draft, onChange, error = undefined }: Props) {
       <div className="fgrid">
         <NumberField
           label="Devices"
-          help="How many may use it. 0 is any number."
+          help="Maximum number of devices. 0: no limit."
           min={0}
           max={1_000_000}
           value={draft.maxUses}
@@ -36,7 +36,7 @@ export function TokenFields({ draft, onChange, error = undefined }: Props) {
           error={wrong('max_uses')}
         />
         <SelectField
-          label="Good for"
+          label="Valid for"
           options={lifetimes}
           value={draft.lifetime as (typeof lifetimes)[number]['value']}
           onChange={(lifetime) => onChange({ lifetime })}
@@ -48,7 +48,7 @@ export function TokenFields({ draft, onChange, error = undefined }: Props) {
       <TextField
         label="Tags of the devices"
         optional
-        help="Separated by blanks. Rules of the policy can name them."
+        help="Separated by spaces. Policy rules can use them."
         value={draft.tags}
         onChange={(tags) => onChange({ tags })}
         error={wrong('tags')}
@@ -60,7 +60,7 @@ export function TokenFields({ draft, onChange, error = undefined }: Props) {
         optional
         isMono
         rows={2}
-        help="Networks, for example 10.20.0.0/16. Empty is anywhere."
+        help="Networks, for example 10.20.0.0/16. Empty: any address."
         value={draft.addresses}
         onChange={(addresses) => onChange({ addresses })}
         error={wrong('allowed_cidrs')}
@@ -77,7 +77,7 @@ function Platforms({ draft, onChange }: PartProps) {
   return (
     <fieldset className="f choices">
       <legend className="lab">
-        Platforms <span className="opt">none ticked is all</span>
+        Platforms <span className="opt">none selected: all</span>
       </legend>
       <div className="row wrap">
         {(Object.keys(platformWords) as (keyof typeof platformWords)[]).map((platform) => (
@@ -106,7 +106,7 @@ const Options = ({ draft, onChange }: PartProps) => (
     />
     <CheckboxField
       label="Ephemeral"
-      help="A device unseen for an hour is revoked. For runners of a build system."
+      help="A device that is not seen for an hour is revoked. For CI runners."
       value={draft.isEphemeral}
       onChange={(isEphemeral) => onChange({ isEphemeral })}
     />

@@ -78,7 +78,7 @@ export function TokenForm({ draft, onChange, onMade, onClose }: Props) {
     >
       <form className="stack" ref={form} onSubmit={submit} noValidate>
         <p className="soft">
-          A device enrolls with a token: {devicesAllowed(draft.maxUses ?? 1)}, good for {lifetimeOf(draft)}. The next
+          A device enrolls with a token: {devicesAllowed(draft.maxUses ?? 1)}, valid for {lifetimeOf(draft)}. The next
           step shows the line to run.
         </p>
         {error && !isFieldError && <ChangeProblem error={error} />}
@@ -140,7 +140,7 @@ function PlanUsage({ count }: { count: number }) {
         </span>{' '}
         devices of the plan are in use.{' '}
         {isFull
-          ? 'A new device is refused until you revoke one or raise the plan.'
+          ? 'A new device is refused until you revoke one or upgrade the plan.'
           : count > 0 && `This token adds ${formatNumber(count)} at most.`}
       </p>
     </Note>

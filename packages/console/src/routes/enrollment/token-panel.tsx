@@ -85,8 +85,8 @@ const Body = ({ token }: { token: Token }) => (
         rows={[
           ['Platforms', token.platforms.map((platform) => platformWords[platform]).join(', ') || 'all'],
           ['From addresses', token.allowed_cidrs.join(', ') || 'anywhere'],
-          token.max_devices_per_user !== null && ['Devices a person', token.max_devices_per_user],
-          token.kind === 'bootstrap' && ['Kind', 'for the first start of a client'],
+          token.max_devices_per_user !== null && ['Devices per person', token.max_devices_per_user],
+          token.kind === 'bootstrap' && ['Kind', 'bootstrap: only starts a sign-in'],
         ]}
       />
     </section>

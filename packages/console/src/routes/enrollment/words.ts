@@ -24,21 +24,21 @@ export const outcomeWords: Readonly<Record<Attempt['outcome'], { kind: Mark; lab
 export const refusals: Readonly<Record<Reason, { fact: string; advice: string }>> = {
   address_not_allowed: {
     fact: 'The device came from an address that the token does not allow.',
-    advice: 'Make a token that allows this address, or run the line in an allowed network.',
+    advice: 'Create a token that allows this address, or run the line in an allowed network.',
   },
   addresses_exhausted: {
     fact: 'The network has no free address for another device.',
-    advice: 'Revoke devices that are not used, or widen the address range of the tenant.',
+    advice: 'Revoke unused devices, or widen the address range of the tenant.',
   },
   bootstrap_token: {
-    fact: 'The token is for the first start of a client and enrolls no device.',
-    advice: 'Make a token of the kind for enrollment.',
+    fact: 'The token is a bootstrap token. It only starts a sign-in and enrolls no device.',
+    advice: 'Create a token of the kind "enroll".',
   },
   device_key_in_use: {
     fact: 'Another device uses the same device key.',
-    advice: 'Revoke the old device, or let the client make a new key. A copied disk image keeps the old key.',
+    advice: 'Revoke the old device, or let the client create a new key. A copied disk image keeps the old key.',
   },
-  expired: { fact: 'The token has expired.', advice: 'Make a new token.' },
+  expired: { fact: 'The token has expired.', advice: 'Create a new token.' },
   invalid_request: {
     fact: 'The client sent a request that the server does not understand.',
     advice: 'Update the client. The audit log says which field is wrong.',
@@ -57,31 +57,31 @@ export const refusals: Readonly<Record<Reason, { fact: string; advice: string }>
   },
   plan_limit_reached: {
     fact: 'The plan allows no more devices.',
-    advice: 'Revoke devices that are not used, or raise the plan. Then run the line again.',
+    advice: 'Revoke unused devices, or upgrade the plan. Then run the line again.',
   },
-  rate_limited: { fact: 'The device tried too often.', advice: 'Wait a minute, then run the line again.' },
-  revoked: { fact: 'The token was revoked.', advice: 'Make a new token.' },
+  rate_limited: { fact: 'The device tried too many times.', advice: 'Wait a minute, then run the line again.' },
+  revoked: { fact: 'The token was revoked.', advice: 'Create a new token.' },
   server_error: {
     fact: 'The server could not finish the enrollment.',
-    advice: 'Run the line again. If this repeats, look into the log of the server.',
+    advice: 'Run the line again. If this repeats, read the log of the server.',
   },
   tenant_suspended: { fact: 'The tenant is suspended.', advice: 'A platform administrator can reactivate it.' },
-  used_up: { fact: 'The token was used as often as it may be.', advice: 'Make a new token.' },
+  used_up: { fact: 'The token has no uses left.', advice: 'Create a new token.' },
   user_inactive: {
     fact: 'The user of the token is suspended or deleted.',
-    advice: 'Reactivate the user, or make a token for another one.',
+    advice: 'Reactivate the user, or create a token for another user.',
   },
   user_limit_reached: {
     fact: 'The user has as many devices as the token allows for one person.',
-    advice: 'Revoke a device of this user, or make a token that allows more.',
+    advice: 'Revoke a device of this user, or create a token that allows more.',
   },
   wireguard_key_in_use: {
     fact: 'Another device uses the same WireGuard key.',
-    advice: 'Revoke the old device, or let the client make a new key.',
+    advice: 'Revoke the old device, or let the client create a new key.',
   },
   wrong_platform: {
     fact: 'The token does not allow the platform of the device.',
-    advice: 'Make a token that allows this platform.',
+    advice: 'Create a token that allows this platform.',
   },
 }
 

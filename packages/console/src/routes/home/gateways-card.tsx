@@ -41,7 +41,9 @@ export function GatewaysCard() {
     >
       {({ items, next_cursor }) =>
         items.length === 0 ? (
-          <p className="soft in">No gateway yet. Make a pool, add a gateway to it, and start it with its secret.</p>
+          <p className="soft in">
+            No gateway yet. Create a pool, add a gateway to it, and start the gateway with its secret.
+          </p>
         ) : (
           <div className="in flush">
             <Table look="mini" columns={columns} rows={poolsOf(items)} keyOf={(pool) => pool.id} />

@@ -11,7 +11,7 @@ export function SessionsCard({ range }: { range: Range }) {
     <Card title="VPN sessions" what="the history of sessions" query={query} className="c8 row-chart">
       {({ series }) =>
         series.length < 2 ? (
-          <p className="soft">The first hours are being counted. The chart begins with the second one.</p>
+          <p className="soft">The chart begins with the second hour of data.</p>
         ) : (
           <Chart steps={series} range={range} />
         )

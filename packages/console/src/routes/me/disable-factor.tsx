@@ -56,8 +56,8 @@ export function DisableFactor({ hasPassword, onClose }: { hasPassword: boolean; 
         }}
       >
         <p>
-          Your password alone then opens this account. All your sessions end, this one too, and your recovery codes are
-          worth nothing.
+          Your password alone then opens this account. All your sessions end, including this one. Your recovery codes
+          stop working.
         </p>
         {hasPassword && (
           <TextField

@@ -43,10 +43,10 @@ export function DisplaySection() {
       <Row label="Density" help="Height of the rows of a list.">
         <Segment label="Density" options={optionsOf<Density>(densities)} value={density} onChange={chooseDensity} />
       </Row>
-      <Row label="Times" help="The audit log, exports and the API always have UTC.">
+      <Row label="Times" help="The audit log, exports and the API always use UTC.">
         <Segment label="Times" options={zones} value={zone} onChange={changeZone} />
       </Row>
-      <Row label="Keyboard" help="Each view and each deed on a list has a key.">
+      <Row label="Keyboard" help="Each view and each action on a list has a key.">
         <Button kbd="?" onClick={() => openOverlay({ kind: 'help' })}>
           Show shortcuts
         </Button>

@@ -37,7 +37,7 @@ export function EnrollFactor({ hasPassword, onClose }: Props) {
         title="Recovery codes"
         what="set of recovery codes"
         secret={codes.join('\n')}
-        usage="Keep them where your phone is not. Each opens one sign-in in place of a code from the app."
+        usage="Keep them apart from your phone. Each of them works for one sign-in, instead of a code from the app."
         ifLost="Turn the second factor off and set it up again."
         onClose={finish}
       />
@@ -63,7 +63,7 @@ function Start({ hasPassword, onStarted, onClose }: Props & { onStarted: (starte
       {hasPassword && (
         <TextField
           {...{ label: 'Your password', type: 'password', autoComplete: 'current-password', maxLength: 1024 }}
-          help="It shows that it is you who changes how this account is opened."
+          help="It proves that this change is yours."
           value={password}
           onChange={setPassword}
           error={fieldSentence('The password', errorOf(error, 'current_password'))}
@@ -93,7 +93,7 @@ function Verify({ started, onVerified, onClose }: VerifyProps) {
       isHeld
     >
       <p>
-        Scan the code with your authenticator app, or type the key. It is shown only now, and good until{' '}
+        Scan the code with your authenticator app, or type the key. It is shown only now, and is valid until{' '}
         <Timestamp at={started.expires_at} as="clock" />.
       </p>
       <QrCode text={started.provisioning_uri} label="QR code for your authenticator app" />

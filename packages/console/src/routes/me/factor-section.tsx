@@ -25,7 +25,7 @@ export function FactorSection({ provider }: { provider: string | undefined }) {
           <div className="help">
             {isOn
               ? 'A sign-in with your password also asks for a code from the app.'
-              : 'A stolen password alone then opens nothing: a sign-in also asks for a code from the app.'}
+              : 'A stolen password alone is then not enough: a sign-in also asks for a code from the app.'}
             {provider !== undefined && ` A sign-in through ${provider} asks for the factor of that provider instead.`}
           </div>
         </div>
@@ -54,7 +54,7 @@ const CodesLeft = ({ count }: { count: number }) => (
     <div>
       <span className="lab">Recovery codes</span>
       <div className="help">
-        Each opens one sign-in without the app.{' '}
+        Each works for one sign-in without the app.{' '}
         {count <= fewCodes && 'To get new ones, turn the second factor off and set it up again.'}
       </div>
     </div>

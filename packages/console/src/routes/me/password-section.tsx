@@ -49,7 +49,7 @@ function PasswordForm() {
     if (Object.keys(problemsOf(values)).length > 0) return focusWrong(form.current)
     setBusy(true)
     try {
-      toast({ title: 'Your password is changed', text: await change(values, endsKeys) })
+      toast({ title: 'Your password was changed', text: await change(values, endsKeys) })
       setValues(empty)
       setEndsKeys(false)
       setTried(false)
@@ -86,7 +86,7 @@ function PasswordForm() {
         />
         <CheckboxField
           label="Also revoke my API keys"
-          help="Those that belong to you and those that you made. Without it they go on."
+          help="The keys that you own and the keys that you created. Otherwise they stay valid."
           value={endsKeys}
           onChange={setEndsKeys}
         />
@@ -96,7 +96,7 @@ function PasswordForm() {
           <Button kind="primary" type="submit" busyLabel="Changing…" isBusy={isBusy}>
             Change password
           </Button>
-          <span className="soft xs">Your other sessions end. This one goes on.</span>
+          <span className="soft xs">Your other sessions end. This one stays active.</span>
         </div>
       </form>
     </Section>
@@ -108,7 +108,7 @@ function useRules(): string {
   const can = useCan()
   const { data } = useApi('GET /v1/admin/settings/security', {}, { enabled: can('settings:read') })
   const length = data ? `At least ${data.passwords.min_length} characters, or 8 with a second factor. ` : ''
-  return `${length}Take several words that do not belong together, without your name or that of the service.`
+  return `${length}Use several unrelated words, without your name or the name of the service.`
 }
 
 type Problems = Partial<Record<keyof typeof empty, string>>

@@ -93,7 +93,7 @@ function SessionRow({ session }: { session: AdminSession }) {
       await end(session)
       toast({ title: `Session of ${browser} ended` })
     } catch (e) {
-      toast({ kind: 'bad', title: `The session of ${browser} goes on`, text: (e as Error).message })
+      toast({ kind: 'bad', title: `The session of ${browser} was not ended`, text: (e as Error).message })
     }
     await refresh()
   }
@@ -148,7 +148,7 @@ function EndOthers({ others, onClose }: { others: readonly AdminSession[]; onClo
       }}
       effects={[
         { icon: 'out', text: 'These browsers are signed out at once.' },
-        { icon: 'check', text: 'This session goes on, and your API keys do too.' },
+        { icon: 'check', text: 'This session and your API keys stay active.' },
       ]}
       keepLabel="Keep sessions"
       deedLabel={`End ${count}`}

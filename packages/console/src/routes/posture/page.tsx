@@ -74,8 +74,8 @@ const NothingJudged = ({ hasChecks }: { hasChecks: boolean }) => (
     title={hasChecks ? 'No posture result yet' : 'The policy has no posture checks'}
     sentence={
       hasChecks
-        ? 'The checks of the policy judge each report of a device. The result appears here after its next report.'
-        : 'Posture checks are part of the policy. Publish a policy with checks: they judge each report of a device.'
+        ? 'The policy checks each report of a device. The result appears here after its next report.'
+        : 'Posture checks are part of the policy. Publish a policy with checks. It then checks each report of a device.'
     }
     action={<ButtonLink to="/admin/devices">Show devices</ButtonLink>}
     command="holdfast device list --posture unknown"

@@ -32,7 +32,7 @@ export function StaleCard() {
       aside={<AppLink to={devicesLink({ posture: 'unknown' })}>Never reported</AppLink>}
       footer={
         <span>
-          A report older than an hour counts as none.
+          A report older than an hour does not count.
           {query.data?.next_cursor && ` Of the ${judged} active devices that were unseen for longest.`}
         </span>
       }

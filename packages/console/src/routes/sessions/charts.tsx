@@ -28,7 +28,7 @@ function OverTime() {
     <Card title="Sessions at once, 24 h" what="the history of sessions" query={query} className="c8">
       {({ series }) =>
         series.length < 2 ? (
-          <p className="soft">The first hours are being counted. The chart begins with the second one.</p>
+          <p className="soft">The chart begins with the second hour of data.</p>
         ) : (
           <LineChart
             label="VPN sessions over 24 hours"

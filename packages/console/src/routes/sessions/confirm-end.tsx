@@ -32,15 +32,15 @@ export function ConfirmEnd({ target, onDone, onClose }: Props) {
   return (
     <Confirm
       title={`End ${count === 1 ? `the ${named}` : named}?`}
-      lede={`${count === 1 ? 'Its gateway learns' : 'Their gateways learn'} it within seconds and cut${count === 1 ? 's' : ''} the connection.`}
+      lede={`${count === 1 ? 'Its gateway ends' : 'Their gateways end'} the connection within seconds.`}
       objects={{ names: names.slice(0, shownNames), more: Math.max(0, count - shownNames) }}
       effects={[
-        { icon: 'out', text: 'What runs through the tunnel breaks off' },
+        { icon: 'out', text: 'Transfers through the tunnel are interrupted' },
         {
           icon: 'clock',
           text:
             block === '0'
-              ? 'A client that reconnects by itself is back at once'
+              ? 'A client that reconnects automatically is back at once'
               : `The gateways of the pool refuse the device for ${formatDuration(Number(block))}`,
         },
         { icon: 'laptop', text: 'The device stays enrolled; to keep it out for longer, suspend it' },
@@ -66,8 +66,8 @@ export function ConfirmEnd({ target, onDone, onClose }: Props) {
 }
 
 function resultOf(ended: number, count: number, named: string): string {
-  if (ended === 0) return count === 1 ? `The ${named} was over already` : 'The sessions were over already'
-  if (ended < count) return `${formatCount(ended, 'session')} ended, ${count - ended} were over already`
+  if (ended === 0) return count === 1 ? `The ${named} had already ended` : 'The sessions had already ended'
+  if (ended < count) return `${formatCount(ended, 'session')} ended, ${count - ended} had already ended`
   return `${named.charAt(0).toUpperCase()}${named.slice(1)} ended`
 }
 const keptOut = (ended: number, block: string) =>

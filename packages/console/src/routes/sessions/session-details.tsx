@@ -49,7 +49,7 @@ function Connection({ session }: { session: Session }) {
           ],
           ['Gateway', `${session.gateway_name ?? '–'} · ${session.pool_name ?? '–'}`],
           ['Started', <Timestamp key="s" at={started_at} />],
-          ['Lasted', <Duration key="l" seconds={Math.max(0, Math.round((last - Date.parse(started_at)) / 1000))} />],
+          ['Duration', <Duration key="l" seconds={Math.max(0, Math.round((last - Date.parse(started_at)) / 1000))} />],
           ended_at !== null && ['Ended', <Timestamp key="e" at={ended_at} />],
           ended_at !== null && ['Why it ended', formatWord(session.end_reason ?? '–')],
           block_until !== null && ['Kept out until', <Timestamp key="b" at={block_until} as="clock" />],

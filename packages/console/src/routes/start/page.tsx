@@ -22,7 +22,7 @@ export function Page() {
       <PageHead
         title="Getting started"
         sub={steps ? progressOf(steps) : null}
-        lede="Steps to a first device behind a policy. Each ticks itself when the server sees it; do them in any order."
+        lede="Steps to a first device behind a policy. Do them in any order. A step is ticked when the server sees its result."
       />
       {query.error && (
         <Problem
@@ -51,7 +51,7 @@ const FromTerminal = () => (
     <section className="sect">
       <h2>The same from a terminal</h2>
       <CodeBlock text={commands} label="Copy commands" doesWrap>
-        <span className="c"># a token for one device, good for 24 hours, and the line to run</span>
+        <span className="c"># a token for one device, valid for 24 hours, and the line to run</span>
         {'\n'}
         <span className="p">$</span> {inTenant(commands)}
       </CodeBlock>

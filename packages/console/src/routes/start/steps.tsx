@@ -45,7 +45,7 @@ export function StartSteps({ steps, isComplete }: { steps: readonly StartStep[];
       <footer>
         <span>
           {isComplete
-            ? 'Each step is done or skipped: Home does not show this list any more.'
+            ? 'Each step is done or skipped. Home no longer shows this list.'
             : 'Skip what you do not need. Home shows this list until each step is done or skipped.'}
         </span>
       </footer>

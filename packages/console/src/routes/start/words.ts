@@ -20,22 +20,22 @@ export const stepWords: Readonly<Record<StartStep['step'], Words>> = {
   },
   gateway: {
     title: 'A gateway is online',
-    text: 'Make a pool, register a gateway in it and start the gateway.',
+    text: 'Create a pool, register a gateway in it and start the gateway.',
     commands: ['holdfast pool create main --region eu', 'holdfast gateway create gw-1 --pool main'],
   },
   policy: {
     title: 'A policy is published',
-    text: 'Write to policy.json which users and devices reach which networks. Without a policy, devices reach nothing.',
+    text: 'Define in policy.json which users and devices reach which networks. Without a policy, devices reach nothing.',
     commands: ['holdfast policy validate policy.json', 'holdfast policy publish policy.json --channel stable'],
   },
   enrollment_token: {
-    title: 'Make an enrollment token',
-    text: 'A device joins with a token: one use, good for 24 hours.',
+    title: 'Create an enrollment token',
+    text: 'A device joins with a token. It is valid for one use and for 24 hours.',
     commands: ['holdfast token create --print-install'],
   },
   device_enrolled: {
     title: 'Enroll the first device',
-    text: 'Run one line on the device. This page sees it arrive.',
+    text: 'Run one line on the device. The device then appears on this page.',
   },
   device_online: {
     title: 'The first device is online',

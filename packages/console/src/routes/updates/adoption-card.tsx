@@ -28,7 +28,7 @@ export function AdoptionCards({ query }: { query: Query }) {
 
 function OverDays({ fleet: { days, client_versions } }: { fleet: Fleet }) {
   if (days.length < 2)
-    return <p className="soft">Devices are counted once a day. The chart begins with the second day.</p>
+    return <p className="soft">Devices are counted once a day. The chart begins with the second day of data.</p>
   const versions = client_versions.flatMap((v) => v.client_version ?? []).slice(0, most)
   const countOn = (day: Fleet['days'][number], version: string) =>
     day.client_versions.find((v) => v.client_version === version)?.devices ?? 0

@@ -17,7 +17,7 @@ export function ConfirmDeed({ release, deed, onClose }: Props) {
   const groups = release.rollout.group_ids.length
   const act = async (reason: string | undefined) => {
     setError(undefined)
-    if (words.takesPercent && percent === undefined) return setError(new Error('Give a share of 0 to 100 per cent.'))
+    if (words.takesPercent && percent === undefined) return setError(new Error('Enter a percentage from 0 to 100.'))
     try {
       await doDeed(release, deed, { percent: words.takesPercent && percent, reason })
       toast({
@@ -55,7 +55,7 @@ export function ConfirmDeed({ release, deed, onClose }: Props) {
           help={
             groups > 0
               ? `And to all devices of ${formatCount(groups, 'group')}, as before.`
-              : 'Which devices those are depends on device and version, so more of it only adds devices.'
+              : 'The choice depends on device and version, so a higher percentage only adds devices.'
           }
           value={percent}
           onChange={setPercent}

@@ -74,7 +74,7 @@ export function NewRelease({ onClose, onCreated }: Props) {
             kind="primary"
             busyLabel="Creating…"
             onClick={create}
-            {...(!version && { offReason: 'Give a version first.' })}
+            {...(!version && { offReason: 'Enter a version first.' })}
           >
             Create draft
           </Button>
@@ -116,18 +116,18 @@ function Fields({ draft, set, error }: FieldsProps) {
       />
       <SelectField
         {...{ label: 'Severity', options: severities, value: draft.severity }}
-        help="How grave it is not to have it. Clients show it."
+        help="How serious it is to miss this release. Clients show it."
         onChange={(severity) => set({ severity })}
       />
       <SwitchField
         label="Mandatory"
-        help="Devices of an older version have to update."
+        help="Devices with an older version must update."
         value={draft.mandatory}
         onChange={(mandatory) => set({ mandatory })}
       />
       <TextField
         label="Only from version"
-        help="Older devices are sent to another release first."
+        help="Older devices get another release first."
         placeholder="1.2.0"
         isMono
         optional
@@ -137,7 +137,7 @@ function Fields({ draft, set, error }: FieldsProps) {
       />
       <TextArea
         label="Notes"
-        help="What is new, for the people at the devices."
+        help="Changes in this release, for the users of the devices."
         optional
         rows={4}
         value={draft.notes}
@@ -145,7 +145,7 @@ function Fields({ draft, set, error }: FieldsProps) {
         error={errorOf(error, 'notes')}
       />
       <TextField
-        label="Address of the notes"
+        label="URL of the release notes"
         placeholder="https://example.com/releases/1.4.0"
         optional
         value={draft.notes_url}

@@ -105,7 +105,7 @@ function useUpload({ release_id, version }: Release) {
       const options = { signal: controller.signal, onProgress: setShare }
       const { changed } = await uploadPackage({ params: { release_id }, query }, file, options)
       await refreshReleases()
-      toast({ title: changed ? `${file.name} added to ${version}` : `${file.name} was there already` })
+      toast({ title: changed ? `${file.name} added to ${version}` : `${file.name} was already uploaded` })
       return true
     } catch (e) {
       if (!controller.signal.aborted) setError(e as Error)
