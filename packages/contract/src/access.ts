@@ -183,6 +183,7 @@ export const createApiKey = endpoint({
   summary: 'Create an API key; its secret appears only in this answer',
   access: { by: ['session', 'api_key'], permission: 'api_keys:write' },
   audit: 'api_key.created',
+  errors: ['entitlement_exceeded'],
   stepUp: {},
   status: 201,
   body: Closed({

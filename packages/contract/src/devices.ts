@@ -190,6 +190,7 @@ export const changeDevice = endpoint({
     revoke: { permission: 'devices:write' },
   },
   audit: 'device.changed',
+  errors: ['entitlement_exceeded'],
   body: Closed({
     operation: OneOf(['approve', 'update', 'suspend', 'reactivate', 'revoke']),
     device_id: Id('device'),
@@ -219,6 +220,7 @@ export const changeDevices = endpoint({
     revoke: { permission: 'devices:write' },
   },
   audit: 'device.batch_changed',
+  errors: ['entitlement_exceeded'],
   stepUp: { operation: 'revoke' },
   body: Closed({
     operation: OneOf(['approve', 'suspend', 'reactivate', 'revoke']),

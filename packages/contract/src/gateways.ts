@@ -227,6 +227,7 @@ export const createGateway = endpoint({
   summary: 'Register a gateway; its service secret appears only in this answer',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.created',
+  errors: ['entitlement_exceeded'],
   status: 201,
   params: poolParams,
   body: GatewayBody,

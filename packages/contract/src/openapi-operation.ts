@@ -116,13 +116,12 @@ function responses(components: Components, e: Endpoint): Json {
         status === 204 ? success : { ...success, ...(status === 200 && found), content },
       ]),
     ),
-    ...(e.form &&
-      e.protocol === undefined && {
-        303: {
-          description: 'After a form: redirect to the next page',
-          headers: components.headers([...always, 'Location']),
-        },
-      }),
+    ...(redirectsForms(e) && {
+      303: {
+        description: 'After a form: redirect to the next page',
+        headers: components.headers([...always, 'Location']),
+      },
+    }),
     ...(e.download && {
       206: {
         description: 'The requested range',
@@ -147,6 +146,21 @@ const downloadHeaders = ['Accept-Ranges', 'Content-Disposition', 'Repr-Digest']
 /** A failed sign-in by form shows the form again. */
 const showsPage = (e: Endpoint, status: RefusalStatus) =>
   e.form === true && e.protocol === undefined && e.access.by === 'anyone' && (status === 401 || status === 429)
+
+/** Returns every status of an operation: its successes, and its refusals. */
+export const statusesOf = (e: Endpoint): readonly number[] => [
+  ...successStatuses(e),
+  ...(redirectsForms(e) ? [303] : []),
+  ...(e.download ? [206] : []),
+  ...(e.etag || e.download ? [304] : []),
+  ...refusalStatuses(e),
+]
+
+/** Returns the success statuses whose body is JSON that ends: the API description shows an example of each. */
+export const exemplaryStatuses = (e: Endpoint): readonly number[] =>
+  e.stream || e.download ? [] : successStatuses(e).filter((status) => status !== 204)
+
+const redirectsForms = (e: Endpoint): boolean => e.form === true && e.protocol === undefined
 
 /** Returns every possible refusal: those that the endpoint declares, and those of the request pipeline. */
 function refusalStatuses(e: Endpoint): RefusalStatus[] {

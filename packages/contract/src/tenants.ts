@@ -85,6 +85,7 @@ export const changeTenant = endpoint({
     cancel_deletion: { permission: 'tenants:write' },
   },
   audit: 'tenant.changed',
+  errors: ['entitlement_exceeded'],
   stepUp: { operation: 'delete' },
   body: Closed({
     operation: OneOf(operations),

@@ -126,6 +126,7 @@ export const changeUser = endpoint({
   },
   fieldPermissions: { 'user.group_ids': 'groups:write' },
   audit: 'user.changed',
+  errors: ['entitlement_exceeded'],
   body: Closed({
     operation: OneOf(['create', 'update', 'suspend', 'reactivate', 'unlock', 'delete']),
     user_id: Type.Optional(Id('user')),
@@ -165,6 +166,7 @@ export const reactivateUser = endpoint({
   path: '/v1/admin/users/reactivate',
   summary: 'Reactivate a suspended user; devices that were not revoked work again',
   access: { by: ['session', 'api_key'], permission: 'users:write' },
+  errors: ['entitlement_exceeded'],
 })
 
 export const unlockUser = endpoint({

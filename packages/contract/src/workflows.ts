@@ -149,6 +149,7 @@ export const getWorkflowEvidence = endpoint({
   path: `${runs}/{workflow_run_id}/evidence`,
   summary: 'Evidence of an ended run, in the canonical form of its digest',
   access: reading,
+  errors: ['validation_error'],
   params,
   response: Closed({
     evidence: Type.String({ description: 'Canonical JSON (RFC 8785)' }),
