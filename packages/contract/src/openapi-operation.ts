@@ -2,9 +2,16 @@ import type { TSchema } from 'typebox'
 import { type Endpoint, isRepeatable, scopeParameters, successStatuses, takesBackground } from './endpoint.ts'
 import { examples } from './examples.ts'
 import type { Components, Json, RefusalStatus } from './openapi-components.ts'
+import reads from './response-examples-reads.json' with { type: 'json' }
+import writes from './response-examples-writes.json' with { type: 'json' }
 import { idPattern, nounOfId } from './schema.ts'
 import { scimMediaType } from './scim-shapes.ts'
 import { aOrAn, type CredentialKind, errorStatus } from './vocabulary.ts'
+
+/** Examples of the answers of one operation, by status. */
+type Examples = Readonly<Record<string, unknown>>
+/** Recorded from live answers: `packages/server/test/support/domain/recorded-examples.ts`. */
+const responseExamples = { ...reads, ...writes }
 
 type ObjectSchema = { properties?: Record<string, TSchema>; required?: string[] }
 
@@ -32,7 +39,7 @@ export const createOperations =
       ...requestHeaders(e).map(components.parameter),
     ],
     ...(e.body && { requestBody: requestBody(components, operationId, e) }),
-    responses: responses(components, e),
+    responses: responses(components, e, (responseExamples as Record<string, Examples>)[operationId] ?? {}),
   })
 
 function describe(e: Endpoint): string {
@@ -89,7 +96,7 @@ function requestBody(components: Components, operationId: string, e: Endpoint): 
   }
 }
 
-function responses(components: Components, e: Endpoint): Json {
+function responses(components: Components, e: Endpoint, recorded: Examples): Json {
   const cookie = e.setsCookie ? ['Set-Cookie'] : []
   const tag = e.etag || e.download ? ['ETag'] : []
   const standing = e.access.by !== 'anyone' && e.access.by.includes('device') ? ['Holdfast-Device-Status'] : []
@@ -109,11 +116,17 @@ function responses(components: Components, e: Endpoint): Json {
   const content = Object.fromEntries(
     Object.entries(types).map(([type, schema]) => [type, { schema: components.schema(schema) }]),
   )
+  const [usual] = Object.values(recorded)
+  const contentOf = (status: number): Json => {
+    const example = recorded[status] ?? usual
+    if (example === undefined) return content
+    return Object.fromEntries(Object.entries(content).map(([type, described]) => [type, { ...described, example }]))
+  }
   return {
     ...Object.fromEntries(
       successStatuses(e).map((status) => [
         status,
-        status === 204 ? success : { ...success, ...(status === 200 && found), content },
+        status === 204 ? success : { ...success, ...(status === 200 && found), content: contentOf(status) },
       ]),
     ),
     ...(redirectsForms(e) && {

@@ -21,14 +21,14 @@ const shapeOf = ({ json }: ApiAnswer) => Object.keys(json).sort().join()
 /** The fields that an `update` sets, and the further fields that a lifecycle operation needs besides the id. */
 const patches: Readonly<Record<string, (ids: Record<string, string>) => object>> = {
   user: ({ group_id }) => ({
-    display_name: 'Jane',
-    email: 'renamed@example.test',
-    username: 'renamed',
+    display_name: 'Jane Doe',
+    email: 'jane.doe@example.test',
+    username: 'jane.doe',
     group_ids: [group_id],
   }),
-  group: () => ({ name: 'renamed', description: 'those who were renamed' }),
+  group: () => ({ name: 'sales', description: 'Field and inside sales' }),
   tenant: ({ tenant_id = '' }) => ({ name: `renamed-${tenant_id.slice(-9)}`, limits: { users: 7 } }),
-  device: () => ({ name: 'renamed', tags: ['kiosk'], channel: 'canary', user_id: null }),
+  device: () => ({ name: 'reception', tags: ['kiosk'], channel: 'canary', user_id: null }),
 }
 /** Writes that need new input each time: another password, another session, another one-time code. */
 type Write = { ids: Record<string, string>; send: (body?: unknown) => Promise<ApiAnswer> }

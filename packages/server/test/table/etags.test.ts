@@ -146,7 +146,7 @@ async function readByHead(kit: Kit, world: AllCallers, own: Own): Promise<void> 
 /** The only read that begins something. No request leaves this machine: those to loopback are refused. */
 async function beginExport(kit: Kit) {
   const url = 'https://localhost/audit'
-  const body = { kind: 'webhook', name: 'archive', format: 'json', enabled: false, url } as const
+  const body = { kind: 'webhook', name: 'archive', format: 'json', enabled: true, url } as const
   const { connector } = await kit.admin.createSiemConnector({ body })
   const query = `?connector_id=${connector.connector_id}&from=2026-01-01T00:00:00Z`
   const begun = await call(kit, operation('exportAuditToWebhook'), bearer(kit.adminKey), undefined, query)

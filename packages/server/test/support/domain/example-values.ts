@@ -4,8 +4,8 @@ import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { branchesFor, propertySchema } from './answer-shapes.ts'
 
-/** Items of a list and members of an open object that an example shows. */
-const shown = 1
+/** Plain items of a list, members of an open object, and its levels, that an example shows. Of objects it shows one. */
+const [plainItems, openMembers, openLevels] = [2, 4, 3]
 /** Longest text of an example. */
 const longest = 300
 const past = '2026-01-31T09:30:00.000Z'
@@ -54,6 +54,9 @@ const replacements: readonly Replacement[] = [
     /-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----/g,
     (_, kind = '') => `-----BEGIN ${kind}-----\n…\n-----END ${kind}-----`,
   ],
+  // Names that contain ids.
+  [/^(?:new|other)-usr_\w{26}$/g, 'jane@corp.example.com'],
+  [/^(?:new|other) grp_\w{26}$/g, 'corp sales'],
   // Ids.
   [/\b([a-z]{3})_[0-7][0-9a-hjkmnp-tv-z]{25}\b/g, (whole = '', prefix = '') => idOf(prefix) ?? whole],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, uuid],
@@ -70,6 +73,7 @@ const replacements: readonly Replacement[] = [
   // Times.
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (time = '') => timeOf(time)],
   [/\b\d+ seconds? ago\b/g, '5 seconds ago'],
+  [/\b20\d\d-\d\d-\d\d\b(?!T)/g, past.slice(0, 10)],
   // Names and addresses of this test's deployment.
   [new RegExp(`\\b(${Object.keys(names).join('|')})-[0-9a-z]{6,40}\\b`, 'g'), (_, noun = '') => names[noun]!],
   [/\b[12]\.\d{3,9}\.\d{1,9}\b/g, '1.4.0'],
@@ -77,7 +81,10 @@ const replacements: readonly Replacement[] = [
   [/\bholdfast\.test\b/g, 'vpn.example.com'],
   [/\b127\.0\.0\.1\b/g, '192.0.2.10'],
   [/\bfd[0-9a-f]{2}:[0-9a-f]{1,4}:[0-9a-f]{1,4}::[0-9a-f]+/g, 'fd12:3456:789a::7'],
-  [/^[0-9a-f]{12}$/g, 'security operations'],
+  [/^[0-9a-f]{12}$/g, '248289761001'],
+  [/· \w{4}$/g, '· k3Xq'],
+  [/^test platform_admin$/g, 'automation'],
+  [/^for tests$/g, 'an account was phished'],
 ]
 
 const idOf = (prefix: string): string | undefined => {
@@ -101,10 +108,12 @@ function timeOf(text: string): string {
 /** Figures that depend on the order and the duration of a test, by field. */
 const figures: Readonly<Record<string, number>> = {
   ...{ seq: 1201, tree_size: 1201, up_to_seq: 1201, delivered_seq: 1200, events: 1200, rows: 1200, bytes: 480_000 },
-  ...{ heartbeat_age_seconds: 5, age_seconds: 5 },
+  ...{ heartbeat_age_seconds: 5, age_seconds: 5, milliseconds: 12, length: 481 },
 }
 /** Texts of the same kind. */
 const texts: Readonly<Record<string, string>> = { hint: 'k3Xq', next_cursor: 'WyJhbiIsImV4YW1wbGUiXQ.k3Xq' }
+/** Values that a test may read before they are set. */
+const later: Readonly<Record<string, string>> = { last_used_at: past }
 
 function textOf(text: string, schema: TSchema | undefined): string {
   if ((schema as { title?: string } | undefined)?.title === 'Secret' && !/^(hf[a-z]_|whsec_)/.test(text))
@@ -121,33 +130,34 @@ function textOf(text: string, schema: TSchema | undefined): string {
 /**
  * Returns the example of a live answer: ids, times, secrets and names of the test have fixed values, and lists are cut.
  */
-export function exampleOf(schema: TSchema | undefined, live: unknown, name = ''): unknown {
+export function exampleOf(schema: TSchema | undefined, live: unknown, name = '', depth = 0): unknown {
   if (typeof live === 'number') return figures[name] ?? live
   if (typeof live === 'string') return texts[name] ?? textOf(live, schema && branchesFor(schema, live)[0])
-  if (typeof live !== 'object' || live === null) return live
+  if (live === null) return later[name] ?? null
+  if (typeof live !== 'object') return live
   const [branch] = schema ? branchesFor(schema, live) : []
-  if (Array.isArray(live)) {
-    const { items } = (branch ?? {}) as { items?: TSchema }
-    return fullest(live).map((item) => exampleOf(items, item))
-  }
-  const isOpen = !(branch as { properties?: object } | undefined)?.properties
-  const members = Object.entries(live).slice(0, isOpen ? 4 : undefined)
+  const { items, properties } = (branch ?? {}) as { items?: TSchema; properties?: object }
+  // Of a part that the schema leaves open, only the outer levels are shown.
+  const deeper = schema === undefined || Object.keys(schema).length === 0 ? depth + 1 : 0
+  if (deeper > openLevels) return Array.isArray(live) ? [] : {}
+  if (Array.isArray(live)) return fullest(live.map((item) => exampleOf(items, item, '', deeper)))
+  const members = Object.entries(live).slice(0, properties ? undefined : openMembers)
   return Object.fromEntries(
     members.map(([name, value]) => [
-      isOpen ? textOf(name, undefined) : name,
-      exampleOf(propertySchema(branch, name), value, name),
+      properties ? name : textOf(name, undefined),
+      exampleOf(propertySchema(branch, name), value, name, deeper),
     ]),
   )
 }
 
-/** Returns the objects of a list that say most, because their order may differ between runs; of others the first two. */
+/** Returns the object of a list that has most values, because orders differ between runs; of other items the first. */
 function fullest(list: readonly unknown[]): unknown[] {
-  if (typeof list[0] !== 'object') return list.slice(0, 2)
-  return list.toSorted((a, b) => figuresIn(b) - figuresIn(a)).slice(0, shown)
+  if (typeof list[0] !== 'object') return [...new Set(list)].slice(0, plainItems)
+  const texts = new Map(list.map((item) => [item, JSON.stringify(item)]))
+  const byText = (a: unknown, b: unknown) => (texts.get(a)! < texts.get(b)! ? -1 : 1)
+  return list.toSorted((a, b) => valuesIn(b) - valuesIn(a) || byText(a, b)).slice(0, 1)
 }
-const figuresIn = (value: unknown): number =>
-  typeof value === 'object' && value !== null
-    ? Object.values(value).reduce((n, v) => n + figuresIn(v), 0)
-    : value === null
-      ? 0
-      : 1
+const valuesIn = (value: unknown): number => {
+  if (typeof value !== 'object') return 1
+  return value === null ? 0 : Object.values(value).reduce((n: number, inner) => n + valuesIn(inner), 0)
+}
