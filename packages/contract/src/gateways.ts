@@ -41,7 +41,9 @@ const poolFields = {
   protocol: Protocol,
   selection: Selection,
   enabled: Type.Boolean(),
-  capacity: Nullable(Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Sessions; null is unlimited' })),
+  capacity: Nullable(
+    Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Highest number of sessions; null: unlimited' }),
+  ),
   health_threshold: Type.Integer({
     minimum: 0,
     maximum: 1_000_000,
@@ -49,9 +51,13 @@ const poolFields = {
   }),
   nat: OneOf(['masquerade', 'routed'], {
     description:
-      'masquerade: packets of devices leave with the address of the gateway; routed: with the address of the device, for which the networks behind need a route',
+      '`masquerade`: packets of devices have the address of the gateway. `routed`: they have the address of the device, and the networks behind the gateway need a route to it',
   }),
-  mtu: Type.Integer({ minimum: 1280, maximum: 9000, description: 'Of the tunnels; a policy may say less' }),
+  mtu: Type.Integer({
+    minimum: 1280,
+    maximum: 9000,
+    description: 'MTU of the tunnels in bytes. A policy may set a lower one',
+  }),
   dns: Type.Array(Type.String({ maxLength: 45 }), {
     maxItems: 8,
     uniqueItems: true,
@@ -59,15 +65,15 @@ const poolFields = {
   }),
   fail_mode: OneOf(['closed', 'open'], {
     description:
-      'Behaviour of a gateway when its policy expires without renewal: closed (carry nothing), or open (continue)',
+      'Behaviour of a gateway whose policy expires without renewal. `closed`: it carries nothing. `open`: it continues',
   }),
   lifetime_seconds: Type.Integer({
     minimum: 120,
     maximum: longestGatewayPolicySeconds,
-    description: 'Validity of a gateway policy',
+    description: 'Validity of a gateway policy in seconds',
   }),
   requires_approval: Type.Boolean({
-    description: 'Whether a key that a gateway announces waits for an administrator',
+    description: 'True: a key that a gateway announces waits for an administrator',
   }),
 }
 export const GatewayPool = Closed(
@@ -91,7 +97,7 @@ export const listGatewayPools = endpoint({
   path: '/v1/admin/settings/gateway-pools',
   summary: 'List gateway pools',
   access: { by: ['session', 'api_key'], permission: settings.read },
-  query: ListQuery({ q: Prefix }, ['name', 'created_at'] as const),
+  query: ListQuery({ q: Prefix }, ['name', 'created_at'] as const, 'name'),
   response: List(GatewayPool),
 })
 export const createGatewayPool = endpoint({
@@ -107,7 +113,7 @@ export const createGatewayPool = endpoint({
 export const getGatewayPool = endpoint({
   method: 'GET',
   path: '/v1/admin/settings/gateway-pools/{pool_id}',
-  summary: 'One gateway pool',
+  summary: 'Get a gateway pool',
   access: { by: ['session', 'api_key'], permission: settings.read },
   params: poolParams,
   response: GatewayPool,
@@ -116,7 +122,8 @@ export const getGatewayPool = endpoint({
 export const updateGatewayPool = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/gateway-pools/{pool_id}',
-  summary: 'Replace the settings of a gateway pool; the body of a GET may be sent back unchanged',
+  summary: 'Replace the settings of a gateway pool',
+  description: 'The body of a GET may be sent back unchanged.',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'gateway_pool.updated',
   params: poolParams,
@@ -127,7 +134,7 @@ export const updateGatewayPool = endpoint({
 export const deleteGatewayPool = endpoint({
   method: 'DELETE',
   path: '/v1/admin/settings/gateway-pools/{pool_id}',
-  summary: 'Delete a gateway pool that has no gateways',
+  summary: 'Delete a gateway pool without gateways',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'gateway_pool.deleted',
   params: poolParams,
@@ -138,7 +145,9 @@ export const deleteGatewayPool = endpoint({
 /** Load of a gateway's machine. Counters are those of its tunnel interface since it came up. */
 export const SystemLoad = Closed(
   {
-    cpu_percent: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: 'Of all cores' })),
+    cpu_percent: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 100, description: 'Load of all cores together, in percent' }),
+    ),
     memory_used_bytes: Type.Optional(Bytes),
     memory_total_bytes: Type.Optional(Bytes),
     interface: Type.Optional(
@@ -155,13 +164,13 @@ export const SystemLoad = Closed(
   {
     title: 'SystemLoad',
     description:
-      'Load and health of the machine of a gateway; counters are those of its tunnel interface since it came up, as the network stack sees them (decrypted)',
+      'Load and health of the machine of a gateway. Counters are those of its tunnel interface since it came up, after decryption',
   },
 )
 
 /** Reason why a gateway does not enforce its policy: a code for programs and a sentence for people. */
 export const applyErrorFields = {
-  code: Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: 64, description: 'A code for programs' }),
+  code: Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: 64, description: 'Code of the reason, for programs' }),
   detail: Type.String({ minLength: 1, maxLength: 512, description: 'One sentence for a person' }),
 }
 
@@ -173,7 +182,7 @@ export const Gateway = Closed(
     pool_name: Name,
     name: Name,
     endpoints: Type.Array(Endpoint),
-    public_key: Nullable(Type.String({ description: 'The key in force' })),
+    public_key: Nullable(Type.String({ description: 'Public key in force' })),
     proposed_key: Nullable(
       Type.String({ description: 'A key that the gateway announced and that waits for approval' }),
     ),
@@ -196,7 +205,10 @@ export const Gateway = Closed(
     apply_error: Nullable(
       Closed(
         { ...applyErrorFields, at: Time },
-        { description: 'Reason in its last report why it could not enforce its policy; null: it enforces it' },
+        {
+          description:
+            'Reason in the last report why the gateway could not enforce its policy; null: it enforces the policy',
+        },
       ),
     ),
     system: Nullable(SystemLoad),
@@ -218,13 +230,14 @@ export const listGateways = endpoint({
   summary: 'List the gateways of a pool',
   access: { by: ['session', 'api_key'], permission: 'gateways:read' },
   params: poolParams,
-  query: ListQuery({}, ['name', 'created_at'] as const),
+  query: ListQuery({}, ['name', 'created_at'] as const, 'name'),
   response: List(Gateway),
 })
 export const createGateway = endpoint({
   method: 'POST',
   path: '/v1/admin/settings/gateway-pools/{pool_id}/gateways',
-  summary: 'Register a gateway; its service secret appears only in this answer',
+  summary: 'Register a gateway',
+  description: 'Only this answer contains the service secret.',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.created',
   errors: ['entitlement_exceeded'],
@@ -236,7 +249,7 @@ export const createGateway = endpoint({
 export const getGateway = endpoint({
   method: 'GET',
   path: '/v1/admin/gateways/{gateway_id}',
-  summary: 'One gateway',
+  summary: 'Get a gateway',
   access: { by: ['session', 'api_key'], permission: 'gateways:read' },
   params: gatewayParams,
   response: Gateway,
@@ -245,7 +258,8 @@ export const getGateway = endpoint({
 export const updateGateway = endpoint({
   method: 'PUT',
   path: '/v1/admin/gateways/{gateway_id}',
-  summary: 'Replace the settings of a gateway; the body of a GET may be sent back unchanged',
+  summary: 'Replace the settings of a gateway',
+  description: 'The body of a GET may be sent back unchanged.',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.updated',
   params: gatewayParams,
@@ -256,7 +270,8 @@ export const updateGateway = endpoint({
 export const deleteGateway = endpoint({
   method: 'DELETE',
   path: '/v1/admin/gateways/{gateway_id}',
-  summary: 'Delete a gateway; its secret stops working and its sessions end',
+  summary: 'Delete a gateway',
+  description: 'Its secret stops working, and its sessions end.',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.deleted',
   params: gatewayParams,
@@ -266,7 +281,8 @@ export const deleteGateway = endpoint({
 export const rotateGatewaySecret = endpoint({
   method: 'POST',
   path: '/v1/admin/gateways/{gateway_id}/rotate-secret',
-  summary: `Give a gateway a new secret; the old one works until the first use of the new one, at most ${replacedSecretHours} hours`,
+  summary: 'Rotate the secret of a gateway',
+  description: `The replaced secret works until the first use of the new one, for at most ${replacedSecretHours} hours.`,
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.secret_rotated',
   params: gatewayParams,
@@ -275,7 +291,8 @@ export const rotateGatewaySecret = endpoint({
 export const approveGateway = endpoint({
   method: 'POST',
   path: '/v1/admin/gateways/{gateway_id}/approve',
-  summary: 'Approve the key that a gateway announced (`proposed_key`)',
+  summary: 'Approve the announced key of a gateway',
+  description: '`proposed_key` shows the announced key.',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.approved',
   params: gatewayParams,
@@ -285,7 +302,8 @@ export const approveGateway = endpoint({
 export const drainGateway = endpoint({
   method: 'POST',
   path: '/v1/admin/gateways/{gateway_id}/drain',
-  summary: 'Take a gateway out of the directory for new sessions, or put it back',
+  summary: 'Drain a gateway, or end its draining',
+  description: 'The gateway directory does not offer a draining gateway for new sessions.',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.drained',
   params: gatewayParams,

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { type Endpoint, isRepeatable, scopeParameters, successStatuses, takesBackground } from './endpoint.ts'
 import { examples } from './examples.ts'
 import type { Components, Json, RefusalStatus } from './openapi-components.ts'
+import { describeParameter } from './openapi-parameters.ts'
 import reads from './response-examples-reads.json' with { type: 'json' }
 import writes from './response-examples-writes.json' with { type: 'json' }
 import { idPattern, nounOfId } from './schema.ts'
@@ -33,8 +34,8 @@ export const createOperations =
     }),
     security: e.access.by === 'anyone' ? [] : e.access.by.map((kind) => ({ [kind]: [] })),
     parameters: [
-      ...parameters(components, e.params, 'path'),
-      ...parameters(components, e.query, 'query'),
+      ...parameters(components, e, 'path'),
+      ...parameters(components, e, 'query'),
       ...scopeParameters(e).map(components.parameter),
       ...requestHeaders(e).map(components.parameter),
     ],
@@ -44,22 +45,29 @@ export const createOperations =
 
 function describe(e: Endpoint): string {
   const { access, operations, stepUp } = e
-  const lines: string[] = []
+  const lines = e.description === undefined ? [] : [e.description]
   if (access.by === 'anyone') lines.push('Needs no credential.')
-  else if (operations)
-    lines.push(
-      ...Object.entries(operations).map(([name, o]) => `\`${name}\` needs the permission \`${o.permission}\`.`),
-    )
+  else if (operations) lines.push(...operationPermissions(operations))
   else if (access.permission !== 'own') lines.push(`Needs the permission \`${access.permission}\`.`)
   else lines.push(`For ${access.by.map((kind) => aOrAn(kind)).join(' or ')}.`)
   for (const [field, permission] of Object.entries(e.fieldPermissions ?? {}))
-    lines.push(`\`${field}\` needs the permission \`${permission}\` as well.`)
+    lines.push(`\`${field}\` also needs the permission \`${permission}\`.`)
   if (stepUp) {
     const which = Object.entries(stepUp).map(([field, value]) => `\`${field}: ${value}\``)
-    lines.push(`Where the tenant asks for step-up, ${which.join(', ') || 'it'} needs a fresh one-time code.`)
+    const needs = which.length > 0 ? `${which.join(', ')} needs` : 'Needs'
+    lines.push(`${needs} a fresh one-time code if the tenant requires step-up.`)
   }
   if (e.audit) lines.push(`Audit event: \`${e.audit}\`${e.records ? ' when refused' : ''}.`)
   return lines.join(' ')
+}
+
+/** The operations of a body by the permission that they need. */
+function operationPermissions(operations: NonNullable<Endpoint['operations']>): string[] {
+  const byPermission = Map.groupBy(Object.entries(operations), ([, { permission }]) => permission)
+  return [...byPermission].map(([permission, named]) => {
+    const names = named.map(([name]) => `\`${name}\``)
+    return `${names.join(', ')} ${names.length > 1 ? 'need' : 'needs'} the permission \`${permission}\`.`
+  })
 }
 
 const provers: ReadonlySet<CredentialKind> = new Set(['device', 'enrollment_token', 'enrollment_challenge'])
@@ -111,7 +119,9 @@ function responses(components: Components, e: Endpoint, recorded: Examples): Jso
       ...(e.method === 'POST' && e.access.by !== 'anyone' ? ['Idempotency-Replayed'] : []),
     ]),
   }
-  const found = isRepeatable(e) && { description: 'It exists already, so nothing is created: `changed` is false' }
+  const found = isRepeatable(e) && {
+    description: 'The object exists already. Nothing is created, and `changed` is false',
+  }
   const types = e.stream ?? { [e.download ? octets : mediaTypeOf(e)]: e.response }
   const content = Object.fromEntries(
     Object.entries(types).map(([type, schema]) => [type, { schema: components.schema(schema) }]),
@@ -131,7 +141,7 @@ function responses(components: Components, e: Endpoint, recorded: Examples): Jso
     ),
     ...(redirectsForms(e) && {
       303: {
-        description: 'After a form: redirect to the next page',
+        description: 'Answer to a form: redirect to the next page',
         headers: components.headers([...always, 'Location']),
       },
     }),
@@ -143,7 +153,10 @@ function responses(components: Components, e: Endpoint, recorded: Examples): Jso
       },
     }),
     ...((e.etag || e.download) && {
-      304: { description: 'The content in If-None-Match is current', headers: components.headers(always) },
+      304: {
+        description: 'The caller has the current content already (`If-None-Match`)',
+        headers: components.headers(always),
+      },
     }),
     ...Object.fromEntries(
       refusalStatuses(e).map((status) => [
@@ -189,14 +202,22 @@ function refusalStatuses(e: Endpoint): RefusalStatus[] {
   return [...statuses].sort((a, b) => a - b)
 }
 
-function parameters(components: Components, schema: TSchema | undefined, where: 'path' | 'query'): Json[] {
-  const { properties = {}, required = [] } = (schema ?? {}) as ObjectSchema
+function parameters(components: Components, e: Endpoint, where: 'path' | 'query'): Json[] {
+  const { properties = {}, required = [] } = ((where === 'path' ? e.params : e.query) ?? {}) as ObjectSchema
+  const isList = 'limit' in ((e.query as ObjectSchema | undefined)?.properties ?? {})
   return Object.entries(properties).map(([name, s]) => ({
     name,
     in: where,
     required: required.includes(name),
-    schema: where === 'query' ? inQuery(components, s) : components.schema(s),
+    description: describeParameter({ name, where, isList }, s),
+    schema: withoutDescription(where === 'query' ? inQuery(components, s) : components.schema(s)),
   }))
+}
+
+/** The parameter has the description. */
+function withoutDescription(schema: unknown): unknown {
+  const { description: _, ...others } = schema as Json
+  return others
 }
 
 /** An id in a query must have the form of its noun. One in a path may be any text, and then gets 404. */

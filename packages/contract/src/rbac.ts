@@ -43,7 +43,7 @@ export const revokeRole = endpoint({
 export const listRoles = endpoint({
   method: 'GET',
   path: '/v1/admin/rbac/roles',
-  summary: 'Every role and its permissions',
+  summary: 'List roles and their permissions',
   access: { by: ['session', 'api_key'], permission: 'rbac:read' },
   response: Closed({
     items: Type.Array(Closed({ role: OneOf(roleNames), permissions: Type.Array(OneOf(permissions)) })),
@@ -53,10 +53,12 @@ export const listRoles = endpoint({
 export const listGrants = endpoint({
   method: 'GET',
   path: '/v1/admin/rbac/grants',
-  summary: 'Grants of roles',
+  summary: 'List role grants',
   access: { by: ['session', 'api_key'], permission: 'rbac:read' },
-  query: ListQuery({ user_id: Type.Optional(Id('user')), role: Type.Optional(OneOf(roleNames)) }, [
-    'granted_at',
-  ] as const),
+  query: ListQuery(
+    { user_id: Type.Optional(Id('user')), role: Type.Optional(OneOf(roleNames)) },
+    ['granted_at'] as const,
+    '-granted_at',
+  ),
   response: List(Grant),
 })

@@ -23,7 +23,7 @@ export const SecuritySettings = Closed(
       lockout_seconds: seconds(1, 7 * 86_400),
       enforce_sso: Type.Boolean({
         description:
-          'People sign in with identity providers alone; a password opens only the accounts of break-glass users',
+          'True: people sign in only with identity providers. Only break-glass users sign in with a password',
       }),
     }),
     sessions: Closed({ idle_seconds: seconds(1, 86_400), absolute_seconds: seconds(1, 30 * 86_400) }),
@@ -44,7 +44,7 @@ export const SecuritySettings = Closed(
       required_roles: Type.Array(OneOf(roleNames), {
         uniqueItems: true,
         maxItems: roleNames.length,
-        description: 'Users in one of these roles do nothing before they have enrolled',
+        description: 'Users with one of these roles must enroll a second factor before any other operation',
       }),
       step_up: Type.Boolean({
         description: `Changes marked x-step-up need a one-time code not older than ${presenceMinutes} minutes`,
@@ -79,7 +79,8 @@ export const defaultSecuritySettings: SecuritySettings = {
 export const getSecuritySettings = endpoint({
   method: 'GET',
   path: '/v1/admin/settings/security',
-  summary: 'Sign-in, session, password, second-factor, rate and device settings of the tenant',
+  summary: 'Get the security settings of the tenant',
+  description: 'These are the settings for sign-in, sessions, passwords, second factors, request rates and devices.',
   access: { by: ['session', 'api_key'], permission: 'settings:read' },
   response: SecuritySettings,
   etag: true,
@@ -88,7 +89,8 @@ export const getSecuritySettings = endpoint({
 export const updateSecuritySettings = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/security',
-  summary: 'Replace the settings; every replica follows within a second',
+  summary: 'Replace the security settings of the tenant',
+  description: 'Every replica follows within a second.',
   access: { by: ['session', 'api_key'], permission: 'settings:write' },
   audit: 'security_settings.updated',
   stepUp: {},

@@ -25,7 +25,7 @@ const TenantName = Type.String({
   minLength: 1,
   maxLength: 63,
   pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
-  description: 'Small letters, digits and hyphens',
+  description: 'Name of the tenant: lower-case letters, digits and hyphens',
   examples: ['acme'],
 })
 const PlanName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$' })
@@ -50,19 +50,21 @@ export const Tenant = Closed(
 export const listTenants = endpoint({
   method: 'GET',
   path: '/v1/admin/tenants',
-  summary: 'List tenants: all of them for a platform role, else the own one',
+  summary: 'List tenants',
+  description: 'A platform role lists all tenants, other roles their own.',
   access: { by: ['session', 'api_key'], permission: 'tenants:read' },
-  query: ListQuery({ status: Type.Optional(OneOf(tenantStatuses)), plan_id: Type.Optional(Id('plan')), q: Prefix }, [
+  query: ListQuery(
+    { status: Type.Optional(OneOf(tenantStatuses)), plan_id: Type.Optional(Id('plan')), q: Prefix },
+    ['name', 'created_at'] as const,
     'name',
-    'created_at',
-  ] as const),
+  ),
   response: List(Tenant),
 })
 
 export const getTenant = endpoint({
   method: 'GET',
   path: '/v1/admin/tenants/{tenant_id}',
-  summary: 'One tenant',
+  summary: 'Get a tenant',
   access: { by: ['session', 'api_key'], permission: 'tenants:read' },
   params: Closed({ tenant_id: Id('tenant') }),
   response: Tenant,
@@ -74,7 +76,8 @@ const operations = ['create', 'update', 'suspend', 'reactivate', 'delete', 'canc
 export const changeTenant = endpoint({
   method: 'POST',
   path: '/v1/admin/tenants/lifecycle',
-  summary: 'Create a tenant with its first administrator; change, suspend, reactivate or delete it after a delay',
+  summary: 'Create, update, suspend, reactivate or delete a tenant',
+  description: 'A tenant is created with its first administrator, and deleted after a delay.',
   access: { by: ['session', 'api_key'], permission: 'by_operation' },
   operations: {
     create: { permission: 'tenants:write', status: 201 },
@@ -106,7 +109,10 @@ export const changeTenant = endpoint({
           display_name: Type.Optional(Text),
           password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024, writeOnly: true })),
         },
-        { description: 'Of a new tenant; without a password a temporary one is made, which ends by itself' },
+        {
+          description:
+            'First administrator of a new tenant. Without a password a temporary one is generated, which expires',
+        },
       ),
     ),
     delay_seconds: Type.Optional(
@@ -155,16 +161,18 @@ const platform = { by: ['session', 'api_key'], permission: 'tenants:write' } as 
 export const listPlans = endpoint({
   method: 'GET',
   path: '/v1/admin/plans',
-  summary: 'List the plans that tenants may have, and how many have each',
+  summary: 'List plans',
+  description: 'Each has the number of tenants that have it.',
   access: platform,
-  query: ListQuery({ q: Prefix }, ['name', 'created_at'] as const),
+  query: ListQuery({ q: Prefix }, ['name', 'created_at'] as const, 'name'),
   response: List(Plan),
 })
 
 export const createPlan = endpoint({
   method: 'POST',
   path: '/v1/admin/plans',
-  summary: 'Create a plan: limits that many tenants share',
+  summary: 'Create a plan',
+  description: 'A plan has limits that many tenants share.',
   access: platform,
   audit: 'plan.created',
   status: 201,
@@ -175,7 +183,7 @@ export const createPlan = endpoint({
 export const getPlan = endpoint({
   method: 'GET',
   path: '/v1/admin/plans/{plan_id}',
-  summary: 'One plan',
+  summary: 'Get a plan',
   access: platform,
   params: planParams,
   response: Plan,
@@ -185,7 +193,8 @@ export const getPlan = endpoint({
 export const updatePlan = endpoint({
   method: 'PUT',
   path: '/v1/admin/plans/{plan_id}',
-  summary: 'Replace a plan; its limits hold for every tenant that has it, for everything that is added from then on',
+  summary: 'Replace a plan',
+  description: 'Its limits apply to every tenant with the plan, and to everything that is added from then on.',
   access: platform,
   audit: 'plan.updated',
   params: planParams,

@@ -1,4 +1,5 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { contract, type Endpoint, type Operation } from '@holdfast/contract'
 import { pageItems } from '@holdfast/contract/limits'
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { TenantId } from '../kernel/actor.ts'
@@ -25,8 +26,8 @@ type List = {
   query: PageQuery & Record<string, unknown>
   /** Sortable columns by their names in the contract. */
   orders: Record<string, Pick<Order, 'column' | 'kind'>>
-  /** Default order. */
-  otherwise: string
+  /** Default order; absent: that of the contract. */
+  otherwise?: string
   /** The unique column that breaks ties. */
   tie: string
   /** Number of rows that a page of a walk reads, if each row costs a further look-up. */
@@ -103,7 +104,7 @@ export function createPager(secrets: readonly KeyObject[]) {
    */
   const list = <DB, T extends keyof DB, O extends object, WDB, WT extends keyof WDB, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
-    { operation, tenant, query, orders, otherwise, tie, walked: most }: List,
+    { operation, tenant, query, orders, otherwise = usualSort(operation), tie, walked: most }: List,
     walk?: SelectQueryBuilder<WDB, WT, W>,
   ): Promise<Page<O>> => {
     // The `count` parameter does not change the items of the list.
@@ -134,6 +135,13 @@ export function createPager(secrets: readonly KeyObject[]) {
   return { page, list, gather }
 }
 export type Pager = ReturnType<typeof createPager>
+
+/** Returns the default order of a list of the contract; `operation` may name an object after `|`. */
+function usualSort(operation: string): string {
+  const [name = ''] = operation.split('|', 1)
+  const { query } = contract[name as Operation] as Endpoint
+  return (query as unknown as { properties: { sort: { default: string } } }).properties.sort.default
+}
 
 /** `-name` → name, descending. `columns` maps the names of the contract to columns. */
 const orderOf = (sort: string, columns: Record<string, Pick<Order, 'column' | 'kind'>>, tie: string): Order => {
