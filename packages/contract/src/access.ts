@@ -18,6 +18,7 @@ import {
   Secret,
   Text,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { permissions, requiredActions, roleNames } from './vocabulary.ts'
 
@@ -72,7 +73,7 @@ export const logout = endpoint({
   setsCookie: true,
   form: true,
   response: Closed({
-    changed: Type.Boolean(),
+    changed: WasChanged,
     end_session_url: Nullable(
       Type.String({
         description: 'URL where a browser ends the session with the identity provider that opened this session',
@@ -146,7 +147,7 @@ export const endAdminSession = endpoint({
   audit: 'session.expired',
   params: Closed({ session_id: Id('admin_session') }),
   body: Closed({ reason: Type.Optional(Reason) }),
-  response: Closed({ session_id: Id('admin_session'), changed: Type.Boolean() }),
+  response: Closed({ session_id: Id('admin_session'), changed: WasChanged }),
 })
 
 export const stepUp = endpoint({
@@ -242,7 +243,7 @@ export const revokeApiKey = endpoint({
   audit: 'api_key.revoked',
   params: Closed({ key_id: Id('api_key') }),
   body: Closed({ reason: Type.Optional(Reason) }),
-  response: Closed({ api_key: ApiKey, changed: Type.Boolean() }),
+  response: Closed({ api_key: ApiKey, changed: WasChanged }),
 })
 
 export const revokeApiKeysOfUser = endpoint({
@@ -261,7 +262,7 @@ export const revokeApiKeysOfUser = endpoint({
     ),
   }),
   response: Closed({
-    changed: Type.Boolean(),
+    changed: WasChanged,
     key_ids: Type.Array(Id('api_key')),
     token_ids: Type.Array(Id('enrollment_token'), { description: 'Enrollment tokens that the user or a key made' }),
   }),

@@ -61,7 +61,7 @@ const Device = Closed(
     since: Time,
     session_id: Nullable(Id('vpn_session')),
     policy_digest: Digest,
-    latency_ms: Nullable(Type.Number()),
+    latency_ms: Nullable(Type.Number({ description: 'Round-trip time to the gateway in milliseconds' })),
     reason: Nullable(Type.String()),
   },
   { title: 'DeviceWitness', description: 'The connection to this gateway in the telemetry of the device' },

@@ -142,6 +142,7 @@ export const readMetrics = endpoint({
   summary: 'Get metrics over time',
   description: 'The series are by hour or by day (UTC): traffic, VPN sessions, enrollments and refusals.',
   access,
+  errors: ['validation_error'],
   query: Closed({
     from: Type.Optional(Time),
     to: Type.Optional(Time),

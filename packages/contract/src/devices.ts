@@ -19,6 +19,7 @@ import {
   Reason,
   Tags,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { versionPattern } from './semver.ts'
 import { DeviceArchitecture } from './updates.ts'
@@ -212,7 +213,7 @@ export const changeDevice = endpoint({
     ),
     reason: Type.Optional(Reason),
   }),
-  response: Closed({ operation: Type.String(), changed: Type.Boolean(), device: Device }),
+  response: Closed({ operation: Type.String(), changed: WasChanged, device: Device }),
   ifMatch: true,
 })
 

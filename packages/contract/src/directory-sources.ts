@@ -14,6 +14,7 @@ import {
   SecretToKeep,
   Shown,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { directorySourceKinds } from './vocabulary.ts'
 
@@ -53,7 +54,7 @@ export const DirectorySource = Closed(
     provider: Type.String({ description: 'Name of the directory' }),
     kind: OneOf(directorySourceKinds),
     ...fields,
-    credential_set: Type.Boolean(),
+    credential_set: Type.Boolean({ description: 'True: a credential is stored' }),
     next_run_at: Nullable(Time),
     failures: Type.Integer({
       minimum: 0,
@@ -140,7 +141,7 @@ export const deleteDirectorySource = endpoint({
   audit: 'directory_source.deleted',
   stepUp: {},
   params,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })
 export const testDirectorySource = endpoint({
@@ -154,7 +155,7 @@ export const testDirectorySource = endpoint({
   patience: 60,
   params,
   response: Closed({
-    ok: Type.Boolean(),
+    ok: Type.Boolean({ description: 'True: the test succeeded' }),
     problem: Nullable(Type.String({ description: 'Problem that the test found, as a sentence' })),
     found: Nullable(
       Closed({
@@ -212,5 +213,5 @@ export const cancelDirectoryRun = endpoint({
   audit: 'directory.pull_cancelled',
   params: Closed({ run_id: Id('directory_run') }),
   body: Closed({ reason: Type.Optional(Reason) }),
-  response: Closed({ run: DirectoryRun, changed: Type.Boolean() }),
+  response: Closed({ run: DirectoryRun, changed: WasChanged }),
 })

@@ -12,6 +12,7 @@ import {
   OneOf,
   Reason,
   Time,
+  WasChanged,
 } from './schema.ts'
 
 /** Permanent id of an entry in its directory. */
@@ -287,7 +288,7 @@ export const undoDirectoryRun = endpoint({
   patience: 200,
   response: Closed({
     run: DirectoryRun,
-    changed: Type.Boolean(),
+    changed: WasChanged,
     undone: Closed({ users_reactivated: Count, memberships_added: Count, memberships_removed: Count }),
     left: Closed(
       {

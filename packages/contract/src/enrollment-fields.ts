@@ -46,7 +46,7 @@ export const Credential = {
     { ipv4: Type.String(), ipv6: Type.String() },
     { description: 'Overlay address of the device; also a claim of the credential' },
   ),
-  trust_anchor_version: Type.Integer(),
+  trust_anchor_version: Type.Integer({ description: 'Version of the current trust anchor set' }),
 }
 export const challenge = Type.Optional(
   Type.String({ maxLength: 128, description: 'Credential of a client that cannot send the header `Authorization`' }),

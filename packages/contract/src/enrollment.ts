@@ -32,6 +32,7 @@ import {
   Secret,
   Tags,
   Time,
+  WasChanged,
   WireguardKey,
 } from './schema.ts'
 import { DeviceArchitecture } from './updates.ts'
@@ -58,9 +59,13 @@ export const EnrollmentToken = Closed(
     tags: Type.Array(Type.String()),
     platforms: Type.Array(Platform),
     allowed_cidrs: Type.Array(Type.String()),
-    requires_approval: Type.Boolean(),
-    ephemeral_seconds: Nullable(Type.Integer()),
-    max_devices_per_user: Nullable(Type.Integer()),
+    requires_approval: Type.Boolean({ description: 'True: devices that enroll with the token wait for approval' }),
+    ephemeral_seconds: Nullable(
+      Type.Integer({ description: 'Seconds without contact after which its devices are revoked; null: never' }),
+    ),
+    max_devices_per_user: Nullable(
+      Type.Integer({ description: 'Devices of a user from which on the token enrolls no further one; null: no limit' }),
+    ),
     created_by: Nullable(Type.String()),
     created_by_name: NameOf('user or API key'),
     created_at: Time,
@@ -93,7 +98,9 @@ export const generateToken = endpoint({
     tags: Type.Optional(Tags),
     platforms: Type.Optional(Type.Array(Platform, { maxItems: 6, uniqueItems: true })),
     allowed_cidrs: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 })),
-    requires_approval: Type.Optional(Type.Boolean()),
+    requires_approval: Type.Optional(
+      Type.Boolean({ description: 'True: devices that enroll with the token wait for approval. Default: false' }),
+    ),
     ephemeral_seconds: Type.Optional(
       Type.Integer({
         minimum: 60,
@@ -101,7 +108,13 @@ export const generateToken = endpoint({
         description: 'Time without contact after which devices of this token are revoked, in seconds',
       }),
     ),
-    max_devices_per_user: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+    max_devices_per_user: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10_000,
+        description: 'Devices of a user from which on the token enrolls no further one. Default: no limit',
+      }),
+    ),
   }),
   response: Closed({ enrollment_token: EnrollmentToken, secret: Secret, install_lines: InstallLines }),
 })
@@ -137,7 +150,7 @@ export const revokeToken = endpoint({
   audit: 'enrollment_token.revoked',
   params: Closed({ token_id: Id('enrollment_token') }),
   body: Closed({ reason: Type.Optional(Reason) }),
-  response: Closed({ enrollment_token: EnrollmentToken, changed: Type.Boolean() }),
+  response: Closed({ enrollment_token: EnrollmentToken, changed: WasChanged }),
   ifMatch: true,
 })
 

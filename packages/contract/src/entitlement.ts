@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Limits } from './entitlement-limits.ts'
 import { usageDays } from './limits.ts'
-import { Bytes, Closed, Count, Id, Nullable, OneOf, Time } from './schema.ts'
+import { Bytes, Closed, Count, Id, Nullable, OneOf, Time, WasChanged } from './schema.ts'
 import { countedMetrics, entitlementMetrics, entitlementStates, licenseStates } from './vocabulary.ts'
 
 const access = { by: ['session', 'api_key'], permission: 'usage:read' } as const
@@ -103,6 +103,7 @@ export const getUsage = endpoint({
   description: 'The usage is by hour or by day (UTC). The answer also has a forecast for the limits.',
   access,
   params,
+  errors: ['validation_error'],
   query: Closed({
     from: Type.Optional(Time),
     to: Type.Optional(Time),
@@ -190,5 +191,5 @@ export const reloadLicense = endpoint({
   description: 'The server reads `HOLDFAST_LICENSE_FILE` again. An invalid file changes nothing.',
   access: { by: ['session', 'api_key'], permission: 'license:write' },
   audit: 'license.reloaded',
-  response: Closed({ changed: Type.Boolean(), license: LicenseStatus }),
+  response: Closed({ changed: WasChanged, license: LicenseStatus }),
 })

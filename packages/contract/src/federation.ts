@@ -16,6 +16,7 @@ import {
   SecretToKeep,
   Shown,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { deviceCodeUses, identityProviderKinds, roleNames, samlPresets } from './vocabulary.ts'
 
@@ -83,7 +84,7 @@ const providerFields = {
 }
 const Oidc = Closed({
   ...oidcFields,
-  client_secret_set: Type.Boolean(),
+  client_secret_set: Type.Boolean({ description: 'True: a client secret is stored' }),
   redirect_uri: Type.String({ description: 'Redirect URI to register with the provider' }),
   backchannel_logout_uri: Type.String({
     description: 'Logout URI to register with a provider that has OpenID Connect Back-Channel Logout',
@@ -212,7 +213,7 @@ export const deleteIdentityProvider = endpoint({
   audit: 'identity_provider.deleted',
   stepUp: {},
   params,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })
 export const testIdentityProvider = endpoint({
@@ -226,7 +227,7 @@ export const testIdentityProvider = endpoint({
   costly: true,
   params,
   response: Closed({
-    ok: Type.Boolean(),
+    ok: Type.Boolean({ description: 'True: the test succeeded' }),
     problem: Nullable(Closed({ reason: Type.String(), detail: Type.String() })),
     found: Nullable(
       Closed({
@@ -281,7 +282,7 @@ export const linkUserIdentity = endpoint({
     subject: Type.String({ minLength: 1, maxLength: 255 }),
     reason: Type.Optional(Reason),
   }),
-  response: Closed({ identity: IdentityLink, changed: Type.Boolean() }),
+  response: Closed({ identity: IdentityLink, changed: WasChanged }),
 })
 export const unlinkUserIdentity = endpoint({
   ...link,
@@ -294,5 +295,5 @@ export const unlinkUserIdentity = endpoint({
     subject: Type.String({ minLength: 1, maxLength: 255 }),
     reason: Type.Optional(Reason),
   }),
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
 })

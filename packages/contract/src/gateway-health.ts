@@ -126,6 +126,7 @@ export const gatewayImpact = endpoint({
       }),
     ),
   }),
+  errors: ['validation_error'],
   response: Closed({
     gateway_id: Id('gateway'),
     status: GatewayStatus,

@@ -2,7 +2,19 @@ import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { applyErrorFields, Endpoint, GatewayStatus, SystemLoad } from './gateways.ts'
 import { reportedTimes } from './limits.ts'
-import { Bytes, Closed, Count, Duplicate, Id, Nullable, OneOf, Rejected, Time, WireguardKey } from './schema.ts'
+import {
+  Bytes,
+  Closed,
+  Count,
+  Duplicate,
+  Id,
+  Nullable,
+  OneOf,
+  Rejected,
+  Time,
+  WasChanged,
+  WireguardKey,
+} from './schema.ts'
 import { mostResources, ResourceBytes, SessionState } from './vpn-sessions.ts'
 
 export const gatewayPools = endpoint({
@@ -87,7 +99,9 @@ export const identifyGateway = endpoint({
   audit: 'gateway.identified',
   body: Closed({
     public_key: Type.Optional(WireguardKey),
-    listen_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+    listen_port: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 65_535, description: 'UDP port on which the gateway accepts tunnels' }),
+    ),
     endpoints: Type.Optional(Type.Array(Endpoint, { maxItems: 16 })),
     version: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
     capabilities: Type.Optional(
@@ -98,7 +112,7 @@ export const identifyGateway = endpoint({
     ),
   }),
   response: Closed({
-    changed: Type.Boolean(),
+    changed: WasChanged,
     approval: OneOf(['approved', 'pending'], {
       description: '`pending`: the announced key waits for an administrator. The policy shows when it is in force',
     }),
@@ -179,7 +193,13 @@ const Sample = Closed(
         description: 'Traffic of the interval by resource. Other traffic is only in `rx` and `tx`',
       }),
     ),
-    source_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+    source_port: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 65_535,
+        description: 'Port from which the device connects, as the gateway sees it',
+      }),
+    ),
     started_at: Type.Optional(Time),
     end_reason: Type.Optional(Type.String({ maxLength: 64 })),
     source_ip: Type.Optional(Type.String({ maxLength: 64 })),
@@ -243,8 +263,10 @@ const TelemetryEvent = Closed(
     kind: OneOf(['connected', 'disconnected', 'failed', 'quality', 'policy_applied']),
     at: Time,
     gateway_id: Type.Optional(Id('gateway')),
-    latency_ms: Type.Optional(Type.Number({ minimum: 0, maximum: 600_000 })),
-    loss_percent: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
+    latency_ms: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 600_000, description: 'Round-trip time to the gateway in milliseconds' }),
+    ),
+    loss_percent: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: 'Lost packets in percent' })),
     reason: Type.Optional(Type.String({ maxLength: 256 })),
     policy_digest: Type.Optional(
       Type.String({ maxLength: 80, description: 'Digest of the policy; required for `policy_applied`' }),

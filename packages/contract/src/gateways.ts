@@ -17,14 +17,15 @@ import {
   Secret,
   Shown,
   Time,
+  WasChanged,
   WireguardKey,
 } from './schema.ts'
 
 export const Region = Closed({
   code: Type.String({ minLength: 1, maxLength: 32 }),
   name: Type.Optional(Type.String({ maxLength: 128 })),
-  lat: Type.Optional(Type.Number({ minimum: -90, maximum: 90 })),
-  lon: Type.Optional(Type.Number({ minimum: -180, maximum: 180 })),
+  lat: Type.Optional(Type.Number({ minimum: -90, maximum: 90, description: 'Latitude in degrees' })),
+  lon: Type.Optional(Type.Number({ minimum: -180, maximum: 180, description: 'Longitude in degrees' })),
 })
 export const Protocol = OneOf(['wireguard', 'ipsec', 'openvpn'])
 export const Selection = OneOf(['latency', 'geo', 'weighted'])
@@ -138,7 +139,7 @@ export const deleteGatewayPool = endpoint({
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'gateway_pool.deleted',
   params: poolParams,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })
 
@@ -186,7 +187,7 @@ export const Gateway = Closed(
     proposed_key: Nullable(
       Type.String({ description: 'A key that the gateway announced and that waits for approval' }),
     ),
-    listen_port: Nullable(Type.Integer()),
+    listen_port: Nullable(Type.Integer({ description: 'UDP port on which the gateway accepts tunnels' })),
     capabilities: Type.Array(Type.String()),
     weight: Type.Integer(),
     status: GatewayStatus,
@@ -275,7 +276,7 @@ export const deleteGateway = endpoint({
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.deleted',
   params: gatewayParams,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })
 export const rotateGatewaySecret = endpoint({
@@ -297,7 +298,7 @@ export const approveGateway = endpoint({
   audit: 'gateway.approved',
   params: gatewayParams,
   body: Closed({ public_key: WireguardKey }),
-  response: Closed({ gateway: Gateway, changed: Type.Boolean() }),
+  response: Closed({ gateway: Gateway, changed: WasChanged }),
 })
 export const drainGateway = endpoint({
   method: 'POST',
@@ -308,6 +309,6 @@ export const drainGateway = endpoint({
   audit: 'gateway.drained',
   params: gatewayParams,
   body: Closed({ draining: Type.Boolean(), reason: Type.Optional(Reason) }),
-  response: Closed({ gateway: Gateway, changed: Type.Boolean() }),
+  response: Closed({ gateway: Gateway, changed: WasChanged }),
   ifMatch: true,
 })

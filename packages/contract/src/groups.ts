@@ -14,6 +14,7 @@ import {
   Reason,
   Text,
   Time,
+  WasChanged,
 } from './schema.ts'
 
 export const Group = Closed(
@@ -76,6 +77,6 @@ export const changeGroup = endpoint({
     ),
     reason: Type.Optional(Reason),
   }),
-  response: Closed({ operation: Type.String(), changed: Type.Boolean(), group: Group }),
+  response: Closed({ operation: Type.String(), changed: WasChanged, group: Group }),
   ifMatch: true,
 })

@@ -12,6 +12,7 @@ import {
   Reason,
   Time,
   Warnings,
+  WasChanged,
 } from './schema.ts'
 import { lockTargets } from './vocabulary.ts'
 
@@ -89,5 +90,5 @@ export const releaseLock = endpoint({
   audit: 'lock.released',
   params,
   body: Closed({ reason: Type.Optional(Reason) }),
-  response: Closed({ lock: Lock, changed: Type.Boolean() }),
+  response: Closed({ lock: Lock, changed: WasChanged }),
 })

@@ -1,6 +1,19 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Secret, Shown, Time } from './schema.ts'
+import {
+  Closed,
+  Count,
+  Id,
+  List,
+  ListQuery,
+  Nullable,
+  OneOf,
+  Party,
+  Secret,
+  Shown,
+  Time,
+  WasChanged,
+} from './schema.ts'
 import { notificationChannels, notificationKinds, notificationSeverities } from './vocabulary.ts'
 
 const Kind = OneOf(notificationKinds)
@@ -61,7 +74,7 @@ export const acknowledgeNotification = endpoint({
   access: { by: ['session', 'api_key'], permission: 'operations:write' },
   audit: 'notification.acknowledged',
   params: Closed({ notification_id: Id('notification') }),
-  response: Closed({ notification: Notification, changed: Type.Boolean() }),
+  response: Closed({ notification: Notification, changed: WasChanged }),
 })
 
 /** The common form of RFC 5321 addresses: no quoting, no comments, no line breaks. */
@@ -100,7 +113,7 @@ export const NotificationSettings = Closed(
       enabled: Type.Boolean(),
       origin: Nullable(Type.String({ description: 'Host of the receiver. The rest of the URL is a secret' })),
       kinds: Kinds,
-      secret_set: Type.Boolean(),
+      secret_set: Type.Boolean({ description: 'True: a signing secret is stored' }),
     }),
   },
   { title: 'NotificationSettings' },
@@ -161,7 +174,7 @@ export const testNotificationSettings = endpoint({
       Closed({
         channel: Channel,
         recipient: Nullable(Type.String()),
-        ok: Type.Boolean(),
+        ok: Type.Boolean({ description: 'True: the message was sent' }),
         error: Nullable(Type.String({ description: 'One sentence' })),
       }),
     ),

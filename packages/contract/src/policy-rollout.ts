@@ -85,8 +85,8 @@ export const getPolicyHealth = endpoint({
     measures: Type.Array(
       Closed({
         measure: OneOf(canaryMeasures),
-        canary_percent: Type.Number(),
-        stable_percent: Type.Number(),
+        canary_percent: Type.Number({ description: 'Share of devices with this problem on canary, in percent' }),
+        stable_percent: Type.Number({ description: 'Share of devices with this problem on stable, in percent' }),
         p_value: Type.Number({
           description:
             'Probability of at least as many devices with problems on canary if both channels were equal (Fisher’s exact test, one-sided)',

@@ -1,6 +1,19 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, EntryName, Id, List, ListQuery, NameOf, Nullable, OneOf, Reason, Time, Warnings } from './schema.ts'
+import {
+  Closed,
+  EntryName,
+  Id,
+  List,
+  ListQuery,
+  NameOf,
+  Nullable,
+  OneOf,
+  Reason,
+  Time,
+  Warnings,
+  WasChanged,
+} from './schema.ts'
 import { User } from './users.ts'
 import { permissions, roleNames } from './vocabulary.ts'
 
@@ -29,7 +42,7 @@ export const grantRole = endpoint({
   audit: 'role.granted',
   status: 201,
   stepUp: {},
-  response: Closed({ grant: Grant, user: User, changed: Type.Boolean(), warnings: Warnings }),
+  response: Closed({ grant: Grant, user: User, changed: WasChanged, warnings: Warnings }),
 })
 
 export const revokeRole = endpoint({
@@ -37,7 +50,7 @@ export const revokeRole = endpoint({
   path: '/v1/admin/rbac/revoke',
   summary: 'Revoke a role from a user',
   audit: 'role.revoked',
-  response: Closed({ user: User, changed: Type.Boolean(), warnings: Warnings }),
+  response: Closed({ user: User, changed: WasChanged, warnings: Warnings }),
 })
 
 export const listRoles = endpoint({

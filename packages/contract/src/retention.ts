@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Id, List, ListQuery, Nullable, OneOf, Party, Shown, Time } from './schema.ts'
+import { Closed, Id, List, ListQuery, Nullable, OneOf, Party, Shown, Time, WasChanged } from './schema.ts'
 import { type RetentionClass, retentionClasses, retentionSources } from './vocabulary.ts'
 
 const Class = OneOf(retentionClasses, { title: 'RetentionClass' })
@@ -183,5 +183,5 @@ export const releaseLegalHold = endpoint({
   stepUp: {},
   params: Closed({ legal_hold_id: Id('legal_hold') }),
   body: Closed({ reason: Reason }),
-  response: Closed({ legal_hold: LegalHold, changed: Type.Boolean() }),
+  response: Closed({ legal_hold: LegalHold, changed: WasChanged }),
 })

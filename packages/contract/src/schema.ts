@@ -135,6 +135,10 @@ export const Duplicate = Type.Integer({
   maximum: Number.MAX_SAFE_INTEGER,
   description: 'Number of items that were reported before. They are not counted again',
 })
+/** In the answer to a write: whether it changed anything. */
+export const WasChanged = Type.Boolean({
+  description: 'True: the request changed something. False: the object had this state already',
+})
 /** Items of a list that were not accepted, by index, with the reason. The others were accepted. */
 export const Rejected = Type.Array(Closed({ index: Count, error: Type.String({ description: 'One sentence' }) }))
 export const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9][a-z0-9._:-]*$' }), {

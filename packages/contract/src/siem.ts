@@ -15,6 +15,7 @@ import {
   SecretToKeep,
   Shown,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { siemConnectorKinds, siemConnectorStates, siemFormats } from './vocabulary.ts'
 
@@ -114,7 +115,7 @@ export const SiemConnector = Closed(
     origin: Nullable(
       Type.String({ description: 'Host of the URL. The URL is not shown, because it may contain a secret' }),
     ),
-    credential_set: Type.Boolean(),
+    credential_set: Type.Boolean({ description: 'True: a credential is stored' }),
     previous_credential_until: Nullable(Time),
     delivery: Delivery,
     created_at: Time,
@@ -213,7 +214,7 @@ export const deleteSiemConnector = endpoint({
   audit: 'siem_connector.deleted',
   stepUp: {},
   params,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })
 export const testSiemConnector = endpoint({
@@ -228,7 +229,7 @@ export const testSiemConnector = endpoint({
   patience: 60,
   params,
   response: Closed({
-    ok: Type.Boolean(),
+    ok: Type.Boolean({ description: 'True: the receiver accepted the event' }),
     answer: Type.String({ description: 'Answer of the receiver, as a sentence' }),
     milliseconds: Count,
   }),
@@ -278,7 +279,7 @@ export const setAsideSiemEvent = endpoint({
       description: 'Sequence number of the event. It must be the next event to be sent',
     }),
   }),
-  response: Closed({ connector: SiemConnector, changed: Type.Boolean() }),
+  response: Closed({ connector: SiemConnector, changed: WasChanged }),
 })
 
 export const SiemDeadLetter = Closed(
@@ -288,7 +289,7 @@ export const SiemDeadLetter = Closed(
     kind: Type.String(),
     reason: Type.String({ description: 'Reason of the receiver, or a note that an administrator set the event aside' }),
     failed_at: Time,
-    replaying: Type.Boolean(),
+    replaying: Type.Boolean({ description: 'True: a replay sends the event again' }),
   },
   { title: 'SiemDeadLetter' },
 )

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Id, List, ListQuery, Nullable, OneOf, Reason, Time } from './schema.ts'
+import { Closed, Id, List, ListQuery, Nullable, OneOf, Reason, Time, WasChanged } from './schema.ts'
 import { signerProviders, signerPurposes, signerStates } from './vocabulary.ts'
 
 const Purpose = OneOf(signerPurposes, { description: 'Kind of documents that the key signs. A key has one purpose' })
@@ -28,7 +28,7 @@ export const Signer = Closed(
   },
   { title: 'Signer' },
 )
-const Changed = Closed({ changed: Type.Boolean(), signer: Signer })
+const Changed = Closed({ changed: WasChanged, signer: Signer })
 const path = '/v1/admin/settings/signers'
 const params = Closed({ signer_id: Id('signer') })
 

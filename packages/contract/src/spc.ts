@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Channel } from './devices.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, NameOf, Nullable, OneOf, Time } from './schema.ts'
+import { Closed, Count, Id, List, ListQuery, NameOf, Nullable, OneOf, Time, WasChanged } from './schema.ts'
 import { revocationReasons } from './vocabulary.ts'
 
 const Serial = Type.String({
@@ -97,7 +97,7 @@ export const revokeSpc = endpoint({
     ...named,
     reason: Type.Optional(OneOf(revocationReasons, { description: 'Default: unspecified' })),
   }),
-  response: Closed({ changed: Type.Boolean(), spc: Spc }),
+  response: Closed({ changed: WasChanged, spc: Spc }),
 })
 export const validateSpc = endpoint({
   method: 'POST',

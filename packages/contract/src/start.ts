@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Nullable, OneOf, Time } from './schema.ts'
+import { Closed, Nullable, OneOf, Time, WasChanged } from './schema.ts'
 import { startSteps } from './start-vocabulary.ts'
 
 const Step = OneOf(startSteps)
@@ -47,5 +47,5 @@ export const dismissStartStep = endpoint({
       Type.Boolean({ description: 'True (default): dismisses the step. False: puts the step back' }),
     ),
   }),
-  response: Closed({ step: StartStep, changed: Type.Boolean() }),
+  response: Closed({ step: StartStep, changed: WasChanged }),
 })

@@ -17,6 +17,7 @@ import {
   Shown,
   Text,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { tenantStatuses } from './vocabulary.ts'
 
@@ -126,7 +127,7 @@ export const changeTenant = endpoint({
   }),
   response: Closed({
     operation: Type.String(),
-    changed: Type.Boolean(),
+    changed: WasChanged,
     tenant: Tenant,
     administrator: Nullable(
       Closed({
@@ -210,6 +211,6 @@ export const deletePlan = endpoint({
   access: platform,
   audit: 'plan.deleted',
   params: planParams,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })

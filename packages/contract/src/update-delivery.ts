@@ -22,7 +22,7 @@ const Update = Closed(
     severity: Severity,
     released_at: Time,
     notes_url: Nullable(Type.String()),
-    rollout_percent: Type.Number(),
+    rollout_percent: Type.Number({ description: 'Percentage of the devices to which the release is offered' }),
   },
   { title: 'Update' },
 )

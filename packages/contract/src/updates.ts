@@ -16,6 +16,7 @@ import {
   Reason,
   Shown,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { Version } from './semver.ts'
 import {
@@ -180,7 +181,7 @@ export const changeRelease = endpoint({
     rollout: Type.Optional(ReleaseRollout),
     reason: Type.Optional(Reason),
   }),
-  response: Closed({ operation: OneOf(releaseOperations), changed: Type.Boolean(), release: Release }),
+  response: Closed({ operation: OneOf(releaseOperations), changed: WasChanged, release: Release }),
   ifMatch: true,
 })
 
@@ -205,7 +206,7 @@ export const uploadPackage = endpoint({
   params: releaseParams,
   query: Closed({ platform: Platform, arch: Architecture, filename: Filename }),
   body: Octets,
-  response: Closed({ package: Package, changed: Type.Boolean() }),
+  response: Closed({ package: Package, changed: WasChanged }),
   patience: 300,
 })
 export const deletePackage = endpoint({

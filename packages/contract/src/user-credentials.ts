@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { OneTimeCode } from './access.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, Reason, Secret, Time, Warnings } from './schema.ts'
+import { Closed, Count, Id, Reason, Secret, Time, Warnings, WasChanged } from './schema.ts'
 import { Mfa, User } from './users.ts'
 
 const password = (description: string) => Type.String({ minLength: 1, maxLength: 1024, description })
@@ -29,7 +29,7 @@ export const changePassword = endpoint({
   }),
   response: Closed({
     user: User,
-    changed: Type.Boolean(),
+    changed: WasChanged,
     sessions_terminated: Type.Integer({ minimum: 0 }),
     api_keys_revoked: Count,
     warnings: Warnings,
@@ -86,5 +86,5 @@ export const disableTotp = endpoint({
     code: Type.Optional(OneTimeCode),
     recovery_code: Type.Optional(Type.String({ maxLength: 64 })),
   }),
-  response: Closed({ user: User, changed: Type.Boolean(), sessions_terminated: Type.Integer({ minimum: 0 }) }),
+  response: Closed({ user: User, changed: WasChanged, sessions_terminated: Type.Integer({ minimum: 0 }) }),
 })

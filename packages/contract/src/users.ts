@@ -15,6 +15,7 @@ import {
   Reason,
   Time,
   Warnings,
+  WasChanged,
 } from './schema.ts'
 import { roleNames } from './vocabulary.ts'
 
@@ -44,7 +45,7 @@ export const User = Closed(
     group_names: NamesOf('groups'),
     device_count: Type.Integer({ minimum: 0, description: 'Devices that are not revoked; counted up to 1,000' }),
     mfa: Mfa,
-    password_set: Type.Boolean(),
+    password_set: Type.Boolean({ description: 'True: the user has a password' }),
     break_glass: Type.Boolean({
       description: 'True: the user may sign in with a password while `login.enforce_sso` is on',
     }),
@@ -104,13 +105,13 @@ export const setBreakGlass = endpoint({
   audit: 'user.break_glass_changed',
   stepUp: {},
   body: Closed({ user_id: Id('user'), break_glass: Type.Boolean(), reason: Type.Optional(Reason) }),
-  response: Closed({ user: User, changed: Type.Boolean() }),
+  response: Closed({ user: User, changed: WasChanged }),
   ifMatch: true,
 })
 
 const Changed = Closed({
   operation: Type.String(),
-  changed: Type.Boolean(),
+  changed: WasChanged,
   user: User,
   sessions_terminated: Type.Optional(
     Type.Integer({

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, EntryName, Id, List, ListQuery, Name, Nullable, OneOf, Shown, Time } from './schema.ts'
+import { Closed, EntryName, Id, List, ListQuery, Name, Nullable, OneOf, Shown, Time, WasChanged } from './schema.ts'
 import { viewLimits, viewListNames } from './vocabulary.ts'
 
 const viewFields = {
@@ -89,6 +89,6 @@ export const deleteView = endpoint({
   access,
   audit: 'view.deleted',
   params,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })

@@ -62,7 +62,7 @@ const sessionFields = {
   tx_packets: Count,
   denied_packets: Count,
   latest_handshake_at: Nullable(Time),
-  source_port: Nullable(Type.Integer()),
+  source_port: Nullable(Type.Integer({ description: 'Port from which the device connects, as the gateway sees it' })),
 }
 const sides =
   '`rx`: traffic that the gateway received from the device. `tx`: traffic to the device. Both count bytes and packets of WireGuard on the wire. `denied`: packets out of the tunnel that the policy refused'

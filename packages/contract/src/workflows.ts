@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { namedObjects, runAnswerSeconds } from './limits.ts'
-import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Time } from './schema.ts'
+import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Time, WasChanged } from './schema.ts'
 import { permissions, runOperations, runStatuses, stepStatuses, workflowKinds } from './vocabulary.ts'
 
 const Affected = Type.Array(Party, { description: `The first ${namedObjects} of them` })
@@ -33,7 +33,7 @@ const Step = Closed(
     summary: Type.String(),
     status: OneOf(stepStatuses),
     on_error: OneOf(['stop', 'continue']),
-    reversible: Type.Boolean(),
+    reversible: Type.Boolean({ description: 'True: an undo of the run reverses this step' }),
     affects: Affected,
     affects_count: Count,
     confirmations: Type.Union([Confirmations, Type.Null()], {
@@ -104,7 +104,7 @@ const WorkflowName = Type.String({ minLength: 1, maxLength: 64 })
 const runs = '/v1/admin/workflows/runs'
 const params = Closed({ workflow_run_id: Id('workflow_run') })
 const reading = { by: ['session', 'api_key'], permission: 'workflows:read' } as const
-const changed = Closed({ operation: OneOf(runOperations), changed: Type.Boolean(), run: WorkflowRunDetail })
+const changed = Closed({ operation: OneOf(runOperations), changed: WasChanged, run: WorkflowRunDetail })
 const change = Closed({ operation: OneOf(runOperations), reason: Type.Optional(Reason) })
 
 /** For workflows and playbooks alike. */
