@@ -223,6 +223,7 @@ export const listApiKeys = endpoint({
   path: '/v1/admin/api-keys',
   summary: 'List API keys',
   access: { by: ['session', 'api_key'], permission: 'api_keys:read' },
+  errors: ['validation_error'],
   query: ListQuery(
     {
       status: Type.Optional(OneOf(['active', 'expired', 'revoked'])),

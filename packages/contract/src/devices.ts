@@ -167,6 +167,7 @@ export const listDevices = endpoint({
   path: '/v1/admin/devices',
   summary: 'List devices',
   access: { by: ['session', 'api_key'], permission: 'devices:read' },
+  errors: ['validation_error'],
   query: ListQuery(
     { ...deviceFilters, ...countQuery },
     ['enrolled_at', 'name', 'last_seen_at', 'client_version'] as const,

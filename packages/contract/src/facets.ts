@@ -38,6 +38,7 @@ export const listDeviceFacets = endpoint({
   summary: 'Count devices by the values of each filter',
   description: 'The counts are of the devices that match the filter. They are estimates where `total` is one.',
   access: { by: ['session', 'api_key'], permission: 'devices:read' },
+  errors: ['validation_error'],
   query: Closed(deviceFilters),
   response: Closed({ ...common, facets: facetsOf(deviceFacets) }, { title: 'DeviceFacets' }),
 })

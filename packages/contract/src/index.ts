@@ -200,6 +200,12 @@ export const contract = {
   ...endpointsOf(opsExport),
   ...endpointsOf(stream),
 }
+/** Returns the default order of a list; throws for an operation whose query has no `sort`. */
+export function usualSort(operation: string): string {
+  const { query } = contract[operation as Operation] as Endpoint
+  const { properties } = query as unknown as { properties: { sort: { default: string } } }
+  return properties.sort.default
+}
 export type Contract = typeof contract
 export type Operation = keyof Contract
 export const operations = Object.entries(contract) as [Operation, Endpoint][]

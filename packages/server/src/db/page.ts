@@ -1,5 +1,4 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
-import { contract, type Endpoint, type Operation } from '@holdfast/contract'
 import { pageItems } from '@holdfast/contract/limits'
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { TenantId } from '../kernel/actor.ts'
@@ -21,6 +20,7 @@ export type ListPlace = readonly [key: string, tie: string]
 
 /** Description of a list endpoint. Its filter is the query without the page parameters. */
 type List = {
+  /** The operation of the contract. A list of one object has its id after `|`. */
   operation: string
   tenant: TenantId
   query: PageQuery & Record<string, unknown>
@@ -38,7 +38,7 @@ type List = {
  * Creates a pager with signed cursors. A cursor holds the last row's sort key, signed together with its operation,
  * tenant and filter, so that another list refuses it. The first secret signs; all secrets verify.
  */
-export function createPager(secrets: readonly KeyObject[]) {
+export function createPager(secrets: readonly KeyObject[], usualSort: (operation: string) => string) {
   const sign = (secret: KeyObject, body: string, scope: string) =>
     createHmac('sha256', secret).update(scope).update('\0').update(body).digest().subarray(0, 16)
 
@@ -104,7 +104,15 @@ export function createPager(secrets: readonly KeyObject[]) {
    */
   const list = <DB, T extends keyof DB, O extends object, WDB, WT extends keyof WDB, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
-    { operation, tenant, query, orders, otherwise = usualSort(operation), tie, walked: most }: List,
+    {
+      operation,
+      tenant,
+      query,
+      orders,
+      otherwise = usualSort(operation.split('|', 1)[0] ?? ''),
+      tie,
+      walked: most,
+    }: List,
     walk?: SelectQueryBuilder<WDB, WT, W>,
   ): Promise<Page<O>> => {
     // The `count` parameter does not change the items of the list.
@@ -135,13 +143,6 @@ export function createPager(secrets: readonly KeyObject[]) {
   return { page, list, gather }
 }
 export type Pager = ReturnType<typeof createPager>
-
-/** Returns the default order of a list of the contract; `operation` may name an object after `|`. */
-function usualSort(operation: string): string {
-  const [name = ''] = operation.split('|', 1)
-  const { query } = contract[name as Operation] as Endpoint
-  return (query as unknown as { properties: { sort: { default: string } } }).properties.sort.default
-}
 
 /** `-name` → name, descending. `columns` maps the names of the contract to columns. */
 const orderOf = (sort: string, columns: Record<string, Pick<Order, 'column' | 'kind'>>, tie: string): Order => {

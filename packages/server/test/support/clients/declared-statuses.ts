@@ -6,9 +6,12 @@ import { Agent, type Dispatcher } from 'undici'
 const routes = operations.map(([name, e]: readonly [string, Endpoint]) => ({
   name,
   method: e.method,
+  template: e.path as string,
   path: new RegExp(`^${e.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   statuses: new Set(statusesOf(e)),
 }))
+
+const fixed = new Set(routes.map(({ template }) => template).filter((template) => !template.includes('{')))
 
 /** Checks the status of each answer against the contract. */
 export type StatusCheck = {
@@ -23,8 +26,11 @@ export function watchStatuses(): StatusCheck {
     note: (method, path, status) => {
       const asked = method === 'HEAD' ? 'GET' : method
       const [plain = ''] = path.split('?', 1)
-      // A fixed path precedes one with parameters.
-      const matching = routes.filter((route) => route.method === asked && route.path.test(plain))
+      // A fixed path precedes one with parameters, for any method.
+      const isFixed = fixed.has(plain)
+      const matching = routes.filter(
+        (route) => route.method === asked && (isFixed ? route.template === plain : route.path.test(plain)),
+      )
       if (matching.length > 0 && !matching.some(({ statuses }) => statuses.has(status)))
         undeclared.add(`${matching[0]!.name} answered ${status}`)
     },

@@ -35,7 +35,7 @@ const isClosed = (schema: TSchema | undefined): boolean => (schema as Shaped | u
  *
  * - both have the same JSON type; null stands for a value where the schema takes both
  * - an object has the same names in both, except those that the schema makes optional or leaves open
- * - the first items of two lists with a schema have the same shape, and the example of a list is not empty if the live one has items
+ * - the first items of two lists with a schema have the same shape, and only an empty live list has an empty example
  * - of a union of objects, only values of the same branch are compared
  */
 export function differences(schema: TSchema | undefined, example: unknown, live: unknown, at: string): string[] {
