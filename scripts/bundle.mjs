@@ -48,7 +48,7 @@ export function bundleServer(root, warn = () => {}) {
 /** Fingerprint of all sources of the bundle. */
 function fingerprint(root) {
   const files = ['contract', 'crypto', 'policy', 'server'].flatMap((name) =>
-    ['src', 'migrations'].flatMap((part) => filesBelow(root, join('packages', name, part), /\.(ts|sql)$/)),
+    ['src', 'migrations'].flatMap((part) => filesBelow(root, join('packages', name, part), /\.(ts|sql|json)$/)),
   )
   return fingerprintOf(root, [...files, 'package-lock.json', 'scripts/bundle.mjs'])
 }

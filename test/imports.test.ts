@@ -193,7 +193,7 @@ test('the console imports only types of the contract', () => {
 
 test('every internal import names an existing file', () => {
   const known = new Set(
-    globSync('packages/*/src/**/*.{ts,tsx,css}', { cwd: root }).map((f) => f.replace(/^packages\//, '')),
+    globSync('packages/*/src/**/*.{ts,tsx,css,json}', { cwd: root }).map((f) => f.replace(/^packages\//, '')),
   )
   const missing = files.flatMap((f) =>
     importsOf(f)

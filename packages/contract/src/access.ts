@@ -18,13 +18,14 @@ import {
   Secret,
   Text,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { permissions, requiredActions, roleNames } from './vocabulary.ts'
 
 const Owed = Nullable(
   OneOf(requiredActions, {
     description:
-      'Required actions of this session: until they are done, every other operation except me and logout answers 403',
+      'Action that this session must complete first. Until then every other operation except `me` and `logout` answers 403',
   }),
 )
 /** As people type it and apps show it: in groups, with spaces or dashes, which are ignored. */
@@ -32,7 +33,7 @@ export const OneTimeCode = Type.String({
   minLength: 6,
   maxLength: 32,
   pattern: '^[\\s\\u2010-\\u2015\\u2212-]*(?:[0-9][\\s\\u2010-\\u2015\\u2212-]*){6}$',
-  description: 'Six digits; blanks and dashes between them are dropped',
+  description: 'Six digits. Spaces and hyphens between them are ignored',
   examples: ['123 456'],
 })
 /** A wrong code of any kind gets the same 401, so the schema only bounds it. A form sends it empty. */
@@ -41,13 +42,14 @@ const MaybeCode = Type.Optional(Type.String({ maxLength: 64 }))
 export const login = endpoint({
   method: 'POST',
   path: '/admin/login',
-  summary: 'Sign in with a local account; JSON, or the form of the login page',
+  summary: 'Sign in with a local account',
+  description: 'The body is JSON, or the form of the login page.',
   access: { by: 'anyone' },
   audit: 'login.succeeded',
   setsCookie: true,
   form: true,
   body: Closed({
-    username: Type.String({ minLength: 1, maxLength: 320, description: 'A name, or `tenant/name`' }),
+    username: Type.String({ minLength: 1, maxLength: 320, description: 'Username, or `tenant/username`' }),
     password: Type.String({ minLength: 1, maxLength: 1024 }),
     totp: MaybeCode,
     recovery_code: MaybeCode,
@@ -64,15 +66,18 @@ export const login = endpoint({
 export const logout = endpoint({
   method: 'POST',
   path: '/admin/logout',
-  summary: 'End your own session; also as the form of a page',
+  summary: 'End your own session',
+  description: 'A page may send it as a form.',
   access: { by: ['session'], permission: 'own', during: requiredActions },
   audit: 'session.expired',
   setsCookie: true,
   form: true,
   response: Closed({
-    changed: Type.Boolean(),
+    changed: WasChanged,
     end_session_url: Nullable(
-      Type.String({ description: 'Where a browser ends the session with the identity provider that opened this one' }),
+      Type.String({
+        description: 'URL where a browser ends the session with the identity provider that opened this session',
+      }),
     ),
   }),
 })
@@ -80,7 +85,7 @@ export const logout = endpoint({
 export const me = endpoint({
   method: 'GET',
   path: '/v1/admin/me',
-  summary: 'Who is calling and what the caller may do',
+  summary: 'Get the caller and their permissions',
   access: { by: ['session', 'api_key'], permission: 'own', during: requiredActions },
   response: Closed({
     credential: OneOf(['session', 'api_key']),
@@ -95,7 +100,7 @@ export const me = endpoint({
         idle_seconds: Type.Integer(),
         /** Time at which the session ends for inactivity without further activity. */
         idle_expires_at: Time,
-        mfa: Type.Boolean({ description: 'Whether the user has a second factor' }),
+        mfa: Type.Boolean({ description: 'True: the user has a second factor' }),
         recovery_codes_left: Count,
         stepped_up_until: Nullable(Time),
         required_action: Owed,
@@ -114,7 +119,7 @@ export const AdminSession = Closed(
     auth_method: Type.String(),
     source_ip: Nullable(Type.String()),
     user_agent: Nullable(Type.String()),
-    current: Type.Boolean({ description: 'Whether it is the session of this request' }),
+    current: Type.Boolean({ description: 'True: this request uses this session' }),
     started_at: Time,
     last_seen_at: Time,
     expires_at: Time,
@@ -125,27 +130,31 @@ export const AdminSession = Closed(
 export const listAdminSessions = endpoint({
   method: 'GET',
   path: '/v1/admin/auth/sessions',
-  summary: 'List active admin sessions: your own; with credentials:read those of another user; with an API key all',
+  summary: 'List active admin sessions',
+  description:
+    'Without `user_id` a session lists the sessions of its own user. Those of another user need `credentials:read`. An API key lists the sessions of all users.',
   access: { by: ['session', 'api_key'], permission: 'own' },
-  query: ListQuery({ user_id: Type.Optional(Id('user')) }, ['started_at'] as const),
+  query: ListQuery({ user_id: Type.Optional(Id('user')) }, ['started_at'] as const, '-started_at'),
   response: List(AdminSession),
 })
 
 export const endAdminSession = endpoint({
   method: 'POST',
   path: '/v1/admin/auth/sessions/{session_id}/end',
-  summary: 'End an admin session: your own, or with credentials:write that of another user',
+  summary: 'End an admin session',
+  description: 'A caller may end their own session. The session of another user needs `credentials:write`.',
   access: { by: ['session', 'api_key'], permission: 'own' },
   audit: 'session.expired',
   params: Closed({ session_id: Id('admin_session') }),
   body: Closed({ reason: Type.Optional(Reason) }),
-  response: Closed({ session_id: Id('admin_session'), changed: Type.Boolean() }),
+  response: Closed({ session_id: Id('admin_session'), changed: WasChanged }),
 })
 
 export const stepUp = endpoint({
   method: 'POST',
   path: '/v1/admin/auth/step-up',
-  summary: 'Prove a fresh one-time code; the session continues with a new id and cookie',
+  summary: 'Prove a fresh one-time code',
+  description: 'The session continues with a new id and a new cookie.',
   access: { by: ['session'], permission: 'own' },
   audit: 'session.stepped_up',
   setsCookie: true,
@@ -160,10 +169,10 @@ export const ApiKey = Closed(
     name: Name,
     role: OneOf(roleNames),
     status: OneOf(['active', 'expired', 'revoked']),
-    hint: Type.String({ description: 'The last four characters' }),
+    hint: Type.String({ description: 'Last four characters of the secret' }),
     allowed_cidrs: Type.Array(Type.String()),
     directory: Nullable(
-      Type.String({ description: 'The directory that it provisions by SCIM; the key is only for that' }),
+      Type.String({ description: 'Directory that the key provisions by SCIM. The key can do nothing else' }),
     ),
     user_id: Nullable(Id('user')),
     user_name: NameOf('user (its username)'),
@@ -180,9 +189,11 @@ export const ApiKey = Closed(
 export const createApiKey = endpoint({
   method: 'POST',
   path: '/v1/admin/api-keys',
-  summary: 'Create an API key; its secret appears only in this answer',
+  summary: 'Create an API key',
+  description: 'Only this answer contains the secret of the key.',
   access: { by: ['session', 'api_key'], permission: 'api_keys:write' },
   audit: 'api_key.created',
+  errors: ['entitlement_exceeded'],
   stepUp: {},
   status: 201,
   body: Closed({
@@ -192,13 +203,13 @@ export const createApiKey = endpoint({
       Type.String({
         maxLength: 64,
         description:
-          'The service account that the key belongs to; default: the caller. A key never has more permissions than that user has now, and it stops with the user',
+          'Service account to which the key belongs. Default: the caller. A key never has more permissions than that user has now, and it stops with the user',
       }),
     ),
     directory: Type.Optional(
       Type.String({
         ...directoryName,
-        description: 'The directory that the key provisions by SCIM; such a key is only for that',
+        description: 'Directory that the key provisions by SCIM. Such a key can do nothing else',
       }),
     ),
     expires_in_seconds: expiresInSeconds(730, 'default: it does not expire'),
@@ -212,13 +223,15 @@ export const listApiKeys = endpoint({
   path: '/v1/admin/api-keys',
   summary: 'List API keys',
   access: { by: ['session', 'api_key'], permission: 'api_keys:read' },
+  errors: ['validation_error'],
   query: ListQuery(
     {
       status: Type.Optional(OneOf(['active', 'expired', 'revoked'])),
       role: Type.Optional(OneOf(roleNames)),
-      unused_for: Ago('Last used before that, or never'),
+      unused_for: Ago('Only keys that were last used before this time, or never'),
     },
     ['created_at', 'last_used_at'] as const,
+    '-created_at',
   ),
   response: List(ApiKey),
 })
@@ -231,14 +244,15 @@ export const revokeApiKey = endpoint({
   audit: 'api_key.revoked',
   params: Closed({ key_id: Id('api_key') }),
   body: Closed({ reason: Type.Optional(Reason) }),
-  response: Closed({ api_key: ApiKey, changed: Type.Boolean() }),
+  response: Closed({ api_key: ApiKey, changed: WasChanged }),
 })
 
 export const revokeApiKeysOfUser = endpoint({
   method: 'POST',
   path: '/v1/admin/api-keys/revoke',
-  summary:
-    'Revoke every API key that belongs to a user, and every key and enrollment token that the user or one of these keys created',
+  summary: 'Revoke every API key of a user',
+  description:
+    'This revokes the keys that belong to the user. It also revokes every key and enrollment token that the user or one of these keys created.',
   access: { by: ['session', 'api_key'], permission: 'incidents:run' },
   audit: 'api_key.revoked',
   body: Closed({
@@ -249,7 +263,7 @@ export const revokeApiKeysOfUser = endpoint({
     ),
   }),
   response: Closed({
-    changed: Type.Boolean(),
+    changed: WasChanged,
     key_ids: Type.Array(Id('api_key')),
     token_ids: Type.Array(Id('enrollment_token'), { description: 'Enrollment tokens that the user or a key made' }),
   }),

@@ -18,21 +18,22 @@ export const AuditExportManifest = Closed(
     schema: OneOf(['holdfast.audit-export/1']),
     tenant_id: Id('tenant'),
     format: Format,
-    filter: Type.Record(Type.String(), Type.Unknown(), { description: 'The filter of the request' }),
+    filter: Type.Record(Type.String(), Type.Unknown(), { description: 'Filter of the request' }),
     started_at: Time,
     events: Count,
     first_seq: Nullable(Place),
     last_seq: Nullable(Place),
-    hash_before_first: Nullable(Type.String({ description: 'Hash of the event before the first one, if it is known' })),
+    hash_before_first: Nullable(Type.String({ description: 'Hash of the event before the first one; null: unknown' })),
     hash_of_last: Nullable(Sha256),
     bytes: Bytes,
     sha256: Type.String({
-      description: 'SHA-256 of the exported bytes; with JSON and NDJSON of all bytes before the last line',
+      description: 'SHA-256 of the exported bytes. For JSON and NDJSON: of all bytes before the last line',
     }),
     head: Closed({ seq: Count, hash: Sha256 }, { description: 'End of the audit log when the export began' }),
     checkpoint: Type.Optional(
       Type.String({
-        description: 'The note of the newest checkpoint of no more events than `head`; absent before the first',
+        description:
+          'Note of the newest checkpoint with at most the events of `head`. Absent: there is no checkpoint yet',
       }),
     ),
   },
@@ -42,7 +43,8 @@ export const AuditExportManifest = Closed(
 const signed = {
   manifest: AuditExportManifest,
   jws: Type.String({
-    description: 'audit-export+jws: the manifest, signed by a key of the trust set whose purpose is audit-checkpoint',
+    description:
+      'The signed manifest (JWS, typ `audit-export+jws`). A key of the trust set with the purpose `audit-checkpoint` signs it',
   }),
 }
 const Lines = (description: string) => Type.String({ description })
@@ -53,12 +55,13 @@ const patience = 600
 export const exportAudit = endpoint({
   method: 'GET',
   path: '/v1/admin/audit/export',
-  summary:
-    'Export audit events in order of their sequence numbers, up to the present end of the audit log, by the filters of the list. JSON and NDJSON end with a signed manifest; an export without one is incomplete',
+  summary: 'Export audit events',
+  description:
+    'The events have the order of their sequence numbers, up to the current end of the audit log. JSON and NDJSON end with a signed manifest. An export without one is incomplete.',
   access,
   patience,
   query: Closed({
-    format: Type.Optional(OneOf(auditExportFormats, { description: 'Default: json' })),
+    format: Type.Optional(OneOf(auditExportFormats, { description: 'Format of the export. Default: json' })),
     ...filters,
   }),
   stream: {
@@ -71,11 +74,14 @@ export const exportAudit = endpoint({
 export const exportAuditSyslog = endpoint({
   method: 'GET',
   path: '/v1/audit/export/syslog',
-  summary: 'The same as messages of RFC 5424, each framed as by RFC 6587',
+  summary: 'Export audit events as syslog messages',
+  description: 'The messages are those of RFC 5424, each framed as by RFC 6587.',
   access,
   patience,
   query: Closed({
-    framing: Type.Optional(OneOf(syslogFramings, { description: 'Default: newline' })),
+    framing: Type.Optional(
+      OneOf(syslogFramings, { description: 'Framing of the messages (RFC 6587). Default: newline' }),
+    ),
     ...filters,
   }),
   stream: { 'text/plain; charset=utf-8': Lines('A message of RFC 5424 for each event; its text is the event as JSON') },
@@ -85,8 +91,9 @@ export const getAuditExportManifest = endpoint({
   method: 'GET',
   path: '/v1/admin/audit/export/manifest',
   costly: true,
-  summary:
-    'The signed manifest of a complete export, by the SHA-256 of its content: with `format` that of an export in this format and by exactly these filters; otherwise that of the last export with this content',
+  summary: 'Get the signed manifest of an audit export',
+  description:
+    'The SHA-256 of its content names a complete export. With `format` it is an export in this format and by exactly these filters, otherwise the last export with this content.',
   access,
   query: Closed({ sha256: Sha256, format: Type.Optional(Format), ...filters }),
   response: Closed(signed, { title: 'SignedAuditExportManifest' }),

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { auditFieldTypes, auditKinds } from './audit-fields.ts'
+import { auditFieldTypes, auditKinds, reportedKinds } from './audit-fields.ts'
 import { endpoint } from './endpoint.ts'
 import { ingestion } from './limits.ts'
 import {
@@ -27,7 +27,7 @@ const fieldSchemas = {
 const kindFields = Object.fromEntries(
   [...auditFieldTypes()].map(([name, { type, kinds }]) => [
     name,
-    Type.Optional({ ...fieldSchemas[type], description: `Of ${kinds.join(', ')}` }),
+    Type.Optional({ ...fieldSchemas[type], description: `Only in events of these kinds: ${kinds.join(', ')}` }),
   ]),
 )
 const AuditKind = OneOf(auditKinds, { title: 'AuditKind' })
@@ -78,7 +78,7 @@ export const AuditEvent = Closed(
     changes: Type.Optional(Changes),
     details: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: 'Further fields; they depend on the kind',
+        description: 'Further fields, which depend on the kind',
       }),
     ),
   },
@@ -91,7 +91,8 @@ const filters = {
     Type.String({
       minLength: 1,
       maxLength: 1024,
-      description: 'A kind, several between commas, or all that begin alike: `login.*,account.locked`',
+      description:
+        'Only events of these kinds, separated by commas. `login.*` means all kinds with this beginning. Example: `login.*,account.locked`',
     }),
   ),
   actor_id: Type.Optional(Type.String({ maxLength: 64 })),
@@ -103,20 +104,25 @@ const filters = {
   origin: Type.Optional(Origin),
   request_id: Type.Optional(Type.String({ maxLength: 64 })),
   operation: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: 'The operation: `listUsers`, `suspend`' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Only events of this operation, such as `listUsers` or `suspend`',
+    }),
   ),
   reason: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'The `reason` or `failure_reason` of an event, such as `wrong_password` or `forbidden`',
+      description: 'Only events with this `reason` or `failure_reason`, such as `wrong_password` or `forbidden`',
     }),
   ),
   username: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 256,
-      description: 'The username of a sign-in that failed or was throttled; ASCII letters in either case',
+      description:
+        'Only sign-ins with this username that failed or were throttled. Upper and lower case of ASCII letters are equal',
     }),
   ),
   from: Type.Optional(Time),
@@ -127,7 +133,7 @@ const filters = {
       minLength: 1,
       maxLength: 128,
       description:
-        'Terms between spaces, each anywhere in the JSON of the event, ASCII letters in either case; a word at the beginning or end of a term must be a whole word',
+        'Only events whose JSON contains each of these terms, which spaces separate. Upper and lower case of ASCII letters are equal. A word at the beginning or end of a term must be a whole word',
     }),
   ),
 }
@@ -136,8 +142,9 @@ export const listAuditEvents = endpoint({
   method: 'GET',
   path: '/v1/audit/events',
   costly: true,
-  summary:
-    'Query audit events, newest first by default; a page may be short, or empty, while there is a next one. A poller uses `sort=seq` and continues with `after_seq`',
+  summary: 'List audit events',
+  description:
+    'A page may be short or empty while there is a next one. A poller uses `sort=seq` and continues with `after_seq`.',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   query: ListQuery(
     {
@@ -146,11 +153,12 @@ export const listAuditEvents = endpoint({
         Type.Integer({
           minimum: 0,
           maximum: Number.MAX_SAFE_INTEGER,
-          description: 'Only events after this sequence number',
+          description: 'Only events with a higher sequence number',
         }),
       ),
     },
     ['timestamp', 'seq'] as const,
+    '-timestamp',
   ),
   response: List(AuditEvent),
 })
@@ -158,7 +166,7 @@ export const listAuditEvents = endpoint({
 export const getAuditEvent = endpoint({
   method: 'GET',
   path: '/v1/audit/events/{event_id}',
-  summary: 'One audit event',
+  summary: 'Get an audit event',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   params: Closed({ event_id: Id('audit_event') }),
   response: AuditEvent,
@@ -171,12 +179,14 @@ const Facet = Closed(
     facet: OneOf(auditFacets),
     values: Type.Array(
       Closed({
-        value: Type.String({ description: 'A value of the filter: a kind, the id of an actor, an origin, an outcome' }),
+        value: Type.String({
+          description: 'Value for the filter of the same name: a kind, the id of an actor, an origin or an outcome',
+        }),
         name: Nullable(Type.String({ description: 'Name of an actor in its newest event among these' })),
         count: Count,
         buckets: Type.Array(Count, { description: 'The same count by bucket' }),
       }),
-      { description: 'Those with most events first; at most 50' },
+      { description: 'Values with most events first; at most 50' },
     ),
     other: Type.Integer({ minimum: 0, description: 'Events with a value that is not listed, or with none' }),
   },
@@ -187,7 +197,8 @@ export const auditHistogram = endpoint({
   method: 'GET',
   path: '/v1/audit/histogram',
   costly: true,
-  summary: 'How many audit events there are over time, by the filters of the list; default: the last 24 hours',
+  summary: 'Count audit events over time',
+  description: 'The filters are those of the list. By default the period is the last 24 hours.',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   query: Closed({
     ...filters,
@@ -196,7 +207,7 @@ export const auditHistogram = endpoint({
       Type.String({
         maxLength: 64,
         pattern: '^(kind|actor|origin|outcome)(,(kind|actor|origin|outcome)){0,3}$',
-        description: 'Further groupings, separated by commas: `kind,actor,origin,outcome`',
+        description: 'Fields by which events are also counted, separated by commas: `kind,actor,origin,outcome`',
       }),
     ),
   }),
@@ -204,13 +215,12 @@ export const auditHistogram = endpoint({
     from: Time,
     to: Time,
     estimated: Type.Boolean({
-      description:
-        'True: estimates from a sample spread evenly over each bucket, since there are too many events to count',
+      description: 'True: the counts are estimates, from a sample that is spread evenly over each bucket',
     }),
     buckets: Type.Array(Closed({ from: Time, count: Count }), {
-      description: 'Start of the bucket; all buckets have the same length',
+      description: 'Steps of the period, oldest first. All have the same length',
     }),
-    facets: Type.Array(Facet, { description: 'One for each that was asked for, in that order' }),
+    facets: Type.Array(Facet, { description: 'One entry for each requested facet, in that order' }),
   }),
 })
 
@@ -220,12 +230,11 @@ const ReportedEvent = Closed(
     event_id: Type.String({
       minLength: 1,
       maxLength: 64,
-      description: `Created by the gateway, unique for each event: a repetition within ${ingestion.rememberedDays} days changes nothing`,
+      description: `Unique id that the gateway creates. A repetition within ${ingestion.rememberedDays} days changes nothing`,
     }),
-    kind: Type.String({
-      maxLength: 64,
-      description: 'One of `gateway_report.*`',
-      examples: ['gateway_report.started'],
+    // Another kind rejects its event alone: a newer gateway may report kinds that this server does not know.
+    kind: Type.Union([OneOf(reportedKinds), Type.String({ maxLength: 64 })], {
+      description: 'Kind of the event. An event of a kind that is not in the enumeration is returned in `rejected`',
     }),
     at: Type.String({ maxLength: 40, description: "By the gateway's clock, which may be wrong (RFC 3339)" }),
     outcome: Type.Optional(Outcome),
@@ -233,10 +242,12 @@ const ReportedEvent = Closed(
       Closed(
         {
           type: Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z][a-z0-9_]*$' }),
-          id: Type.Optional(Type.String({ maxLength: 64, description: 'Stored with full precision: filters use it' })),
+          id: Type.Optional(
+            Type.String({ maxLength: 64, description: 'Id of the target. Filters compare it exactly' }),
+          ),
           name: Type.Optional(Type.String({ maxLength: 4096 })),
         },
-        { description: 'What it is about, as the gateway says' },
+        { description: 'Object of the event, as the gateway reports it' },
       ),
     ),
     remote_ip: Type.Optional(Type.String({ maxLength: 64 })),
@@ -254,7 +265,8 @@ const ReportedEvent = Closed(
 export const ingestAuditEvents = endpoint({
   method: 'POST',
   path: '/v1/audit/ingest',
-  summary: `Record events of a gateway in the audit log; a repeated event_id of a gateway changes nothing for ${ingestion.rememberedDays} days; at most ${ingestion.eventsPerMinute.toLocaleString('en')} events a minute, in bursts of a tenth`,
+  summary: 'Report audit events of a gateway',
+  description: `A repeated \`event_id\` of a gateway changes nothing for ${ingestion.rememberedDays} days. A gateway may report at most ${ingestion.eventsPerMinute.toLocaleString('en')} events a minute, in bursts of a tenth.`,
   access: { by: ['gateway'], permission: 'own' },
   audit: 'audit.ingested',
   records: 'refusals',

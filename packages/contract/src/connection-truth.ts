@@ -10,7 +10,7 @@ export type ConnectionVerdict = (typeof connectionVerdicts)[number]
 
 const Verdict = OneOf(connectionVerdicts, {
   description:
-    'consistent: all reports agree; stale: one report is old or missing; conflict: two reports differ; unauthorized: the gateway has a connection that is not allowed',
+    '`consistent`: all reports agree. `stale`: a report is old or missing. `conflict`: two reports differ. `unauthorized`: the gateway has a connection that is not allowed',
 })
 export const InQuestion = Closed(
   { stale: Count, conflict: Count, unauthorized: Count },
@@ -19,18 +19,18 @@ export const InQuestion = Closed(
     description: 'Number of connections with each verdict at the last check; only with the first page of a list',
   },
 )
-const Age = Type.Integer({ minimum: 0, description: 'Seconds since this report' })
-const Digest = Nullable(Type.String({ description: 'Of the policy variant' }))
+const Age = Type.Integer({ minimum: 0, description: 'Age of this report in seconds' })
+const Digest = Nullable(Type.String({ description: 'Digest of the policy variant' }))
 
 const ControlPlane = Closed(
   {
     at: Time,
     age_seconds: Age,
     device_status: OneOf(['pending', 'active', 'suspended', 'revoked', 'unknown'], {
-      description: 'suspended: itself or its user; unknown: there is no such device any more',
+      description: '`suspended`: the device or its user is suspended. `unknown`: the device does not exist any more',
     }),
     credential_expires_at: Nullable(Time),
-    certificate_expires_at: Nullable(Type.String({ description: 'Of its newest SPC in use' })),
+    certificate_expires_at: Nullable(Type.String({ description: 'End of its newest SPC in use' })),
     posture_verdict: Nullable(PostureVerdict),
     policy_digest: Digest,
     session_state: Nullable(SessionState),
@@ -38,7 +38,7 @@ const ControlPlane = Closed(
   },
   {
     title: 'ControlPlaneWitness',
-    description: 'Present credential, certificate, policy and session in this control plane',
+    description: 'Credential, certificate, policy and session that this control plane has now',
   },
 )
 const Gateway = Closed(
@@ -61,7 +61,7 @@ const Device = Closed(
     since: Time,
     session_id: Nullable(Id('vpn_session')),
     policy_digest: Digest,
-    latency_ms: Nullable(Type.Number()),
+    latency_ms: Nullable(Type.Number({ description: 'Round-trip time to the gateway in milliseconds' })),
     reason: Nullable(Type.String()),
   },
   { title: 'DeviceWitness', description: 'The connection to this gateway in the telemetry of the device' },
@@ -73,11 +73,11 @@ const Policy = Closed(
     allowed: Type.Boolean(),
     reason: Type.String({
       description:
-        'allowed; of the device: revoked, suspended, pending, credential_expired, no_rule; of the gateway: no_gateway, gateway_locked, gateway_pending, pool_disabled. A code for programs',
+        'Code of the reason, for programs. About the device: `revoked`, `suspended`, `pending`, `credential_expired`, `no_rule`. About the gateway: `no_gateway`, `gateway_locked`, `gateway_pending`, `pool_disabled`',
     }),
     allowed_until: Nullable(Time),
   },
-  { title: 'PolicyWitness', description: 'Whether the device may connect to the pool of the gateway now' },
+  { title: 'PolicyWitness', description: 'Decision whether the device may connect to the pool of the gateway now' },
 )
 
 export const Connection = Closed(
@@ -120,8 +120,9 @@ export type Connection = Static<typeof Connection>
 export const connectionTruth = endpoint({
   method: 'GET',
   path: '/v1/admin/connection_truth',
-  summary:
-    'Compare four reports on each connection: those of active sessions, newest first; with a verdict other than consistent, the connections with that verdict, longest first, also if no gateway has a session',
+  summary: 'List connections and compare their reports',
+  description:
+    'Four reports on each connection are compared. By default the list has the active sessions, newest first. With a `verdict` other than `consistent` it has the connections with that verdict, longest first, also those without a session.',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({
     ...pageQuery,

@@ -18,10 +18,10 @@ const MetricsStep = Closed(
     rx_bytes: Bytes,
     tx_bytes: Bytes,
     sessions_started: Count,
-    sessions: Type.Integer({ minimum: 0, description: 'The most VPN sessions at once' }),
+    sessions: Type.Integer({ minimum: 0, description: 'Highest number of VPN sessions at one time' }),
     enrollments: Count,
     logins_failed: Count,
-    refused: Type.Integer({ minimum: 0, description: 'Requests on record that were refused' }),
+    refused: Type.Integer({ minimum: 0, description: 'Number of refused requests in the audit log' }),
   },
   { title: 'MetricsStep' },
 )
@@ -36,7 +36,7 @@ const ChannelAdoption = Closed(
     devices: Closed({ applied: Count, pending: Count }),
     gateways: Closed(
       { applied: Count, pending: Count },
-      { description: 'Of those that have ever reported; `applied`: what they enforce is as new as this version' },
+      { description: 'Gateways that have ever reported. `applied`: they enforce this version or a newer one' },
     ),
   },
   { title: 'ChannelAdoption' },
@@ -45,7 +45,8 @@ const ChannelAdoption = Closed(
 export const dashboardOverview = endpoint({
   method: 'GET',
   path: '/v1/admin/dashboard/overview',
-  summary: 'Data for the first page of a console, at most some seconds old; slowly changing values one or two minutes',
+  summary: 'Get the overview of the fleet',
+  description: 'The data are at most some seconds old, and slowly changing values one or two minutes.',
   access,
   etag: true,
   response: Closed(
@@ -67,7 +68,7 @@ export const dashboardOverview = endpoint({
         ),
         posture: Closed(
           { compliant: Count, non_compliant: Count, unknown: Count },
-          { description: 'Of those that are not revoked' },
+          { description: 'Devices that are not revoked, by verdict' },
         ),
       }),
       users: Closed({ active: Count, suspended: UpTo }),
@@ -83,7 +84,7 @@ export const dashboardOverview = endpoint({
       }),
       sessions: Closed({ active: Count }),
       policy: Type.Array(ChannelAdoption, {
-        description: 'Delivered version of each channel and its adoption; a canary only while it is active',
+        description: 'Delivered version of each channel and its adoption. A canary is present only while it is active',
       }),
       logins: Closed({ failed_24h: Count }),
       alerts: Closed({ info: UpTo, warning: UpTo, critical: UpTo }, { description: 'Notifications that are open' }),
@@ -91,7 +92,7 @@ export const dashboardOverview = endpoint({
         expired: Count,
         critical: Count,
         warning: Count,
-        soonest: Type.Array(Expiry, { description: 'Items that a person must renew, most urgent first; at most five' }),
+        soonest: Type.Array(Expiry, { description: 'Items that a person must renew, soonest first; at most five' }),
       }),
       usage: Type.Array(
         Closed(
@@ -115,7 +116,7 @@ const PendingAdoption = Closed(
     type: OneOf(['gateway', 'device']),
     id: Type.String(),
     name: Type.String(),
-    applied_digest: Nullable(Type.String({ description: 'Of the policy that it says it applies' })),
+    applied_digest: Nullable(Type.String({ description: 'Digest of the policy that it reports as applied' })),
     applied_at: Nullable(Time),
     last_seen_at: Nullable(Time),
   },
@@ -126,7 +127,8 @@ export const listPendingAdoption = endpoint({
   method: 'GET',
   path: '/v1/admin/policy/{bundle_id}/pending',
   costly: true,
-  summary: 'Gateways and devices that have not confirmed a delivered version',
+  summary: 'List gateways and devices without a confirmation',
+  description: 'They have not confirmed a delivered policy version.',
   access,
   params: Closed({ bundle_id: Id('policy_bundle') }),
   query: Closed(pageQuery),
@@ -137,14 +139,16 @@ export const readMetrics = endpoint({
   method: 'GET',
   path: '/v1/admin/metrics',
   costly: true,
-  summary: 'Series for charts, by hour or day (UTC): traffic, VPN sessions, enrollments, refusals',
+  summary: 'Get metrics over time',
+  description: 'The series are by hour or by day (UTC): traffic, VPN sessions, enrollments and refusals.',
   access,
+  errors: ['validation_error'],
   query: Closed({
     from: Type.Optional(Time),
     to: Type.Optional(Time),
     step: Type.Optional(
       OneOf(usageSteps, {
-        description: `Default: \`day\`; at most ${usageDays.hour} days by hour, ${usageDays.day} days by day`,
+        description: `Length of a step. Default: \`day\`. The period has at most ${usageDays.hour} days by hour, and ${usageDays.day} days by day`,
       }),
     ),
   }),

@@ -19,6 +19,7 @@ import {
   Reason,
   Tags,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { versionPattern } from './semver.ts'
 import { DeviceArchitecture } from './updates.ts'
@@ -39,7 +40,7 @@ export type EffectiveStatus = (typeof effectiveStatuses)[number]
 export const EffectiveStatus = OneOf(effectiveStatuses, {
   title: 'EffectiveStatus',
   description:
-    'The status of the device together with its user, locks and credential. `active`: it has access. `expired`: it did not renew its credential in time',
+    'Status of the device together with its user, locks and credential. `active`: the device has access. `expired`: the device did not renew its credential in time',
 })
 export const EffectiveStatusReason = Nullable(Type.String({ description: 'Reason, as a sentence; null while active' }))
 export const channels = ['canary', 'stable'] as const
@@ -52,7 +53,7 @@ export const onlineSeconds = 300
 export const presences = ['online', 'offline', 'never'] as const
 export const Presence = OneOf(presences, {
   title: 'Presence',
-  description: `online: it has an open VPN session, or was seen within ${onlineSeconds / 60} minutes; never: it was never seen since its enrollment`,
+  description: `\`online\`: the device has an open VPN session, or was seen within ${onlineSeconds / 60} minutes. \`never\`: it was not seen since its enrollment`,
 })
 const DeviceSession = Closed(
   {
@@ -63,7 +64,7 @@ const DeviceSession = Closed(
     pool_name: NameOf('pool'),
     started_at: Time,
   },
-  { title: 'DeviceSession', description: 'The open VPN session of a device that started last' },
+  { title: 'DeviceSession', description: 'Open VPN session of the device that started last' },
 )
 
 export const Device = Closed(
@@ -80,7 +81,7 @@ export const Device = Closed(
     serial: Nullable(Type.String()),
     tags: Type.Array(Type.String()),
     group_ids: Type.Array(Id('group'), {
-      description: 'Groups given by its enrollment token, beside those of its user',
+      description: 'Groups that its enrollment token gave it, in addition to those of its user',
     }),
     group_names: NamesOf('groups'),
     status: deviceStatus,
@@ -93,7 +94,7 @@ export const Device = Closed(
     wireguard_public_key: Nullable(Type.String()),
     posture: Closed(
       { verdict: PostureVerdict, reported_at: Nullable(Time) },
-      { description: 'Of its last report, by the policy in force now' },
+      { description: 'Result of its last posture report, by the policy in force now' },
     ),
     policy: Closed({
       digest: Nullable(Type.String()),
@@ -128,28 +129,36 @@ export const deviceFilters = {
   provider_id: Type.Optional(Id('identity_provider')),
   posture: Type.Optional(
     OneOf(['compliant', 'non_compliant', 'unknown'], {
-      description: 'Verdict of the last report by the policy in force; unknown without a report',
+      description: 'Verdict of the last posture report, by the policy in force. `unknown`: there is no report',
     }),
   ),
   presence: Type.Optional(Presence),
-  seen_within: Ago('Last seen then or later'),
-  unseen_for: Ago('Last seen before that, or never'),
+  seen_within: Ago('Only devices that were seen at this time or later'),
+  unseen_for: Ago('Only devices that were last seen before this time, or never'),
   client_version: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: 'Client version exactly as the device reports it' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Only devices with this client version, exactly as the device reports it',
+    }),
   ),
   client_version_before: Type.Optional(
     Type.String({
       pattern: versionPattern,
       maxLength: 64,
       description:
-        'A client version that is older, by the precedence of Semantic Versioning 2.0.0; not one that is unknown',
+        'Only devices with an older client version, by the precedence of Semantic Versioning 2.0.0. Devices with an unknown version do not match',
     }),
   ),
   os_version: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: 'Exactly as the device reports it' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Only devices with this version of the operating system, exactly as the device reports it',
+    }),
   ),
   arch: Type.Optional(DeviceArchitecture),
-  channel: Type.Optional(OneOf(channels, { description: 'The effective channel' })),
+  channel: Type.Optional(OneOf(channels, { description: 'Only devices whose effective policy channel is this one' })),
   gateway_id: Type.Optional(Id('gateway')),
 }
 
@@ -158,19 +167,19 @@ export const listDevices = endpoint({
   path: '/v1/admin/devices',
   summary: 'List devices',
   access: { by: ['session', 'api_key'], permission: 'devices:read' },
-  query: ListQuery({ ...deviceFilters, ...countQuery }, [
-    'enrolled_at',
-    'name',
-    'last_seen_at',
-    'client_version',
-  ] as const),
+  errors: ['validation_error'],
+  query: ListQuery(
+    { ...deviceFilters, ...countQuery },
+    ['enrolled_at', 'name', 'last_seen_at', 'client_version'] as const,
+    '-enrolled_at',
+  ),
   response: CountedList(Device),
 })
 
 export const getDevice = endpoint({
   method: 'GET',
   path: '/v1/admin/devices/{device_id}',
-  summary: 'One device',
+  summary: 'Get a device',
   access: { by: ['session', 'api_key'], permission: 'devices:read' },
   params: Closed({ device_id: Id('device') }),
   response: Device,
@@ -180,7 +189,8 @@ export const getDevice = endpoint({
 export const changeDevice = endpoint({
   method: 'POST',
   path: '/v1/admin/devices/lifecycle',
-  summary: 'Approve, update, suspend, reactivate or revoke a device; revocation is final',
+  summary: 'Approve, update, suspend, reactivate or revoke a device',
+  description: 'Revocation is final.',
   access: { by: ['session', 'api_key'], permission: 'by_operation' },
   operations: {
     approve: { permission: 'devices:write' },
@@ -190,6 +200,7 @@ export const changeDevice = endpoint({
     revoke: { permission: 'devices:write' },
   },
   audit: 'device.changed',
+  errors: ['entitlement_exceeded'],
   body: Closed({
     operation: OneOf(['approve', 'update', 'suspend', 'reactivate', 'revoke']),
     device_id: Id('device'),
@@ -203,14 +214,15 @@ export const changeDevice = endpoint({
     ),
     reason: Type.Optional(Reason),
   }),
-  response: Closed({ operation: Type.String(), changed: Type.Boolean(), device: Device }),
+  response: Closed({ operation: Type.String(), changed: WasChanged, device: Device }),
   ifMatch: true,
 })
 
 export const changeDevices = endpoint({
   method: 'POST',
   path: '/v1/admin/devices/batch',
-  summary: 'One operation on up to 10,000 devices, given by id or by filter, with a result for each',
+  summary: 'Run one operation on many devices',
+  description: 'Up to 10,000 devices are given by id, or by a filter. The answer has a result for each.',
   access: { by: ['session', 'api_key'], permission: 'by_operation' },
   operations: {
     approve: { permission: 'devices:write' },
@@ -219,6 +231,7 @@ export const changeDevices = endpoint({
     revoke: { permission: 'devices:write' },
   },
   audit: 'device.batch_changed',
+  errors: ['entitlement_exceeded'],
   stepUp: { operation: 'revoke' },
   body: Closed({
     operation: OneOf(['approve', 'suspend', 'reactivate', 'revoke']),

@@ -14,11 +14,14 @@ import {
   SecretToKeep,
   Shown,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { directorySourceKinds } from './vocabulary.ts'
 
 const fields = {
-  enabled: Type.Boolean({ description: 'Whether it is read on its schedule; false also ends a running pull' }),
+  enabled: Type.Boolean({
+    description: 'True: the server reads the directory on its schedule. Setting false also ends a running pull',
+  }),
   issuer: Type.String({
     minLength: 1,
     maxLength: 512,
@@ -27,7 +30,11 @@ const fields = {
       'keycloak: {base}/realms/{realm}; entra_id: https://login.microsoftonline.com/{directory id}/v2.0, or that of a sovereign cloud; okta: the organisation',
   }),
   client_id: Type.String({ minLength: 1, maxLength: 256 }),
-  interval_minutes: Type.Integer({ minimum: 15, maximum: 1440, description: 'Approximate interval between pulls' }),
+  interval_minutes: Type.Integer({
+    minimum: 15,
+    maximum: 1440,
+    description: 'Approximate interval between pulls, in minutes',
+  }),
   users: OneOf(['all', 'in_groups'], {
     description: 'All users of the directory, or only members of imported groups',
   }),
@@ -47,9 +54,12 @@ export const DirectorySource = Closed(
     provider: Type.String({ description: 'Name of the directory' }),
     kind: OneOf(directorySourceKinds),
     ...fields,
-    credential_set: Type.Boolean(),
+    credential_set: Type.Boolean({ description: 'True: a credential is stored' }),
     next_run_at: Nullable(Time),
-    failures: Type.Integer({ minimum: 0, description: 'Pulls that failed in a row; each doubles the interval' }),
+    failures: Type.Integer({
+      minimum: 0,
+      description: 'Number of pulls that failed in a row. Each doubles the interval',
+    }),
     failing_since: Nullable(Time),
     created_at: Time,
     updated_at: Time,
@@ -60,7 +70,7 @@ export type DirectorySource = Static<typeof DirectorySource>
 
 const credential = SecretToKeep(
   16_384,
-  'keycloak, entra_id: the secret of the client; okta: its private key, a JWK or PEM. Stored encrypted and never shown; absent: unchanged, not allowed with another issuer; null: none',
+  'For keycloak and entra_id the secret of the client, for okta its private key (JWK or PEM). Stored encrypted and never shown. Absent: unchanged; required with another issuer. null: none',
 )
 const { issuer, client_id, ...optional } = fields
 const reads = { by: ['session', 'api_key'], permission: 'directory:read' } as const
@@ -71,15 +81,16 @@ const params = Closed({ source_id: Id('directory_source') })
 export const listDirectorySources = endpoint({
   method: 'GET',
   path: '/v1/admin/directory-sync/sources',
-  summary: 'List the directories that this server reads',
+  summary: 'List directory sources',
   access: reads,
-  query: ListQuery({}, ['created_at'] as const),
+  query: ListQuery({}, ['created_at'] as const, 'created_at'),
   response: List(DirectorySource),
 })
 export const createDirectorySource = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/sources',
-  summary: 'Add a directory that this server reads on a schedule; a disabled one is read only on request',
+  summary: 'Create a directory source',
+  description: 'The server reads the directory on a schedule. It reads a disabled source only on request.',
   access: writes,
   audit: 'directory_source.created',
   status: 201,
@@ -102,7 +113,7 @@ export const createDirectorySource = endpoint({
 export const getDirectorySource = endpoint({
   method: 'GET',
   path: '/v1/admin/directory-sync/sources/{source_id}',
-  summary: 'One of them',
+  summary: 'Get a directory source',
   access: reads,
   params,
   response: DirectorySource,
@@ -111,7 +122,8 @@ export const getDirectorySource = endpoint({
 export const updateDirectorySource = endpoint({
   method: 'PUT',
   path: '/v1/admin/directory-sync/sources/{source_id}',
-  summary: 'Replace its settings; the body of a GET may be sent back unchanged',
+  summary: 'Replace a directory source',
+  description: 'The body of a GET may be sent back unchanged.',
   access: writes,
   audit: 'directory_source.updated',
   stepUp: {},
@@ -123,31 +135,33 @@ export const updateDirectorySource = endpoint({
 export const deleteDirectorySource = endpoint({
   method: 'DELETE',
   path: '/v1/admin/directory-sync/sources/{source_id}',
-  summary: 'Stop reading it; its users and groups stay',
+  summary: 'Delete a directory source',
+  description: 'The server reads the directory no more. Its users and groups stay.',
   access: writes,
   audit: 'directory_source.deleted',
   stepUp: {},
   params,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })
 export const testDirectorySource = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/sources/{source_id}/test',
-  summary: 'Sign in to the directory, read a first page of users and of groups, and return the result; stores nothing',
+  summary: 'Test a directory source',
+  description: 'The server signs in to the directory and reads a first page of users and of groups. It stores nothing.',
   access: writes,
   audit: 'directory_source.tested',
   costly: true,
   patience: 60,
   params,
   response: Closed({
-    ok: Type.Boolean(),
-    problem: Nullable(Type.String({ description: 'What is wrong, as a sentence' })),
+    ok: Type.Boolean({ description: 'True: the test succeeded' }),
+    problem: Nullable(Type.String({ description: 'Problem that the test found, as a sentence' })),
     found: Nullable(
       Closed({
         users: Nullable(Count),
         groups: Nullable(Count),
-        some_users: Type.Array(Type.String(), { maxItems: 5, description: 'userName of a few' }),
+        some_users: Type.Array(Type.String(), { maxItems: 5, description: '`userName` of some users' }),
       }),
     ),
   }),
@@ -167,32 +181,37 @@ const running = {
   body: Run,
   response: Closed({
     run: DirectoryRun,
-    begun: Type.Boolean({ description: 'False: a pull was already running, and this is its run' }),
+    begun: Type.Boolean({ description: 'False: a pull was already running. `run` is its run' }),
   }),
 } as const
 export const runDirectorySource = endpoint({
   ...running,
   path: '/v1/admin/directory-sync/sources/{source_id}/run',
-  summary: 'Begin a pull; its run shows the progress, and in the end the changes',
+  summary: 'Start a pull of a directory source',
+  description: 'The run shows the progress, and at the end the changes.',
   params,
 })
 export const runKeycloakSync = endpoint({
   ...running,
   path: '/v1/admin/directory-sync/keycloak/run',
-  summary: 'Begin a pull of the only Keycloak that the tenant has as a source',
+  summary: 'Start a pull of the Keycloak source',
+  description: 'The tenant must have exactly one directory source of the kind `keycloak`.',
 })
 export const runIdpSync = endpoint({
   ...running,
   path: '/v1/admin/directory-sync/idp/run',
-  summary: 'The same operation at the path of the specification',
+  summary: 'Start a pull of the Keycloak source (second path)',
+  description:
+    'Same operation as `runKeycloakSync`. The tenant must have exactly one directory source of the kind `keycloak`.',
 })
 export const cancelDirectoryRun = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/runs/{run_id}/cancel',
-  summary: 'Cancel a running pull or a held run; nothing of it is applied',
+  summary: 'Cancel a directory run',
+  description: 'This cancels a running pull or a held run. None of its changes are applied.',
   access: syncs,
   audit: 'directory.pull_cancelled',
   params: Closed({ run_id: Id('directory_run') }),
   body: Closed({ reason: Type.Optional(Reason) }),
-  response: Closed({ run: DirectoryRun, changed: Type.Boolean() }),
+  response: Closed({ run: DirectoryRun, changed: WasChanged }),
 })

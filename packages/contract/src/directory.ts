@@ -12,6 +12,7 @@ import {
   OneOf,
   Reason,
   Time,
+  WasChanged,
 } from './schema.ts'
 
 /** Permanent id of an entry in its directory. */
@@ -27,11 +28,17 @@ const SnapshotUser = Closed({
   userName: EntryName,
   displayName: Type.Optional(Type.String({ maxLength: 256 })),
   emails: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 254 }), { maxItems: 10, description: 'The first one is kept' }),
+    Type.Array(Type.String({ minLength: 1, maxLength: 254 }), {
+      maxItems: 10,
+      description: 'Mail addresses. The server keeps the first one',
+    }),
   ),
   active: Type.Optional(Type.Boolean({ description: 'Default: true' })),
   groups: Type.Optional(
-    Type.Array(ExternalId, { maxItems: 5000, description: 'Groups beside those that name the user as a member' }),
+    Type.Array(ExternalId, {
+      maxItems: 5000,
+      description: 'Groups of the user, in addition to those that name the user as a member',
+    }),
   ),
 })
 const SnapshotGroup = Closed({
@@ -46,10 +53,12 @@ export const DirectorySnapshot = Closed(
     snapshot_id: Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'Id of this snapshot; a repetition returns the run of the first request',
+      description: 'Id of this snapshot. A repeated request returns the run of the first request',
     }),
     generated_at: Time,
-    full: Type.Literal(true, { description: 'All users of the directory: users that are missing count as left' }),
+    full: Type.Literal(true, {
+      description: 'True: the snapshot has all users of the directory. Missing users have left',
+    }),
     users: Type.Array(SnapshotUser, { maxItems: 100_000 }),
     groups: Type.Array(SnapshotGroup, { maxItems: 20_000 }),
     dry_run: Type.Optional(Type.Boolean({ description: 'Returns the changes without applying them' })),
@@ -86,7 +95,7 @@ const HeldReason = Closed({
   rule: OneOf(['empty_snapshot', 'users_removed', 'group_shrunk']),
   removed: Count,
   of: Count,
-  most: Type.Integer({ minimum: 0, description: 'Limit up to which the run is applied' }),
+  most: Type.Integer({ minimum: 0, description: 'Highest number of removals with which a run is applied' }),
   group: Nullable(Type.String({ description: 'Name of the group that would lose its members' })),
 })
 export type HeldReason = Static<typeof HeldReason>
@@ -124,7 +133,7 @@ export const problemKinds = [
 const Problem = Closed({
   problem: OneOf(problemKinds),
   external_id: Type.String(),
-  detail: Type.String({ description: 'Skipped entries, with the reason' }),
+  detail: Type.String({ description: 'Reason why the entry was skipped' }),
 })
 export type Problem = Static<typeof Problem>
 
@@ -140,7 +149,7 @@ const Progress = Closed(
     requests: Count,
     retries: Count,
   },
-  { description: 'How far a pull has come; `of` is null where the directory does not say' },
+  { description: 'Progress of a pull. `of` is null if the directory gives no total' },
 )
 
 const summary = {
@@ -149,18 +158,18 @@ const summary = {
   snapshot_id: Type.String(),
   generated_at: Time,
   source: OneOf(runSources, {
-    description: 'scim: one run has the changes of an hour, another one the held changes',
+    description: '`scim`: a run has the changes of one hour, or the held changes',
   }),
   status: OneOf(runStatuses, {
     description:
-      'fetching: the pull is running; held: it is not applied until an administrator confirms it; superseded: it was held and replaced by a newer one',
+      '`fetching`: the pull is running. `held`: an administrator must confirm the run before it is applied. `superseded`: a newer run has replaced this held run',
   }),
   counts: Counts,
   held_because: Type.Array(HeldReason, { maxItems: 20 }),
   problem_count: Count,
   source_id: Nullable(Id('directory_source')),
   progress: Nullable(Progress),
-  failure: Nullable(Type.String({ description: 'Why it failed, as a sentence' })),
+  failure: Nullable(Type.String({ description: 'Reason of the failure, as a sentence' })),
   started_at: Time,
   finished_at: Nullable(Time),
   confirmed_at: Nullable(Time),
@@ -173,7 +182,7 @@ export const DirectoryRun = Closed(
     diff: Type.Array(
       DiffItem,
       Sample(
-        'At most 25 of each kind of change; the counts say how many there are. For held SCIM changes: the first 100 requested changes that were not applied; they are not counted',
+        'At most 25 changes of each kind; `counts` has their numbers. For held SCIM changes: the first 100 requested changes that were not applied, which `counts` omits',
       ),
     ),
     problems: Type.Array(Problem, Sample('Skipped entries; at most 100')),
@@ -202,9 +211,11 @@ const runPath = Closed({ run_id: Id('directory_run') })
 export const ingestDirectorySnapshot = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/snapshot',
-  summary: 'Apply a snapshot of the users and groups of a directory',
+  summary: 'Apply a snapshot of a directory',
+  description: 'The snapshot has the users and groups of the directory.',
   access: syncs,
   audit: 'directory.synced',
+  errors: ['entitlement_exceeded'],
   body: DirectorySnapshot,
   bodyLimit: 64 * 1024 * 1024,
   bodyNames: 1_000_000,
@@ -217,27 +228,31 @@ export const ingestDirectorySnapshot = endpoint({
 export const getDirectorySyncStatus = endpoint({
   method: 'GET',
   path: '/v1/admin/directory-sync/status',
-  summary: 'Each directory: its users and groups, and its last runs',
+  summary: 'List directories',
+  description: 'Each has its numbers of users and groups, and its last runs.',
   access: reads,
-  query: ListQuery({}, ['provider'] as const),
+  query: ListQuery({}, ['provider'] as const, 'provider'),
   response: List(Directory),
 })
 
 export const listDirectoryRuns = endpoint({
   method: 'GET',
   path: '/v1/admin/directory-sync/runs',
-  summary: 'The history of runs, newest first',
+  summary: 'List directory runs',
   access: reads,
-  query: ListQuery({ provider: Type.Optional(Provider), status: Type.Optional(OneOf(runStatuses)) }, [
-    'started_at',
-  ] as const),
+  query: ListQuery(
+    { provider: Type.Optional(Provider), status: Type.Optional(OneOf(runStatuses)) },
+    ['started_at'] as const,
+    '-started_at',
+  ),
   response: List(DirectoryRunSummary),
 })
 
 export const getDirectoryRun = endpoint({
   method: 'GET',
   path: '/v1/admin/directory-sync/runs/{run_id}',
-  summary: 'One run, with a sample of what it changed',
+  summary: 'Get a directory run',
+  description: 'The answer has a sample of the changes.',
   access: reads,
   params: runPath,
   response: DirectoryRun,
@@ -246,10 +261,12 @@ export const getDirectoryRun = endpoint({
 export const confirmDirectoryRun = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/runs/{run_id}/confirm',
-  summary:
-    'Apply a held run to the present state; with SCIM, accept its changes for an hour when the provider repeats them',
+  summary: 'Confirm a held directory run',
+  description:
+    'The server applies the run to the current state. For SCIM it accepts the held changes for an hour, when the provider repeats them.',
   access: syncs,
   audit: 'directory.synced',
+  errors: ['entitlement_exceeded'],
   params: runPath,
   body: Closed({ reason: Type.Optional(Reason) }),
   costly: true,
@@ -260,16 +277,18 @@ export const confirmDirectoryRun = endpoint({
 export const undoDirectoryRun = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/runs/{run_id}/undo',
-  summary: 'Undo the suspensions and group changes of the newest applied run',
+  summary: 'Undo the newest applied directory run',
+  description: 'This undoes suspensions of users and changes of groups.',
   access: syncs,
   audit: 'directory.sync_undone',
+  errors: ['entitlement_exceeded'],
   params: runPath,
   body: Closed({ reason: Type.Optional(Reason) }),
   costly: true,
   patience: 200,
   response: Closed({
     run: DirectoryRun,
-    changed: Type.Boolean(),
+    changed: WasChanged,
     undone: Closed({ users_reactivated: Count, memberships_added: Count, memberships_removed: Count }),
     left: Closed(
       {

@@ -20,7 +20,10 @@ type OperationRule = { permission: Permission; status?: 201 }
 
 type Common = {
   path: `/${string}`
+  /** Imperative, 60 characters at most, with the object: `List devices`. */
   summary: string
+  /** Effects, limits and conditions that the summary leaves out, in sentences. */
+  description?: string
   /**
    * Uses the media type and errors of SCIM (RFC 7644), under `scimBase`, or the errors of OAuth (RFC 6749), under
    * `backchannelLogoutBase`. Everything under these paths does.

@@ -30,7 +30,7 @@ export const PublicKey = Closed(
     x: Type.String({ maxLength: 64 }),
     y: Type.Optional(Type.String({ maxLength: 64 })),
   },
-  { description: 'JWK (RFC 7517) of the device key; the key of the DPoP proof unless given' },
+  { description: 'Public device key as a JWK (RFC 7517). Default: the key of the DPoP proof' },
 )
 export const Credential = {
   device_id: Id('device'),
@@ -46,15 +46,15 @@ export const Credential = {
     { ipv4: Type.String(), ipv6: Type.String() },
     { description: 'Overlay address of the device; also a claim of the credential' },
   ),
-  trust_anchor_version: Type.Integer(),
+  trust_anchor_version: Type.Integer({ description: 'Version of the current trust anchor set' }),
 }
 export const challenge = Type.Optional(
-  Type.String({ maxLength: 128, description: 'For clients that cannot send Authorization' }),
+  Type.String({ maxLength: 128, description: 'Credential of a client that cannot send the header `Authorization`' }),
 )
 export const Waits = {
   interval_seconds: Type.Integer({
     minimum: 1,
-    description: 'Shortest useful interval between polls; better use Prefer: wait',
+    description: 'Shortest useful interval between polls, in seconds. `Prefer: wait=N` avoids polls',
   }),
   expires_at: Time,
 }
@@ -75,12 +75,12 @@ export const EnrollmentProvider = Closed({
   provider_id: Id('identity_provider'),
   name: Name,
   kind: OneOf(identityProviderKinds),
-  issuer: Type.String({ description: 'Its endpoints are in its discovery document; saml: its entity id' }),
+  issuer: Type.String({ description: 'Issuer, whose discovery document has the endpoints. For SAML the entity id' }),
   client_ids: Type.Array(Type.String(), {
-    description: 'Of public clients (RFC 8252): the ID token is for one of them',
+    description: 'Client ids of public clients (RFC 8252). The ID token must be for one of them',
   }),
   scopes: Type.Array(Type.String()),
   device_code: Type.Boolean({
-    description: 'Whether a machine without a browser may begin at /v1/enroll/device-code',
+    description: 'True: a machine without a browser may begin at `/v1/enroll/device-code`',
   }),
 })

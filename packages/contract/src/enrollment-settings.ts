@@ -38,7 +38,7 @@ const DownloadUrl = Nullable(
   Type.String({
     minLength: 1,
     maxLength: 2048,
-    description: 'https; where a person gets the client',
+    description: 'Download address of the client (https)',
     examples: ['https://downloads.example.com/client.pkg'],
   }),
 )
@@ -74,19 +74,20 @@ export const InstallLines = Closed(
   byPlatform(() =>
     Nullable(
       Closed({
-        line: Type.String({ description: 'With the public URL and the secret filled in' }),
+        line: Type.String({ description: 'Install line with the public URL and the secret' }),
         download_url: Nullable(Type.String()),
       }),
     ),
   ),
-  { title: 'InstallLines', description: 'The lines that a person enters on the device. Shown only in this answer' },
+  { title: 'InstallLines', description: 'Lines that a person enters on the device. Only this answer contains them' },
 )
 export type InstallLines = Static<typeof InstallLines>
 
 export const getEnrollmentSettings = endpoint({
   method: 'GET',
   path: '/v1/admin/settings/enrollment',
-  summary: 'The install lines of the tenant by platform, and where its client is downloaded',
+  summary: 'Get the enrollment settings of the tenant',
+  description: 'These are the install lines by platform, and the download addresses of the client.',
   access: { by: ['session', 'api_key'], permission: 'settings:read' },
   response: EnrollmentSettings,
   etag: true,
@@ -95,7 +96,8 @@ export const getEnrollmentSettings = endpoint({
 export const updateEnrollmentSettings = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/enrollment',
-  summary: 'Replace the settings; the next enrollment token is answered with the new lines',
+  summary: 'Replace the enrollment settings',
+  description: 'The answer to the next enrollment token has the new lines.',
   access: { by: ['session', 'api_key'], permission: 'settings:write' },
   audit: 'enrollment_settings.updated',
   stepUp: {},

@@ -32,6 +32,7 @@ import {
   Secret,
   Tags,
   Time,
+  WasChanged,
   WireguardKey,
 } from './schema.ts'
 import { DeviceArchitecture } from './updates.ts'
@@ -47,8 +48,8 @@ export const EnrollmentToken = Closed(
     name: Type.String(),
     kind: OneOf(['enroll', 'bootstrap']),
     status: tokenStatus,
-    hint: Type.String({ description: 'The last four characters' }),
-    max_uses: Type.Integer({ description: '0 is unlimited' }),
+    hint: Type.String({ description: 'Last four characters of the secret' }),
+    max_uses: Type.Integer({ description: 'Number of enrollments; 0: unlimited' }),
     uses: Count,
     expires_at: Time,
     user_id: Nullable(Id('user')),
@@ -58,9 +59,13 @@ export const EnrollmentToken = Closed(
     tags: Type.Array(Type.String()),
     platforms: Type.Array(Platform),
     allowed_cidrs: Type.Array(Type.String()),
-    requires_approval: Type.Boolean(),
-    ephemeral_seconds: Nullable(Type.Integer()),
-    max_devices_per_user: Nullable(Type.Integer()),
+    requires_approval: Type.Boolean({ description: 'True: devices that enroll with the token wait for approval' }),
+    ephemeral_seconds: Nullable(
+      Type.Integer({ description: 'Seconds without contact after which its devices are revoked; null: never' }),
+    ),
+    max_devices_per_user: Nullable(
+      Type.Integer({ description: 'Devices of a user from which on the token enrolls no further one; null: no limit' }),
+    ),
     created_by: Nullable(Type.String()),
     created_by_name: NameOf('user or API key'),
     created_at: Time,
@@ -75,7 +80,8 @@ export const EnrollmentToken = Closed(
 export const generateToken = endpoint({
   method: 'POST',
   path: '/v1/admin/tokens/generate',
-  summary: 'Generate an enrollment token; its secret appears only in this answer',
+  summary: 'Create an enrollment token',
+  description: 'Only this answer contains the secret of the token.',
   access: { by: ['session', 'api_key'], permission: 'enrollment_tokens:write' },
   fieldPermissions: { group_ids: 'groups:write', tags: 'devices:write' },
   audit: 'enrollment_token.created',
@@ -84,7 +90,7 @@ export const generateToken = endpoint({
     name: Type.Optional(Name),
     kind: Type.Optional(OneOf(['enroll', 'bootstrap'])),
     max_uses: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Default: 1; 0 is unlimited' }),
+      Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Number of enrollments. Default: 1; 0: unlimited' }),
     ),
     expires_in_seconds: expiresInSeconds(90, 'default: 24 hours'),
     user_id: Type.Optional(Id('user')),
@@ -92,15 +98,23 @@ export const generateToken = endpoint({
     tags: Type.Optional(Tags),
     platforms: Type.Optional(Type.Array(Platform, { maxItems: 6, uniqueItems: true })),
     allowed_cidrs: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 })),
-    requires_approval: Type.Optional(Type.Boolean()),
+    requires_approval: Type.Optional(
+      Type.Boolean({ description: 'True: devices that enroll with the token wait for approval. Default: false' }),
+    ),
     ephemeral_seconds: Type.Optional(
       Type.Integer({
         minimum: 60,
         maximum: 90 * 86_400,
-        description: 'Time without contact after which its devices are revoked',
+        description: 'Time without contact after which devices of this token are revoked, in seconds',
       }),
     ),
-    max_devices_per_user: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+    max_devices_per_user: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10_000,
+        description: 'Devices of a user from which on the token enrolls no further one. Default: no limit',
+      }),
+    ),
   }),
   response: Closed({ enrollment_token: EnrollmentToken, secret: Secret, install_lines: InstallLines }),
 })
@@ -110,14 +124,18 @@ export const listTokens = endpoint({
   path: '/v1/admin/tokens',
   summary: 'List enrollment tokens',
   access: { by: ['session', 'api_key'], permission: 'enrollment_tokens:read' },
-  query: ListQuery({ status: Type.Optional(tokenStatus), q: Prefix }, ['created_at', 'expires_at', 'name'] as const),
+  query: ListQuery(
+    { status: Type.Optional(tokenStatus), q: Prefix },
+    ['created_at', 'expires_at', 'name'] as const,
+    '-created_at',
+  ),
   response: List(EnrollmentToken),
 })
 
 export const getToken = endpoint({
   method: 'GET',
   path: '/v1/admin/tokens/{token_id}',
-  summary: 'One enrollment token',
+  summary: 'Get an enrollment token',
   access: { by: ['session', 'api_key'], permission: 'enrollment_tokens:read' },
   params: Closed({ token_id: Id('enrollment_token') }),
   response: EnrollmentToken,
@@ -132,20 +150,24 @@ export const revokeToken = endpoint({
   audit: 'enrollment_token.revoked',
   params: Closed({ token_id: Id('enrollment_token') }),
   body: Closed({ reason: Type.Optional(Reason) }),
-  response: Closed({ enrollment_token: EnrollmentToken, changed: Type.Boolean() }),
+  response: Closed({ enrollment_token: EnrollmentToken, changed: WasChanged }),
   ifMatch: true,
 })
 
 export const enroll = endpoint({
   method: 'POST',
   path: '/v1/enroll',
-  summary: 'Enroll a device with an enrollment token, and prove its key (DPoP header)',
+  summary: 'Enroll a device with an enrollment token',
+  description: 'The `DPoP` header proves the device key.',
   access: { by: ['enrollment_token'], permission: 'own' },
   audit: 'device.enrolled',
   status: 201,
   body: Closed({
     enrollment_token: Type.Optional(
-      Type.String({ maxLength: 128, description: 'For clients that cannot send Authorization' }),
+      Type.String({
+        maxLength: 128,
+        description: 'Credential of a client that cannot send the header `Authorization`',
+      }),
     ),
     device: NewDevice,
     public_key: Type.Optional(PublicKey),
@@ -157,11 +179,12 @@ export const enroll = endpoint({
 export const listEnrollmentProviders = endpoint({
   method: 'GET',
   path: '/v1/mobile/auth/oidc/providers',
-  summary: 'The identity providers for device enrollment, and a challenge for one enrollment',
+  summary: 'List identity providers for enrollment',
+  description: 'The answer also has a challenge for one enrollment.',
   access: { by: ['enrollment_token', 'device', 'session', 'api_key'], permission: 'own' },
   response: Closed({
     items: Type.Array(EnrollmentProvider),
-    challenge: Type.String({ description: `Valid once, for ${challengeMinutes} minutes` }),
+    challenge: Type.String({ description: `Challenge for one enrollment, valid for ${challengeMinutes} minutes` }),
     challenge_expires_at: Time,
   }),
 })
@@ -178,7 +201,8 @@ export const enrollByOidc = endpoint({
   ...enrolls,
   method: 'POST',
   path: '/v1/enroll/oidc',
-  summary: 'Enroll a device for the person who signs in at an identity provider, and prove its key (DPoP header)',
+  summary: 'Enroll a device by OpenID Connect',
+  description: 'A person signs in at an identity provider. The `DPoP` header proves the device key.',
   body: Closed({
     challenge,
     provider_id: Id('identity_provider'),
@@ -186,11 +210,11 @@ export const enrollByOidc = endpoint({
       Type.String({
         minLength: 1,
         maxLength: 24_576,
-        description: `For one of client_ids, issued at most ${idTokenMinutes} minutes ago, with the nonce base64url(SHA-256(challenge "." jkt)), where jkt is the RFC 7638 thumbprint of the device key`,
+        description: `ID token for one of \`client_ids\`, issued at most ${idTokenMinutes} minutes ago. Its nonce is base64url(SHA-256(challenge "." jkt)), where jkt is the thumbprint of the device key (RFC 7638)`,
       }),
     ),
-    code: ofCode('Instead of id_token: an authorization code of a flow with that nonce and with PKCE', 2048),
-    code_verifier: ofCode('Of PKCE (RFC 7636)', 128),
+    code: ofCode('Authorization code of a flow with that nonce and with PKCE; replaces `id_token`', 2048),
+    code_verifier: ofCode('Code verifier of PKCE (RFC 7636)', 128),
     redirect_uri: ofCode('The redirect_uri that received the code', 512),
     client_id: ofCode('The client id that received the code, one of client_ids', 256),
     iss: ofCode('The iss parameter of the authorization response (RFC 9207)', 512),
@@ -202,8 +226,9 @@ export const enrollByOidc = endpoint({
 export const beginDeviceCode = endpoint({
   method: 'POST',
   path: '/v1/enroll/device-code',
-  summary:
-    'Begin a device authorization grant (RFC 8628) for a machine without a browser, and prove its key (DPoP header); a person approves it at the identity provider',
+  summary: 'Begin an enrollment by device code',
+  description:
+    'This begins a device authorization grant (RFC 8628) for a machine without a browser. The `DPoP` header proves the device key. A person approves the machine at the identity provider.',
   access: { by: ['enrollment_challenge'], permission: 'own' },
   audit: 'device_grant.created',
   status: 201,
@@ -211,22 +236,23 @@ export const beginDeviceCode = endpoint({
   response: Closed({
     user_code: Type.String({ description: 'Code that the person enters at verification_uri' }),
     verification_uri: Type.String(),
-    verification_uri_complete: Nullable(Type.String({ description: 'The same with the code in it' })),
+    verification_uri_complete: Nullable(Type.String({ description: '`verification_uri` with the code' })),
     ...Waits,
   }),
 })
 export const deviceCodeStatus = endpoint({
   method: 'GET',
   path: '/v1/enroll/device-code',
-  summary:
-    'Whether a person has approved the machine that began with this challenge and key; Prefer: wait=N with If-None-Match holds the request until that changes',
+  summary: 'Get the state of an enrollment by device code',
+  description:
+    'The caller proves the challenge and the key with which it began. `Prefer: wait=N` with `If-None-Match` holds the request until the state changes.',
   access: { by: ['enrollment_challenge'], permission: 'own' },
   etag: true,
   waits: true,
   response: Closed({
     status: OneOf(['authorization_pending', 'authorized', 'access_denied', 'expired_token', 'failed'], {
       description:
-        'authorized: finish the enrollment. The next two are errors of RFC 8628. Only the audit event has the reason of a failure. After every other value begin again with a new challenge',
+        '`authorization_pending`: continue to wait. `authorized`: finish the enrollment. `access_denied` and `expired_token` are errors of RFC 8628. After these and `failed`, begin again with a new challenge. Only the audit event has the reason of a failure',
     }),
     ...Waits,
   }),
@@ -235,14 +261,16 @@ export const enrollByDeviceCode = endpoint({
   ...enrolls,
   method: 'POST',
   path: '/v1/enroll/device-code/finish',
-  summary: 'Enroll the machine for the person who has approved it, with the challenge and the key that it began with',
+  summary: 'Enroll a machine that a person approved',
+  description: 'The machine uses the challenge and the key with which it began.',
   body: Closed({ challenge, device: NewDevice, public_key: Type.Optional(PublicKey) }),
 })
 
 export const beginEnrollmentBySaml = endpoint({
   method: 'POST',
   path: '/v1/enroll/saml/begin',
-  summary: 'Begin an enrollment by SAML: returns the sign-in URL for the person; the DPoP header proves the device key',
+  summary: 'Begin an enrollment by SAML',
+  description: 'The answer has the sign-in URL for the person. The `DPoP` header proves the device key.',
   access: { by: ['enrollment_challenge'], permission: 'own' },
   audit: 'saml_request.created',
   status: 201,
@@ -254,13 +282,13 @@ export const beginEnrollmentBySaml = endpoint({
       maxLength: 160,
       examples: ['http://127.0.0.1:49152/callback'],
       description:
-        'Where the application listens on the machine of the person (RFC 8252, 7.3): the response is posted there as SAMLResponse, with the request_id as RelayState',
+        'URI where the application listens on the machine of the person (RFC 8252 §7.3). The response is posted there as `SAMLResponse`, with the request_id as `RelayState`',
     }),
     public_key: Type.Optional(PublicKey),
   }),
   response: Closed({
-    request_id: Type.String({ description: 'Valid once, for this challenge and this key' }),
-    redirect_url: Type.String({ description: 'For the browser of the person' }),
+    request_id: Type.String({ description: 'Id of the request. It is valid once, for this challenge and this key' }),
+    redirect_url: Type.String({ description: 'Sign-in URL for the browser of the person' }),
     expires_at: Time,
   }),
 })
@@ -268,12 +296,17 @@ export const enrollBySaml = endpoint({
   ...enrolls,
   method: 'POST',
   path: '/v1/enroll/saml',
-  summary: 'Enroll a device for the person who signed in by SAML, and prove its key (DPoP header)',
+  summary: 'Enroll a device by SAML',
+  description: 'A person has signed in at a SAML identity provider. The `DPoP` header proves the device key.',
   bodyLimit: 288 * 1024,
   body: Closed({
     challenge,
     request_id: Type.String({ minLength: 1, maxLength: 128 }),
-    saml_response: Type.String({ minLength: 1, maxLength: 262_144, description: 'As it was posted, in base64' }),
+    saml_response: Type.String({
+      minLength: 1,
+      maxLength: 262_144,
+      description: 'SAML response in base64, as the provider posted it',
+    }),
     device: NewDevice,
     public_key: Type.Optional(PublicKey),
   }),
@@ -282,7 +315,8 @@ export const enrollBySaml = endpoint({
 export const renewCredential = endpoint({
   method: 'POST',
   path: '/v1/enroll/renew',
-  summary: 'Renew the device credential; a new key proves itself in the header DPoP-New-Key',
+  summary: 'Renew the device credential',
+  description: 'The header `DPoP-New-Key` proves a new key.',
   access: { by: ['device'], permission: 'own' },
   audit: 'device.renewed',
   headers: ['DPoP-New-Key'],

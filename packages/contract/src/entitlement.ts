@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Limits } from './entitlement-limits.ts'
 import { usageDays } from './limits.ts'
-import { Bytes, Closed, Count, Id, Nullable, OneOf, Time } from './schema.ts'
+import { Bytes, Closed, Count, Id, Nullable, OneOf, Time, WasChanged } from './schema.ts'
 import { countedMetrics, entitlementMetrics, entitlementStates, licenseStates } from './vocabulary.ts'
 
 const access = { by: ['session', 'api_key'], permission: 'usage:read' } as const
@@ -17,14 +17,15 @@ const limitSources = ['license', 'plan', 'tenant', 'none'] as const
 export const getEntitlement = endpoint({
   method: 'GET',
   path: '/v1/admin/tenants/{tenant_id}/entitlement',
-  summary: 'The limits of the tenant: the lowest of license, plan and its own limits',
+  summary: 'Get the limits of the tenant',
+  description: 'The lowest limit of license, plan and tenant applies.',
   access,
   params,
   response: Closed(
     {
       tenant_id: Id('tenant'),
       plan: Nullable(Type.String()),
-      edition: Type.String({ description: '`community` where there is no license' }),
+      edition: Type.String({ description: 'Edition of the license; `community` without a license' }),
       license_state: OneOf(licenseStates),
       limits: Closed(ofEach(entitlementMetrics, Limit)),
       sources: Closed(ofEach(entitlementMetrics, OneOf(limitSources, { description: 'Source of the limit' }))),
@@ -37,7 +38,7 @@ export const getEntitlement = endpoint({
 export const getEntitlementStatus = endpoint({
   method: 'GET',
   path: '/v1/admin/tenants/{tenant_id}/entitlement/status',
-  summary: 'Usage of the limits of the tenant',
+  summary: 'Get the usage of the limits of the tenant',
   access,
   params,
   response: Closed(
@@ -50,11 +51,13 @@ export const getEntitlementStatus = endpoint({
             metric: OneOf(entitlementMetrics),
             used: Type.Number({ minimum: 0 }),
             limit: Limit,
-            remaining: Nullable(Type.Number({ minimum: 0, description: 'What can still be added; null: any number' })),
+            remaining: Nullable(
+              Type.Number({ minimum: 0, description: 'Number that can still be added; null: unlimited' }),
+            ),
             percent: Nullable(Type.Number({ minimum: 0, description: 'Percentage of the limit in use' })),
             state: OneOf(entitlementStates),
             enforcement: OneOf(['hard', 'soft'], {
-              description: 'Whether use above the limit is refused, or only reported',
+              description: '`hard`: use above the limit is refused. `soft`: it is only reported',
             }),
           },
           { title: 'EntitlementMetric' },
@@ -69,7 +72,8 @@ export const getEntitlementStatus = endpoint({
 export const listEntitlementAlerts = endpoint({
   method: 'GET',
   path: '/v1/admin/tenants/{tenant_id}/alerts',
-  summary: 'Limits that the tenant approaches (80 %), has reached or is over',
+  summary: 'List the limits that the tenant approaches',
+  description: 'An alert is for a limit that is used to 80 %, reached or exceeded.',
   access,
   params,
   response: Closed({
@@ -95,15 +99,17 @@ export const usageSteps = ['hour', 'day'] as const
 export const getUsage = endpoint({
   method: 'GET',
   path: '/v1/admin/tenants/{tenant_id}/usage',
-  summary: 'Usage of the tenant by hour or day (UTC), with a forecast for its limits',
+  summary: 'Get the usage of the tenant',
+  description: 'The usage is by hour or by day (UTC). The answer also has a forecast for the limits.',
   access,
   params,
+  errors: ['validation_error'],
   query: Closed({
     from: Type.Optional(Time),
     to: Type.Optional(Time),
     step: Type.Optional(
       OneOf(usageSteps, {
-        description: `Default: \`day\`; at most ${usageDays.hour} days by hour, ${usageDays.day} days by day`,
+        description: `Length of a step. Default: \`day\`. The period has at most ${usageDays.hour} days by hour, and ${usageDays.day} days by day`,
       }),
     ),
   }),
@@ -121,7 +127,7 @@ export const getUsage = endpoint({
             rx_bytes: Bytes,
             tx_bytes: Bytes,
             sessions_started: Count,
-            peak: Closed(ofEach(countedMetrics, Count), { description: 'Maximum at one time' }),
+            peak: Closed(ofEach(countedMetrics, Count), { description: 'Highest number at one time' }),
           },
           { title: 'UsageStep' },
         ),
@@ -132,12 +138,12 @@ export const getUsage = endpoint({
             metric: OneOf(entitlementMetrics),
             used: Type.Number({ minimum: 0 }),
             limit: Type.Integer({ minimum: 0 }),
-            per_day: Type.Number({ description: 'How fast it grows, by the days of this series' }),
+            per_day: Type.Number({ description: 'Growth per day, over the days of this series' }),
             reaches_limit_at: Nullable(Time),
           },
           { title: 'UsageForecast' },
         ),
-        { description: 'For every metric that has a limit' },
+        { description: 'Forecast of every metric with a limit' },
       ),
     },
     { title: 'Usage' },
@@ -146,7 +152,7 @@ export const getUsage = endpoint({
 
 const LicenseStatus = Closed(
   {
-    source: OneOf(['community', 'file'], { description: 'Without a license file the built-in license limits nothing' }),
+    source: OneOf(['community', 'file'], { description: '`community`: the built-in license, which has no limits' }),
     state: OneOf(licenseStates),
     edition: Type.String(),
     license_id: Nullable(Type.String()),
@@ -158,12 +164,12 @@ const LicenseStatus = Closed(
     grace_ends_at: Nullable(Time),
     limits: Closed({ tenants: Type.Optional(Limit), ...Limits.properties }),
     features: Type.Array(Type.String()),
-    deployment_id: Type.String({ description: 'Of this deployment; a license may be bound to it' }),
+    deployment_id: Type.String({ description: 'Id of this deployment. A license may be bound to it' }),
     loaded_at: Nullable(Time),
     problem: Nullable(
       Closed(
         { detail: Type.String(), at: Time },
-        { description: 'Reason why the last file was refused; the license before it stays in force' },
+        { description: 'Reason why the last file was refused. The previous license stays in force' },
       ),
     ),
   },
@@ -173,7 +179,7 @@ const LicenseStatus = Closed(
 export const getLicenseStatus = endpoint({
   method: 'GET',
   path: '/v1/admin/license/status',
-  summary: 'The license in force',
+  summary: 'Get the license in force',
   access: { by: ['session', 'api_key'], permission: 'license:read' },
   response: LicenseStatus,
 })
@@ -181,8 +187,9 @@ export const getLicenseStatus = endpoint({
 export const reloadLicense = endpoint({
   method: 'POST',
   path: '/v1/admin/license/reload',
-  summary: 'Read HOLDFAST_LICENSE_FILE again; an invalid file changes nothing',
+  summary: 'Reload the license file',
+  description: 'The server reads `HOLDFAST_LICENSE_FILE` again. An invalid file changes nothing.',
   access: { by: ['session', 'api_key'], permission: 'license:write' },
   audit: 'license.reloaded',
-  response: Closed({ changed: Type.Boolean(), license: LicenseStatus }),
+  response: Closed({ changed: WasChanged, license: LicenseStatus }),
 })

@@ -6,7 +6,7 @@ import { expiryStatuses, expiryTypes } from './vocabulary.ts'
 
 const ExpiryType = OneOf(expiryTypes)
 const Status = OneOf(expiryStatuses, {
-  description: `expired; critical: within a day; warning: within ${expiryDays.warning} days; ok: later, or nobody has to do anything`,
+  description: `\`critical\`: expires within a day. \`warning\`: expires within ${expiryDays.warning} days. \`ok\`: expires later, or needs no action`,
 })
 
 export const Expiry = Closed(
@@ -14,16 +14,16 @@ export const Expiry = Closed(
     type: ExpiryType,
     id: Type.String({
       description:
-        'Of the key, gateway, provider, signer or license; version of a trust set; SHA-256 fingerprint of a TLS certificate',
+        'Id of the key, gateway, provider, signer or license. For a trust set its version, for a TLS certificate its SHA-256 fingerprint',
     }),
     name: Type.String(),
     since: Time,
     expires_at: Time,
-    days_left: Type.Integer({ description: 'Whole days; negative once it is over' }),
+    days_left: Type.Integer({ description: 'Whole days until the end; negative after it' }),
     status: Status,
     renews_itself: Type.Boolean({
       description:
-        'No action is needed: it is renewed in time, was replaced, or ends with something else. False once that is overdue',
+        'True: no action is needed, because the item is renewed in time, was replaced, or ends with another object. False once that is overdue',
     }),
   },
   { title: 'Expiry' },
@@ -41,14 +41,15 @@ const Summary = Closed(
         'Number of device certificates in use that expire on each day, unless their devices rotate them before',
     }),
   },
-  { title: 'ExpirySummary', description: 'Over all items, independent of the filter; only with the first page' },
+  { title: 'ExpirySummary', description: 'Counts of all items, without the filter; only with the first page' },
 )
 
 export const listExpiries = endpoint({
   method: 'GET',
   path: '/v1/admin/certs/expiry',
-  summary:
-    'Everything that expires, soonest first: certificates, keys, secrets, CRLs; in the tenant that administers the deployment also the license and the TLS certificate',
+  summary: 'List expiring objects',
+  description:
+    'The soonest is first. The list has certificates, keys, secrets and CRLs. In the tenant that administers the deployment it also has the license and the TLS certificate.',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({
     ...pageQuery,
@@ -58,10 +59,12 @@ export const listExpiries = endpoint({
       Type.Integer({
         minimum: 0,
         maximum: 36_500,
-        description: 'Only items that expire before this time or have expired',
+        description: 'Only items that expire within this number of days, or have expired',
       }),
     ),
-    renews_itself: Type.Optional(Type.Boolean({ description: 'false: only items that a person must renew' })),
+    renews_itself: Type.Optional(
+      Type.Boolean({ description: 'false: only items that a person must renew. true: only others' }),
+    ),
   }),
   response: Closed({
     ...List(Expiry).properties,

@@ -10,10 +10,8 @@ export const mostFacetValues = 50
 const Facet = Type.Array(
   Closed(
     {
-      value: Type.String({ description: 'Value for the filter of the same name; empty: unknown' }),
-      name: Nullable(
-        Type.String({ description: 'The name of the thing whose id the value is; null for other values' }),
-      ),
+      value: Type.String({ description: 'Value for the filter of the same name; empty text: unknown' }),
+      name: Nullable(Type.String({ description: 'Name of the object whose id is the value; null for other values' })),
       count: Type.Integer({ minimum: 0 }),
     },
     { title: 'FacetValue' },
@@ -26,7 +24,6 @@ const common = {
   total: Total,
   counted_at: Time,
 }
-const summary = 'with counts, of the things that fit the filter; counts are estimates where `total` is one'
 
 export const deviceFacets = [
   ...(['status', 'effective_status', 'presence', 'posture', 'platform', 'channel'] as const),
@@ -38,8 +35,10 @@ export const listDeviceFacets = endpoint({
   method: 'GET',
   path: '/v1/admin/devices/facets',
   costly: true,
-  summary: `The values of each filter of devices, ${summary}`,
+  summary: 'Count devices by the values of each filter',
+  description: 'The counts are of the devices that match the filter. They are estimates where `total` is one.',
   access: { by: ['session', 'api_key'], permission: 'devices:read' },
+  errors: ['validation_error'],
   query: Closed(deviceFilters),
   response: Closed({ ...common, facets: facetsOf(deviceFacets) }, { title: 'DeviceFacets' }),
 })
@@ -48,7 +47,8 @@ export const listUserFacets = endpoint({
   method: 'GET',
   path: '/v1/admin/users/facets',
   costly: true,
-  summary: `The values of each filter of users, ${summary}`,
+  summary: 'Count users by the values of each filter',
+  description: 'The counts are of the users that match the filter. They are estimates where `total` is one.',
   access: { by: ['session', 'api_key'], permission: 'users:read' },
   query: Closed(userFilters),
   response: Closed({ ...common, facets: facetsOf(userFacets) }, { title: 'UserFacets' }),

@@ -13,7 +13,7 @@ export const OAuthError = Closed(
       enum: ['invalid_request', 'temporarily_unavailable', 'server_error'],
     }),
     error_description: Type.String({
-      description: 'One sentence for a person; never the reason why a token was refused',
+      description: 'One sentence for a person. It never has the reason why a token was refused',
     }),
   },
   { title: 'OAuthError' },
@@ -22,8 +22,9 @@ export const OAuthError = Closed(
 export const backchannelLogout = endpoint({
   method: 'POST',
   path: `${backchannelLogoutBase}/{provider_id}`,
-  summary:
-    'For an identity provider: end the sessions of a user who has signed out there (OpenID Connect Back-Channel Logout 1.0)',
+  summary: 'End the sessions of a signed-out user',
+  description:
+    'An identity provider calls this after its user has signed out (OpenID Connect Back-Channel Logout 1.0).',
   protocol: 'oauth',
   access: { by: 'anyone' },
   audit: 'backchannel_logout.received',
@@ -35,7 +36,7 @@ export const backchannelLogout = endpoint({
     logout_token: Type.String({
       minLength: 1,
       maxLength: 8192,
-      description: 'Signed by the provider as its ID tokens are; each counts once',
+      description: 'Logout token. The provider signs it as it signs ID tokens. Each token is accepted once',
     }),
   }),
   response: Closed({}),

@@ -14,7 +14,7 @@ export const samlFields = {
       minLength: 1,
       maxLength: 2048,
       description:
-        'Read and checked when it is set, and once an hour from then on, so that a new certificate arrives; never by a sign-in',
+        'URL of the metadata. The server reads and checks them when the URL is set, and then once an hour. A sign-in never reads them',
     }),
   ),
   idp: Nullable(
@@ -25,7 +25,8 @@ export const samlFields = {
         certificates: Type.Array(Type.String({ minLength: 1, maxLength: 16_384 }), {
           minItems: 1,
           maxItems: 10,
-          description: 'Of RSA keys that sign, PEM or DER in base64; several while the provider changes its key',
+          description:
+            'Certificates of the RSA keys that sign, PEM or DER in base64. There are several while the provider changes its key',
         }),
       },
       { description: 'Settings of the identity provider, if there is no metadata_url' },
@@ -34,7 +35,7 @@ export const samlFields = {
   name_id_format: OneOf(nameIdFormats, { description: 'Format of the NameID; default: persistent' }),
   signed_response: Type.Boolean({
     description:
-      'Whether the response itself must be signed; otherwise one signature is enough, on it or its assertion',
+      'True: the response itself must be signed. False: one signature is enough, on the response or its assertion',
   }),
 }
 export const metadataXml = Type.Optional(
@@ -42,7 +43,7 @@ export const metadataXml = Type.Optional(
     minLength: 1,
     maxLength: 262_144,
     writeOnly: true,
-    description: 'Metadata of the identity provider, from which idp is read; instead of idp and metadata_url',
+    description: 'Metadata of the identity provider (XML). Replaces `idp` and `metadata_url`',
   }),
 )
 export const SamlFound = Closed(
@@ -65,7 +66,7 @@ export const Saml = Closed({
   ...samlFields,
   found: Nullable(SamlFound),
   problem: Nullable(
-    Type.String({ description: 'Reason why the last read of the metadata failed; the metadata before it stay in use' }),
+    Type.String({ description: 'Reason why the last read of the metadata failed. The previous metadata stay in use' }),
   ),
   checked_at: Nullable(Time),
   sp_entity_id: Type.String({ description: 'Entity id of this deployment, to register with the provider' }),

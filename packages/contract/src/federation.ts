@@ -16,6 +16,7 @@ import {
   SecretToKeep,
   Shown,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { deviceCodeUses, identityProviderKinds, roleNames, samlPresets } from './vocabulary.ts'
 
@@ -44,7 +45,7 @@ const oidcFields = {
   }),
   device_code: OneOf(deviceCodeUses, {
     description:
-      'Whether machines without a browser enroll with it by the device authorization grant (RFC 8628): default: off; approval: they always wait for approval; on. Risk: a person can be tricked into approving the machine of an attacker',
+      'Enrollment of machines without a browser by the device authorization grant (RFC 8628). `off` (default), `on`, or `approval`: such machines always wait for approval. Risk: an attacker can trick a person into approving their machine',
   }),
 }
 const providerFields = {
@@ -52,15 +53,19 @@ const providerFields = {
   enabled: Type.Boolean({
     description: 'A disabled provider opens no session and enrolls no device; disabling it ends its sessions',
   }),
-  sign_in: Type.Boolean({ description: 'Whether administrators sign in with it' }),
-  enrollment: Type.Boolean({ description: 'Whether it enrolls devices' }),
-  requires_approval: Type.Boolean({ description: 'Whether devices that it enrolls wait for approval' }),
+  sign_in: Type.Boolean({ description: 'True: administrators sign in with this provider' }),
+  enrollment: Type.Boolean({ description: 'True: this provider enrolls devices' }),
+  requires_approval: Type.Boolean({ description: 'True: devices that this provider enrolls wait for approval' }),
   max_devices_per_user: Nullable(
-    Type.Integer({ minimum: 1, maximum: 10_000, description: 'With as many devices a user enrolls no other by it' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description: 'Number of devices of a user from which on this provider enrolls no further one; null: no limit',
+    }),
   ),
   provisioning: OneOf(['none', 'create'], {
     description:
-      'A person without a linked user is refused, or gets a new user, without a role unless a mapping gives one. To enable creation, or to change the identity settings of such a provider, you need users:write. Users are never linked by name or mail address',
+      '`none`: a person without a linked user is refused. `create`: such a person gets a new user, with the roles of the mappings only. `create` needs `users:write`, also for changes of the identity settings. Users are never linked by name or mail address',
   }),
   claims: Closed(
     { username: ClaimName, email: ClaimName, display_name: ClaimName, groups: ClaimName },
@@ -69,20 +74,20 @@ const providerFields = {
   group_mappings: Type.Array(Closed({ value: ClaimValue, group_id: Id('group') }), {
     maxItems: 200,
     description:
-      'Users whom this provider made are in exactly those of these groups that their groups claim says. If there is one, changes of the identity settings of the provider need groups:write',
+      'Groups by values of the groups claim. A user that this provider created is in exactly the mapped groups of their claim. With a mapping, changes of the identity settings need `groups:write`',
   }),
   role_mappings: Type.Array(Closed({ value: ClaimValue, role: OneOf(roleNames) }), {
     maxItems: 50,
     description:
-      'Likewise for roles. If there is one, changes of the identity settings of the provider need rbac:write and all permissions of these roles',
+      'Roles by values of the groups claim, likewise. With a mapping, changes of the identity settings need `rbac:write` and all permissions of these roles',
   }),
 }
 const Oidc = Closed({
   ...oidcFields,
-  client_secret_set: Type.Boolean(),
-  redirect_uri: Type.String({ description: 'To register with the provider' }),
+  client_secret_set: Type.Boolean({ description: 'True: a client secret is stored' }),
+  redirect_uri: Type.String({ description: 'Redirect URI to register with the provider' }),
   backchannel_logout_uri: Type.String({
-    description: 'To register with the provider, where it has OpenID Connect Back-Channel Logout',
+    description: 'Logout URI to register with a provider that has OpenID Connect Back-Channel Logout',
   }),
 })
 export const IdentityProvider = Closed(
@@ -101,7 +106,10 @@ export const IdentityProvider = Closed(
 )
 export type IdentityProvider = Static<typeof IdentityProvider>
 
-const clientSecret = SecretToKeep(1024, 'Stored encrypted and never shown; absent: as it was; null: a public client')
+const clientSecret = SecretToKeep(
+  1024,
+  'Client secret, stored encrypted and never shown. Absent: unchanged. null: a public client',
+)
 const { issuer, client_id, ...optionalOidc } = oidcFields
 const { claims, ...otherFields } = providerFields
 const settings = { read: 'settings:read', write: 'settings:write' } as const
@@ -112,13 +120,14 @@ export const listIdentityProviders = endpoint({
   path: '/v1/admin/settings/providers',
   summary: 'List identity providers',
   access: { by: ['session', 'api_key'], permission: settings.read },
-  query: ListQuery({}, ['name', 'created_at'] as const),
+  query: ListQuery({}, ['name', 'created_at'] as const, 'name'),
   response: List(IdentityProvider),
 })
 export const createIdentityProvider = endpoint({
   method: 'POST',
   path: '/v1/admin/settings/providers',
-  summary: 'Create an identity provider; the discovery or metadata of one that is enabled is read and checked first',
+  summary: 'Create an identity provider',
+  description: 'The server first reads and checks the discovery document or the metadata of an enabled provider.',
   access: { by: ['session', 'api_key'], permission: settings.write },
   fieldPermissions: { group_mappings: 'groups:write' },
   audit: 'identity_provider.created',
@@ -138,7 +147,7 @@ export const createIdentityProvider = endpoint({
         ...Partial(Closed(samlFields)).properties,
         metadata_xml: metadataXml,
         preset: Type.Optional(
-          OneOf(samlPresets, { description: 'Product whose attribute names are used for claims that are not given' }),
+          OneOf(samlPresets, { description: 'Product whose attribute names are the defaults of the claims' }),
         ),
       }),
     ),
@@ -148,7 +157,7 @@ export const createIdentityProvider = endpoint({
 export const getIdentityProvider = endpoint({
   method: 'GET',
   path: '/v1/admin/settings/providers/{provider_id}',
-  summary: 'One identity provider',
+  summary: 'Get an identity provider',
   access: { by: ['session', 'api_key'], permission: settings.read },
   params,
   response: IdentityProvider,
@@ -167,8 +176,9 @@ export const EndedLinks = Closed(
 export const updateIdentityProvider = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/providers/{provider_id}',
-  summary:
-    'Replace the settings of an identity provider; the answer of a GET may be sent back whole. 403 if a linked person has permissions that the caller does not have, and the change affects the sign-in of that person',
+  summary: 'Replace an identity provider',
+  description:
+    'The body of a GET may be sent back unchanged. The answer is 403 if the change affects the sign-in of a linked person who has permissions that the caller lacks.',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'identity_provider.updated',
   stepUp: {},
@@ -178,7 +188,7 @@ export const updateIdentityProvider = endpoint({
     end_links_of_stronger: Type.Optional(
       Type.Boolean({
         description:
-          'Instead of refusing the change: removes the links of people with permissions that the caller does not have, and ends the sessions that the provider opened for them',
+          'true: removes the links of people with permissions that the caller lacks, and ends their sessions from this provider. false (default): such a change is refused',
       }),
     ),
   }),
@@ -197,24 +207,27 @@ export const updateIdentityProvider = endpoint({
 export const deleteIdentityProvider = endpoint({
   method: 'DELETE',
   path: '/v1/admin/settings/providers/{provider_id}',
-  summary: 'Delete an identity provider: its links go, and the sessions that it opened end',
+  summary: 'Delete an identity provider',
+  description: 'Its links to users are removed, and the sessions that it opened end.',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'identity_provider.deleted',
   stepUp: {},
   params,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })
 export const testIdentityProvider = endpoint({
   method: 'POST',
   path: '/v1/admin/settings/providers/{provider_id}/test',
-  summary: 'Read the discovery and keys of the provider, or its metadata, again, and return the result',
+  summary: 'Test an identity provider',
+  description:
+    'The server reads the discovery document and the keys again, or the metadata. The answer contains the result.',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'identity_provider.tested',
   costly: true,
   params,
   response: Closed({
-    ok: Type.Boolean(),
+    ok: Type.Boolean({ description: 'True: the test succeeded' }),
     problem: Nullable(Closed({ reason: Type.String(), detail: Type.String() })),
     found: Nullable(
       Closed({
@@ -251,7 +264,7 @@ const link = {
 export const listUserIdentities = endpoint({
   method: 'GET',
   path: '/v1/admin/users/{user_id}/identities',
-  summary: 'With which accounts of which identity providers a user signs in',
+  summary: 'List the linked accounts of a user',
   access: { by: ['session', 'api_key'], permission: 'users:read' },
   params: userParams,
   response: Closed({ items: Type.Array(IdentityLink) }),
@@ -260,7 +273,8 @@ export const linkUserIdentity = endpoint({
   ...link,
   method: 'POST',
   path: '/v1/admin/users/{user_id}/identities',
-  summary: 'Let a user sign in with an account of an identity provider',
+  summary: 'Link a user to an account of a provider',
+  description: 'The user can then sign in with that account of the identity provider.',
   status: 201,
   stepUp: {},
   body: Closed({
@@ -268,17 +282,18 @@ export const linkUserIdentity = endpoint({
     subject: Type.String({ minLength: 1, maxLength: 255 }),
     reason: Type.Optional(Reason),
   }),
-  response: Closed({ identity: IdentityLink, changed: Type.Boolean() }),
+  response: Closed({ identity: IdentityLink, changed: WasChanged }),
 })
 export const unlinkUserIdentity = endpoint({
   ...link,
   method: 'POST',
   path: '/v1/admin/users/{user_id}/identities/unlink',
-  summary: 'End such a link; the sessions of the user that this provider opened end',
+  summary: 'Unlink a user from an account of a provider',
+  description: 'The sessions of the user that this provider opened end.',
   body: Closed({
     provider_id: Id('identity_provider'),
     subject: Type.String({ minLength: 1, maxLength: 255 }),
     reason: Type.Optional(Reason),
   }),
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
 })

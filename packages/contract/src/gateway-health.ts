@@ -23,34 +23,41 @@ export const GatewayHealth = Closed(
         ]),
         detail: Type.String({ description: 'One sentence' }),
       }),
-      { description: 'Problems other than missing reports' },
+      { description: 'Problems of the gateway, without missing reports' },
     ),
     last_seen_at: Nullable(Time),
     heartbeat_age_seconds: Nullable(Count),
     up_since: Nullable(
-      Type.String({ format: 'date-time', description: 'Time at which it reported again; null: it was never down' }),
+      Type.String({
+        format: 'date-time',
+        description: 'Time at which the gateway reported again after an outage; null: it was never down',
+      }),
     ),
     stands_by_until: Nullable(
       Type.String({
         format: 'date-time',
-        description: 'Devices prefer other gateways until this time, since it was down recently; null: they do not',
+        description:
+          'Devices prefer other gateways until this time, because this one was down recently; null: not down recently',
       }),
     ),
     drained_at: Nullable(Time),
     version: Nullable(Type.String()),
     active_sessions: Count,
-    capacity: Nullable(Type.Integer({ description: "Its share of the pool's capacity; null: unlimited" })),
+    capacity: Nullable(Type.Integer({ description: 'Share of the capacity of the pool; null: unlimited' })),
     policy: Closed({
       applied_digest: Nullable(Type.String()),
       applied_seq: Nullable(Count),
       applied_at: Nullable(Time),
       expected_seq: Count,
-      behind: Type.Boolean({ description: 'It has not applied a policy that it received a minute ago or earlier' }),
+      behind: Type.Boolean({
+        description: 'True: the gateway has not applied a policy that it received a minute ago or earlier',
+      }),
     }),
     trust_version: Nullable(Count),
     clock_offset_ms: Nullable(
       Type.Integer({
-        description: 'Offset of its clock, positive if ahead; the transfer time of its report counts as behind',
+        description:
+          'Offset of its clock in milliseconds, positive if ahead. The transfer time of its report counts as behind',
       }),
     ),
     certificate_expires_at: Nullable(Time),
@@ -62,7 +69,9 @@ export const GatewayHealth = Closed(
 export const gatewayHealth = endpoint({
   method: 'GET',
   path: '/v1/admin/gateway/health',
-  summary: 'Health of the gateways, by name: state and reason, heartbeat, policy in force, clock, certificate, load',
+  summary: 'List the health of gateways',
+  description:
+    'Each has its state with a reason, heartbeat, policy in force, clock, certificate and load. The order is by name.',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({ ...pageQuery, pool_id: Type.Optional(Id('gateway_pool')), status: Type.Optional(GatewayStatus) }),
   response: Closed({
@@ -70,7 +79,7 @@ export const gatewayHealth = endpoint({
     summary: Nullable(
       Closed(
         { healthy: Count, degraded: Count, draining: Count, down: Count, never_seen: Count, pending: Count },
-        { title: 'GatewayHealthSummary', description: 'Of all gateways; with the first page only' },
+        { title: 'GatewayHealthSummary', description: 'Counts of all gateways; only with the first page' },
       ),
     ),
   }),
@@ -78,7 +87,7 @@ export const gatewayHealth = endpoint({
 
 const Outcome = OneOf(['on_it', 'moved', 'stuck', 'left'], {
   description:
-    'on_it: connected to it; moved: connected to another gateway of the pool; stuck: the gateway is silent, the device has not reported a connection for five minutes, and it is not seen elsewhere; left: its session ended for another reason than the silence, and it has no other',
+    '`on_it`: connected to this gateway. `moved`: connected to another gateway of the pool. `stuck`: the gateway is silent, and no connection of the device was seen for five minutes. `left`: its session ended for another reason, and it has no other',
 })
 const Affected = Closed(
   {
@@ -101,8 +110,9 @@ const Affected = Closed(
 export const gatewayImpact = endpoint({
   method: 'GET',
   path: '/v1/admin/gateways/{gateway_id}/impact',
-  summary:
-    'Devices that a gateway affects: those on it, those that moved to another one, and those without a connection',
+  summary: 'List the devices that a gateway affects',
+  description:
+    'These are the devices on the gateway, those that moved to another gateway, and those without a connection.',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   params: Closed({ gateway_id: Id('gateway') }),
   query: Closed({
@@ -112,20 +122,21 @@ export const gatewayImpact = endpoint({
       Type.String({
         format: 'date-time',
         maxLength: 40,
-        description: `Devices that were on it at this time (at most ${reportedTimes.pastDays} days ago) or later; default: the time since which it is silent or draining, otherwise now`,
+        description: `Only devices that were on the gateway at this time or later (RFC 3339, at most ${reportedTimes.pastDays} days ago). Default: the time since which it is silent or draining, otherwise now`,
       }),
     ),
   }),
+  errors: ['validation_error'],
   response: Closed({
     gateway_id: Id('gateway'),
     status: GatewayStatus,
     status_reason: Type.String(),
     since: Time,
-    others_serving: Type.Integer({ minimum: 0, description: 'Other gateways of its pool that devices are sent to' }),
+    others_serving: Type.Integer({ minimum: 0, description: 'Other gateways of the pool to which devices are sent' }),
     counts: Nullable(
       Closed(
         { devices: Count, on_it: Count, moved: Count, stuck: Count, left: Count },
-        { title: 'ImpactCounts', description: 'Over all affected devices; only with the first page' },
+        { title: 'ImpactCounts', description: 'Counts of all affected devices; only with the first page' },
       ),
     ),
     ...List(Affected).properties,

@@ -6,14 +6,15 @@ import { Closed, Count, Id, List, Nullable, OneOf, pageQuery, Time } from './sch
 export const historyRanges = ['24h', '30d'] as const
 const range = Type.Optional(
   OneOf(historyRanges, {
-    description: '`24h`: 24 steps of an hour (UTC); `30d`: 30 steps of a day (UTC). Default: `24h`',
+    description:
+      'Length of the history. `24h`: 24 steps of one hour (UTC). `30d`: 30 steps of one day (UTC). Default: `24h`',
   }),
 )
 const window = {
   range: OneOf(historyRanges),
   from: Time,
-  to: Type.String({ format: 'date-time', description: 'The time of this answer: the last step is not over yet' }),
-  step_seconds: Type.Integer({ minimum: 3600, description: 'Length of a step' }),
+  to: Type.String({ format: 'date-time', description: 'Time of this answer. The last step is not complete' }),
+  step_seconds: Type.Integer({ minimum: 3600, description: 'Length of a step in seconds' }),
 }
 const Worst = Type.Union([GatewayStatus, Type.Null()], {
   description:
@@ -26,10 +27,16 @@ const GatewayHistoryStep = Closed(
     worst: Worst,
     seconds: Closed(
       { healthy: Count, degraded: Count, draining: Count, down: Count, never_seen: Count, pending: Count },
-      { description: 'Seconds of the step in each state; less than the step where nothing is known' },
+      {
+        description:
+          'Seconds of the step in each state. Their sum is less than the step if the state was unknown for a time',
+      },
     ),
     sessions_most: Nullable(
-      Type.Integer({ minimum: 0, description: 'The most sessions that the gateway reported at once; null: no report' }),
+      Type.Integer({
+        minimum: 0,
+        description: 'Highest number of sessions that the gateway reported at one time; null: no report',
+      }),
     ),
   },
   { title: 'GatewayHistoryStep' },
@@ -38,7 +45,8 @@ const GatewayHistoryStep = Closed(
 export const getGatewayHistory = endpoint({
   method: 'GET',
   path: '/v1/admin/gateways/{gateway_id}/history',
-  summary: 'States and sessions of one gateway over time, step by step, the oldest first',
+  summary: 'Get the history of a gateway',
+  description: 'The answer has the states and the sessions of each step, oldest first.',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   params: Closed({ gateway_id: Id('gateway') }),
   query: Closed({ range }),
@@ -69,7 +77,8 @@ const GatewayHistoryRow = Closed(
 export const listGatewayHistory = endpoint({
   method: 'GET',
   path: '/v1/admin/gateways/history',
-  summary: 'The worst state of every gateway, step by step, by name',
+  summary: 'List the history of all gateways',
+  description: 'The answer has the worst state of each gateway in each step. The order is by name.',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({ ...pageQuery, range, pool_id: Type.Optional(Id('gateway_pool')) }),
   response: Closed({ ...window, ...List(GatewayHistoryRow).properties }),

@@ -13,11 +13,16 @@ export const listAllGateways = endpoint({
       pool_id: Type.Optional(Id('gateway_pool')),
       status: Type.Optional(GatewayStatus),
       version: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 64, description: 'Exactly what the gateway reports as its version' }),
+        Type.String({
+          minLength: 1,
+          maxLength: 64,
+          description: 'Only gateways with this version, exactly as the gateway reports it',
+        }),
       ),
       q: Prefix,
     },
     ['name', 'created_at'] as const,
+    'name',
   ),
   response: List(Gateway),
 })

@@ -2,19 +2,32 @@ import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { applyErrorFields, Endpoint, GatewayStatus, SystemLoad } from './gateways.ts'
 import { reportedTimes } from './limits.ts'
-import { Bytes, Closed, Count, Duplicate, Id, Nullable, OneOf, Rejected, Time, WireguardKey } from './schema.ts'
+import {
+  Bytes,
+  Closed,
+  Count,
+  Duplicate,
+  Id,
+  Nullable,
+  OneOf,
+  Rejected,
+  Time,
+  WasChanged,
+  WireguardKey,
+} from './schema.ts'
 import { mostResources, ResourceBytes, SessionState } from './vpn-sessions.ts'
 
 export const gatewayPools = endpoint({
   method: 'GET',
   path: '/v1/gateway/pools',
-  summary:
-    'The gateways that the calling device may use, signed (gateway-directory+jws): best first within each pool, with the networks behind them; Prefer: wait=N holds the request until something changes',
+  summary: 'List the gateways for the calling device',
+  description:
+    'The list is signed (gateway-directory+jws). Within a pool the best gateway is first. Each pool has the networks behind it. `Prefer: wait=N` holds the request until something changes.',
   access: { by: ['device'], permission: 'own' },
   etag: true,
   waits: true,
   response: Closed({
-    directory: Type.String({ description: 'Compact JWS over the pools; trust only its content' }),
+    directory: Type.String({ description: 'The pools as a compact JWS. Trust only its content' }),
     digest: Type.String({ description: 'Digest of the content, independent of the time of signing' }),
     seq: Count,
     ttl_seconds: Count,
@@ -24,8 +37,9 @@ export const gatewayPools = endpoint({
 export const unifiedPolicy = endpoint({
   method: 'GET',
   path: '/v1/gateway/runtime/unified-policy',
-  summary:
-    'The policy that the gateway must enforce, signed (gateway-policy+jws): a snapshot, or with `since` the changes; Prefer: wait=N holds the request until there are changes',
+  summary: 'Get the policy that the gateway enforces',
+  description:
+    'The policy is signed (gateway-policy+jws). The answer is a snapshot, or with `since` the changes. `Prefer: wait=N` holds the request until there are changes.',
   access: { by: ['gateway'], permission: 'own' },
   waits: true,
   query: Closed({
@@ -34,7 +48,7 @@ export const unifiedPolicy = endpoint({
       Type.String({
         format: 'date-time',
         maxLength: 40,
-        description: '`generated_at` of the policy that the gateway has',
+        description: '`generated_at` of the policy that the gateway has (RFC 3339)',
       }),
     ),
   }),
@@ -42,7 +56,7 @@ export const unifiedPolicy = endpoint({
     kind: OneOf(['snapshot', 'delta']),
     seq: Count,
     base_seq: Nullable(Count),
-    policy: Type.String({ description: 'Compact JWS over the snapshot or delta' }),
+    policy: Type.String({ description: 'The snapshot or delta as a compact JWS' }),
     poll_seconds: Count,
   }),
 })
@@ -52,21 +66,22 @@ const TunnelKey = Closed({
   not_after: Nullable(Time),
 })
 const Peer = Closed({
-  addresses: Type.Array(Type.String(), { description: 'Overlay addresses: IPv4, IPv6' }),
+  addresses: Type.Array(Type.String(), { description: 'Overlay addresses of the device: IPv4, then IPv6' }),
   device_id: Id('device'),
   mfa_at: Nullable(Time),
   user_id: Nullable(Id('user')),
   valid_until: Nullable(Time),
-  variant: Type.String({ description: 'Digest of its rights, in `variants`' }),
+  variant: Type.String({ description: 'Digest of the rights of the device, in `variants`' }),
   wireguard_keys: Type.Array(TunnelKey, {
     description:
-      'The key in force, then the one that a renewal has replaced, until its end. The addresses stay with the older one until the first handshake with the newer',
+      'Key in force, then the key that a renewal has replaced, until its end. The addresses belong to the older key until the first handshake with the newer one',
   }),
 })
 export const unifiedPolicyChunk = endpoint({
   method: 'GET',
   path: '/v1/gateway/runtime/unified-policy/chunks/{digest}',
-  summary: 'Peers that a snapshot names by the digest of this answer (SHA-256 of its canonical JSON)',
+  summary: 'Get the peers of a policy snapshot',
+  description: 'A snapshot names the peers by the digest of this answer (SHA-256 of its canonical JSON).',
   access: { by: ['gateway'], permission: 'own' },
   etag: true,
   immutable: true,
@@ -78,13 +93,15 @@ export const unifiedPolicyChunk = endpoint({
 export const identifyGateway = endpoint({
   method: 'POST',
   path: '/v1/gateway/runtime/identity',
-  summary:
-    'A gateway announces its key, endpoint and capabilities, at each start and change; fields that are not given stay',
+  summary: 'Announce key and endpoints of a gateway',
+  description: 'A gateway sends this at each start and change. Absent fields keep their values.',
   access: { by: ['gateway'], permission: 'own' },
   audit: 'gateway.identified',
   body: Closed({
     public_key: Type.Optional(WireguardKey),
-    listen_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+    listen_port: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 65_535, description: 'UDP port on which the gateway accepts tunnels' }),
+    ),
     endpoints: Type.Optional(Type.Array(Endpoint, { maxItems: 16 })),
     version: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
     capabilities: Type.Optional(
@@ -95,11 +112,11 @@ export const identifyGateway = endpoint({
     ),
   }),
   response: Closed({
-    changed: Type.Boolean(),
+    changed: WasChanged,
     approval: OneOf(['approved', 'pending'], {
-      description: 'pending: the key announced waits for an administrator; the policy says when it is in force',
+      description: '`pending`: the announced key waits for an administrator. The policy shows when it is in force',
     }),
-    public_key: Nullable(Type.String({ description: 'The key in force' })),
+    public_key: Nullable(Type.String({ description: 'Public key in force' })),
   }),
 })
 
@@ -108,14 +125,15 @@ const SentAt = Type.Optional(
     format: 'date-time',
     maxLength: 40,
     description:
-      "Time of the sender's clock, read again for each attempt; the server measures the offset of the clock with it",
+      'Time of the clock of the sender, read again for each attempt. The server measures the offset of that clock',
   }),
 )
 
 export const heartbeat = endpoint({
   method: 'POST',
   path: '/v1/gateway/runtime/heartbeat',
-  summary: 'Heartbeat of a gateway: its load, its sessions and its applied policy',
+  summary: 'Report the heartbeat of a gateway',
+  description: 'The heartbeat has the load, the number of sessions and the applied policy.',
   access: { by: ['gateway'], permission: 'own' },
   audit: 'gateway.heartbeat',
   records: 'refusals',
@@ -131,7 +149,7 @@ export const heartbeat = endpoint({
       Type.String({
         format: 'date-time',
         maxLength: 40,
-        description: 'When the certificate ends that it shows devices',
+        description: 'End of the certificate that the gateway presents to devices',
       }),
     ),
     applied: Type.Optional(
@@ -144,7 +162,8 @@ export const heartbeat = endpoint({
     apply_error: Type.Optional(
       Nullable(
         Closed(applyErrorFields, {
-          description: 'Reason why the newest policy is not enforced; null: it is enforced. Absent: unchanged',
+          description:
+            'Reason why the gateway does not enforce the newest policy. null: it enforces it. Absent: unchanged',
         }),
       ),
     ),
@@ -154,7 +173,7 @@ export const heartbeat = endpoint({
 
 /** Direction and layer of the figures. */
 const trafficSides =
-  'rx: received by the gateway from the device, tx: sent to it; bytes and packets of WireGuard on the wire, of the interval. denied: of what came out of the tunnel, packets that the policy refused'
+  '`rx`: traffic that the gateway received from the device in the interval. `tx`: traffic to the device. Both count bytes and packets of WireGuard on the wire. `denied`: packets out of the tunnel that the policy refused'
 
 /** A gateway's report of one session, whose id the gateway made (from a UUIDv7). Bytes are those of the interval. */
 const Sample = Closed(
@@ -171,10 +190,16 @@ const Sample = Closed(
     resources: Type.Optional(
       Type.Array(ResourceBytes, {
         maxItems: mostResources,
-        description: 'Traffic of the interval by resource; other traffic is only in rx and tx',
+        description: 'Traffic of the interval by resource. Other traffic is only in `rx` and `tx`',
       }),
     ),
-    source_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+    source_port: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 65_535,
+        description: 'Port from which the device connects, as the gateway sees it',
+      }),
+    ),
     started_at: Type.Optional(Time),
     end_reason: Type.Optional(Type.String({ maxLength: 64 })),
     source_ip: Type.Optional(Type.String({ maxLength: 64 })),
@@ -187,7 +212,8 @@ const Sample = Closed(
 export const metering = endpoint({
   method: 'POST',
   path: '/v1/gateway/metering',
-  summary: 'Traffic and sessions of an interval, as deltas; the same (gateway, boot, sequence) again changes nothing',
+  summary: 'Report traffic and sessions of a gateway',
+  description: 'The report has the differences of one interval. A repeated gateway, boot and sequence changes nothing.',
   access: { by: ['gateway'], permission: 'own' },
   audit: 'gateway.metered',
   records: 'refusals',
@@ -208,7 +234,7 @@ export const metering = endpoint({
     duplicate: Duplicate,
     rejected: Rejected,
     unknown_resources: Type.Array(Type.String(), {
-      description: "Names in `resources` that the tenant's policy does not have: their bytes are in rx and tx only",
+      description: 'Names in `resources` that the policy of the tenant lacks. Their bytes are only in `rx` and `tx`',
     }),
     ended_sessions: Type.Optional(
       Type.Array(
@@ -219,7 +245,7 @@ export const metering = endpoint({
         }),
         {
           description:
-            'Sessions of this report that are not allowed: end them. The policy lists them too. Absent: none',
+            'Sessions of this report that the gateway must end, because they are not allowed. The policy lists them too. Absent: none',
         },
       ),
     ),
@@ -231,27 +257,32 @@ const TelemetryEvent = Closed(
     event_id: Type.String({
       minLength: 1,
       maxLength: 64,
-      description: 'Created by the device, unique for each event: a repetition changes nothing',
+      description: 'Unique id that the device creates. A repetition changes nothing',
     }),
     session_id: Type.Optional(Id('vpn_session')),
     kind: OneOf(['connected', 'disconnected', 'failed', 'quality', 'policy_applied']),
     at: Time,
     gateway_id: Type.Optional(Id('gateway')),
-    latency_ms: Type.Optional(Type.Number({ minimum: 0, maximum: 600_000 })),
-    loss_percent: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
+    latency_ms: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 600_000, description: 'Round-trip time to the gateway in milliseconds' }),
+    ),
+    loss_percent: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: 'Lost packets in percent' })),
     reason: Type.Optional(Type.String({ maxLength: 256 })),
-    policy_digest: Type.Optional(Type.String({ maxLength: 80, description: 'Needed by `policy_applied`' })),
+    policy_digest: Type.Optional(
+      Type.String({ maxLength: 80, description: 'Digest of the policy; required for `policy_applied`' }),
+    ),
   },
   {
     title: 'TelemetryEvent',
-    description: `At most ${reportedTimes.pastDays} days old and ${reportedTimes.aheadMinutes} minutes ahead. \`session_id\` is a session of the device itself that its gateway has reported: an unknown one is rejected and may be sent again`,
+    description: `An event is at most ${reportedTimes.pastDays} days old and ${reportedTimes.aheadMinutes} minutes ahead. \`session_id\` is a session of the device that its gateway has reported. An event with an unknown session is rejected, and may be sent again`,
   },
 )
 
 export const telemetry = endpoint({
   method: 'POST',
   path: '/v1/telemetry/session',
-  summary: 'Events of the device about its own connections; a repeated event_id changes nothing',
+  summary: 'Report connection events of the device',
+  description: 'A repeated `event_id` changes nothing.',
   access: { by: ['device'], permission: 'own' },
   audit: 'telemetry.ingested',
   records: 'refusals',
@@ -265,7 +296,7 @@ export const telemetry = endpoint({
     ended_sessions: Type.Optional(
       Type.Array(Closed({ session_id: Id('vpn_session'), reason: Type.String() }), {
         description:
-          'Of the sessions that the events name, those that the control plane has ended: entitlement_exceeded (the plan has no room), suspended, revoked, blocked or admin. Absent: none',
+          'Sessions of these events that the control plane has ended, with the reason. `entitlement_exceeded`: the limit of the plan is reached. Absent: none',
       }),
     ),
   }),

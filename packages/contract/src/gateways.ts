@@ -17,14 +17,15 @@ import {
   Secret,
   Shown,
   Time,
+  WasChanged,
   WireguardKey,
 } from './schema.ts'
 
 export const Region = Closed({
   code: Type.String({ minLength: 1, maxLength: 32 }),
   name: Type.Optional(Type.String({ maxLength: 128 })),
-  lat: Type.Optional(Type.Number({ minimum: -90, maximum: 90 })),
-  lon: Type.Optional(Type.Number({ minimum: -180, maximum: 180 })),
+  lat: Type.Optional(Type.Number({ minimum: -90, maximum: 90, description: 'Latitude in degrees' })),
+  lon: Type.Optional(Type.Number({ minimum: -180, maximum: 180, description: 'Longitude in degrees' })),
 })
 export const Protocol = OneOf(['wireguard', 'ipsec', 'openvpn'])
 export const Selection = OneOf(['latency', 'geo', 'weighted'])
@@ -41,7 +42,9 @@ const poolFields = {
   protocol: Protocol,
   selection: Selection,
   enabled: Type.Boolean(),
-  capacity: Nullable(Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Sessions; null is unlimited' })),
+  capacity: Nullable(
+    Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Highest number of sessions; null: unlimited' }),
+  ),
   health_threshold: Type.Integer({
     minimum: 0,
     maximum: 1_000_000,
@@ -49,9 +52,13 @@ const poolFields = {
   }),
   nat: OneOf(['masquerade', 'routed'], {
     description:
-      'masquerade: packets of devices leave with the address of the gateway; routed: with the address of the device, for which the networks behind need a route',
+      '`masquerade`: packets of devices have the address of the gateway. `routed`: they have the address of the device, and the networks behind the gateway need a route to it',
   }),
-  mtu: Type.Integer({ minimum: 1280, maximum: 9000, description: 'Of the tunnels; a policy may say less' }),
+  mtu: Type.Integer({
+    minimum: 1280,
+    maximum: 9000,
+    description: 'MTU of the tunnels in bytes. A policy may set a lower one',
+  }),
   dns: Type.Array(Type.String({ maxLength: 45 }), {
     maxItems: 8,
     uniqueItems: true,
@@ -59,15 +66,15 @@ const poolFields = {
   }),
   fail_mode: OneOf(['closed', 'open'], {
     description:
-      'Behaviour of a gateway when its policy expires without renewal: closed (carry nothing), or open (continue)',
+      'Behaviour of a gateway whose policy expires without renewal. `closed`: it carries nothing. `open`: it continues',
   }),
   lifetime_seconds: Type.Integer({
     minimum: 120,
     maximum: longestGatewayPolicySeconds,
-    description: 'Validity of a gateway policy',
+    description: 'Validity of a gateway policy in seconds',
   }),
   requires_approval: Type.Boolean({
-    description: 'Whether a key that a gateway announces waits for an administrator',
+    description: 'True: a key that a gateway announces waits for an administrator',
   }),
 }
 export const GatewayPool = Closed(
@@ -91,7 +98,7 @@ export const listGatewayPools = endpoint({
   path: '/v1/admin/settings/gateway-pools',
   summary: 'List gateway pools',
   access: { by: ['session', 'api_key'], permission: settings.read },
-  query: ListQuery({ q: Prefix }, ['name', 'created_at'] as const),
+  query: ListQuery({ q: Prefix }, ['name', 'created_at'] as const, 'name'),
   response: List(GatewayPool),
 })
 export const createGatewayPool = endpoint({
@@ -107,7 +114,7 @@ export const createGatewayPool = endpoint({
 export const getGatewayPool = endpoint({
   method: 'GET',
   path: '/v1/admin/settings/gateway-pools/{pool_id}',
-  summary: 'One gateway pool',
+  summary: 'Get a gateway pool',
   access: { by: ['session', 'api_key'], permission: settings.read },
   params: poolParams,
   response: GatewayPool,
@@ -116,7 +123,8 @@ export const getGatewayPool = endpoint({
 export const updateGatewayPool = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/gateway-pools/{pool_id}',
-  summary: 'Replace the settings of a gateway pool; the body of a GET may be sent back unchanged',
+  summary: 'Replace the settings of a gateway pool',
+  description: 'The body of a GET may be sent back unchanged.',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'gateway_pool.updated',
   params: poolParams,
@@ -127,18 +135,20 @@ export const updateGatewayPool = endpoint({
 export const deleteGatewayPool = endpoint({
   method: 'DELETE',
   path: '/v1/admin/settings/gateway-pools/{pool_id}',
-  summary: 'Delete a gateway pool that has no gateways',
+  summary: 'Delete a gateway pool without gateways',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'gateway_pool.deleted',
   params: poolParams,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })
 
 /** Load of a gateway's machine. Counters are those of its tunnel interface since it came up. */
 export const SystemLoad = Closed(
   {
-    cpu_percent: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: 'Of all cores' })),
+    cpu_percent: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 100, description: 'Load of all cores together, in percent' }),
+    ),
     memory_used_bytes: Type.Optional(Bytes),
     memory_total_bytes: Type.Optional(Bytes),
     interface: Type.Optional(
@@ -155,13 +165,13 @@ export const SystemLoad = Closed(
   {
     title: 'SystemLoad',
     description:
-      'Load and health of the machine of a gateway; counters are those of its tunnel interface since it came up, as the network stack sees them (decrypted)',
+      'Load and health of the machine of a gateway. Counters are those of its tunnel interface since it came up, after decryption',
   },
 )
 
 /** Reason why a gateway does not enforce its policy: a code for programs and a sentence for people. */
 export const applyErrorFields = {
-  code: Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: 64, description: 'A code for programs' }),
+  code: Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: 64, description: 'Code of the reason, for programs' }),
   detail: Type.String({ minLength: 1, maxLength: 512, description: 'One sentence for a person' }),
 }
 
@@ -173,11 +183,11 @@ export const Gateway = Closed(
     pool_name: Name,
     name: Name,
     endpoints: Type.Array(Endpoint),
-    public_key: Nullable(Type.String({ description: 'The key in force' })),
+    public_key: Nullable(Type.String({ description: 'Public key in force' })),
     proposed_key: Nullable(
       Type.String({ description: 'A key that the gateway announced and that waits for approval' }),
     ),
-    listen_port: Nullable(Type.Integer()),
+    listen_port: Nullable(Type.Integer({ description: 'UDP port on which the gateway accepts tunnels' })),
     capabilities: Type.Array(Type.String()),
     weight: Type.Integer(),
     status: GatewayStatus,
@@ -196,7 +206,10 @@ export const Gateway = Closed(
     apply_error: Nullable(
       Closed(
         { ...applyErrorFields, at: Time },
-        { description: 'Reason in its last report why it could not enforce its policy; null: it enforces it' },
+        {
+          description:
+            'Reason in the last report why the gateway could not enforce its policy; null: it enforces the policy',
+        },
       ),
     ),
     system: Nullable(SystemLoad),
@@ -218,15 +231,17 @@ export const listGateways = endpoint({
   summary: 'List the gateways of a pool',
   access: { by: ['session', 'api_key'], permission: 'gateways:read' },
   params: poolParams,
-  query: ListQuery({}, ['name', 'created_at'] as const),
+  query: ListQuery({}, ['name', 'created_at'] as const, 'name'),
   response: List(Gateway),
 })
 export const createGateway = endpoint({
   method: 'POST',
   path: '/v1/admin/settings/gateway-pools/{pool_id}/gateways',
-  summary: 'Register a gateway; its service secret appears only in this answer',
+  summary: 'Register a gateway',
+  description: 'Only this answer contains the service secret.',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.created',
+  errors: ['entitlement_exceeded'],
   status: 201,
   params: poolParams,
   body: GatewayBody,
@@ -235,7 +250,7 @@ export const createGateway = endpoint({
 export const getGateway = endpoint({
   method: 'GET',
   path: '/v1/admin/gateways/{gateway_id}',
-  summary: 'One gateway',
+  summary: 'Get a gateway',
   access: { by: ['session', 'api_key'], permission: 'gateways:read' },
   params: gatewayParams,
   response: Gateway,
@@ -244,7 +259,8 @@ export const getGateway = endpoint({
 export const updateGateway = endpoint({
   method: 'PUT',
   path: '/v1/admin/gateways/{gateway_id}',
-  summary: 'Replace the settings of a gateway; the body of a GET may be sent back unchanged',
+  summary: 'Replace the settings of a gateway',
+  description: 'The body of a GET may be sent back unchanged.',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.updated',
   params: gatewayParams,
@@ -255,17 +271,19 @@ export const updateGateway = endpoint({
 export const deleteGateway = endpoint({
   method: 'DELETE',
   path: '/v1/admin/gateways/{gateway_id}',
-  summary: 'Delete a gateway; its secret stops working and its sessions end',
+  summary: 'Delete a gateway',
+  description: 'Its secret stops working, and its sessions end.',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.deleted',
   params: gatewayParams,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })
 export const rotateGatewaySecret = endpoint({
   method: 'POST',
   path: '/v1/admin/gateways/{gateway_id}/rotate-secret',
-  summary: `Give a gateway a new secret; the old one works until the first use of the new one, at most ${replacedSecretHours} hours`,
+  summary: 'Rotate the secret of a gateway',
+  description: `The replaced secret works until the first use of the new one, for at most ${replacedSecretHours} hours.`,
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.secret_rotated',
   params: gatewayParams,
@@ -274,21 +292,23 @@ export const rotateGatewaySecret = endpoint({
 export const approveGateway = endpoint({
   method: 'POST',
   path: '/v1/admin/gateways/{gateway_id}/approve',
-  summary: 'Approve the key that a gateway announced (`proposed_key`)',
+  summary: 'Approve the announced key of a gateway',
+  description: '`proposed_key` shows the announced key.',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.approved',
   params: gatewayParams,
   body: Closed({ public_key: WireguardKey }),
-  response: Closed({ gateway: Gateway, changed: Type.Boolean() }),
+  response: Closed({ gateway: Gateway, changed: WasChanged }),
 })
 export const drainGateway = endpoint({
   method: 'POST',
   path: '/v1/admin/gateways/{gateway_id}/drain',
-  summary: 'Take a gateway out of the directory for new sessions, or put it back',
+  summary: 'Drain a gateway, or end its draining',
+  description: 'The gateway directory does not offer a draining gateway for new sessions.',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.drained',
   params: gatewayParams,
   body: Closed({ draining: Type.Boolean(), reason: Type.Optional(Reason) }),
-  response: Closed({ gateway: Gateway, changed: Type.Boolean() }),
+  response: Closed({ gateway: Gateway, changed: WasChanged }),
   ifMatch: true,
 })

@@ -14,6 +14,7 @@ import {
   Reason,
   Text,
   Time,
+  WasChanged,
 } from './schema.ts'
 
 export const Group = Closed(
@@ -36,14 +37,14 @@ export const listGroups = endpoint({
   path: '/v1/admin/groups',
   summary: 'List groups',
   access: { by: ['session', 'api_key'], permission: 'groups:read' },
-  query: ListQuery({ q: Prefix }, ['name', 'created_at'] as const),
+  query: ListQuery({ q: Prefix }, ['name', 'created_at'] as const, 'name'),
   response: List(Group),
 })
 
 export const getGroup = endpoint({
   method: 'GET',
   path: '/v1/admin/groups/{group_id}',
-  summary: 'One group',
+  summary: 'Get a group',
   access: { by: ['session', 'api_key'], permission: 'groups:read' },
   params: Closed({ group_id: Id('group') }),
   response: Group,
@@ -53,7 +54,8 @@ export const getGroup = endpoint({
 export const changeGroup = endpoint({
   method: 'POST',
   path: '/v1/admin/groups/lifecycle',
-  summary: 'Create, update or delete a group; members by whole list, or by what to add and remove',
+  summary: 'Create, update or delete a group',
+  description: 'An update gives the whole list of members, or the members to add and to remove.',
   access: { by: ['session', 'api_key'], permission: 'by_operation' },
   operations: {
     create: { permission: 'groups:write', status: 201 },
@@ -75,6 +77,6 @@ export const changeGroup = endpoint({
     ),
     reason: Type.Optional(Reason),
   }),
-  response: Closed({ operation: Type.String(), changed: Type.Boolean(), group: Group }),
+  response: Closed({ operation: Type.String(), changed: WasChanged, group: Group }),
   ifMatch: true,
 })

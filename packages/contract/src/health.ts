@@ -6,14 +6,15 @@ import { credentialKinds } from './vocabulary.ts'
 export const health = endpoint({
   method: 'GET',
   path: '/healthz',
-  summary: 'Liveness',
+  summary: 'Check that the process runs',
   access: { by: 'anyone' },
   response: Closed({ status: OneOf(['ok']) }),
 })
 export const ready = endpoint({
   method: 'GET',
   path: '/readyz',
-  summary: 'Readiness: the database answers; 503 while it does not',
+  summary: 'Check that the server is ready',
+  description: 'The server is ready while the database answers. Otherwise the answer is 503.',
   access: { by: 'anyone' },
   unavailable: true,
   response: Closed({ status: OneOf(['ready']) }),
@@ -21,7 +22,7 @@ export const ready = endpoint({
 export const openapiDocument = endpoint({
   method: 'GET',
   path: '/v1/openapi.json',
-  summary: 'This API as OpenAPI 3.1',
+  summary: 'Get this API as an OpenAPI 3.1 document',
   access: { by: credentialKinds, permission: 'own' },
   etag: true,
   response: Type.Object({

@@ -62,17 +62,17 @@ const endpointsOf = <M extends object>(module: M) =>
 /** Parts of the API, as its description groups them. */
 export const areas: readonly { tag: string; about: string; module: object }[] = [
   { tag: 'Health', about: 'Liveness, readiness, and this document', module: health },
-  { tag: 'Access', about: 'Signing in, admin sessions and API keys', module: access },
+  { tag: 'Access', about: 'Sign-in, admin sessions and API keys', module: access },
   { tag: 'Users', about: 'Users and their status', module: users },
   { tag: 'User credentials', about: 'Passwords and second factors', module: userCredentials },
-  { tag: 'Roles', about: 'Permissions of each role, and its holders', module: rbac },
+  { tag: 'Roles', about: 'Roles, their permissions and their grants', module: rbac },
   { tag: 'Groups', about: 'Groups of users', module: groups },
   { tag: 'Directory sync', about: 'Snapshots of users and groups of a directory, and their runs', module: directory },
   { tag: 'SCIM', about: 'Provisioning of users and groups by an identity provider (SCIM)', module: scim },
   { tag: 'Directory sources', about: 'Directories that this server reads on a schedule', module: directorySources },
   { tag: 'Enrollment', about: 'Enrollment tokens, and how a device gets its credential', module: enrollment },
   { tag: 'Devices', about: 'Devices and their status', module: devices },
-  { tag: 'Facets', about: 'Number of devices or users for each value of a filter', module: facets },
+  { tag: 'Facets', about: 'Counts of devices or users for each value of a filter', module: facets },
   { tag: 'Posture', about: 'Posture reports of devices, and the results of the checks', module: posture },
   {
     tag: 'Policy',
@@ -103,7 +103,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
     module: { ...settings, ...enrollmentSettings },
   },
   { tag: 'Start', about: 'Steps of the setup of a tenant', module: start },
-  { tag: 'Identity providers', about: 'With whom people sign in, and as whom', module: federation },
+  { tag: 'Identity providers', about: 'Identity providers, and their links to users', module: federation },
   { tag: 'Single logout', about: 'Logout messages of identity providers', module: federationLogout },
   { tag: 'Tenants', about: 'Tenants (companies) of this deployment, and their plans', module: tenants },
   { tag: 'Entitlement', about: 'License, limits and usage', module: entitlement },
@@ -119,20 +119,24 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   },
   { tag: 'Releases', about: 'Releases of the client, their packages and their rollout', module: updates },
   { tag: 'Updates', about: 'Updates for a device, and downloads', module: updateDelivery },
-  { tag: 'TUF', about: 'The same updates as a repository of The Update Framework (TUF)', module: tuf },
+  { tag: 'TUF', about: 'Updates as a repository of The Update Framework (TUF)', module: tuf },
   { tag: 'Locks', about: 'Locks of users, devices, groups, gateways and the tenant', module: locks },
   { tag: 'Workflows', about: 'Workflows and incident playbooks, and their runs', module: workflows },
-  { tag: 'Audit', about: 'What happened', module: audit },
-  { tag: 'Audit exports', about: 'The audit log as a file, with its signed manifest', module: auditExport },
+  { tag: 'Audit', about: 'Audit events of the tenant', module: audit },
+  { tag: 'Audit exports', about: 'Exports of the audit log with signed manifests', module: auditExport },
   { tag: 'Audit evidence', about: 'Proofs that the audit log was not altered', module: auditProof },
   { tag: 'SIEM', about: 'Connectors that forward audit events', module: siem },
-  { tag: 'SIEM exports', about: 'Repeated deliveries, and the schemas of the events', module: siemExports },
-  { tag: 'Retention', about: 'How long data is kept, and legal holds', module: retention },
+  {
+    tag: 'SIEM exports',
+    about: 'Repeated deliveries of audit events, and the schemas of the events',
+    module: siemExports,
+  },
+  { tag: 'Retention', about: 'Retention of data, and legal holds', module: retention },
   { tag: 'Operations', about: 'Exports of inventory and configuration', module: opsExport },
-  { tag: 'Search', about: 'Finds things of all kinds by name', module: search },
+  { tag: 'Search', about: 'Search of objects of all kinds by name', module: search },
   { tag: 'Views', about: 'Filters of lists, saved under a name', module: views },
   { tag: 'Notifications', about: 'Messages for administrators', module: notifications },
-  { tag: 'Changes', about: 'The changes in a tenant, as they happen', module: stream },
+  { tag: 'Changes', about: 'Stream of the changes in a tenant', module: stream },
 ]
 export const areaOf = (operation: string): string =>
   areas.find(({ module }) => operation in module)?.tag ?? fail(operation)
@@ -195,6 +199,12 @@ export const contract = {
   ...endpointsOf(views),
   ...endpointsOf(opsExport),
   ...endpointsOf(stream),
+}
+/** Returns the default order of a list; throws for an operation whose query has no `sort`. */
+export function usualSort(operation: string): string {
+  const { query } = contract[operation as Operation] as Endpoint
+  const { properties } = query as unknown as { properties: { sort: { default: string } } }
+  return properties.sort.default
 }
 export type Contract = typeof contract
 export type Operation = keyof Contract

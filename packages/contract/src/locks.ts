@@ -12,6 +12,7 @@ import {
   Reason,
   Time,
   Warnings,
+  WasChanged,
 } from './schema.ts'
 import { lockTargets } from './vocabulary.ts'
 
@@ -27,7 +28,7 @@ export const Lock = Closed(
     released_by: Nullable(Party),
     released_at: Nullable(Time),
   },
-  { title: 'Lock', description: 'Blocks its target independent of any status, until it is released' },
+  { title: 'Lock', description: 'A lock denies access to its target, whatever the status, until the lock is released' },
 )
 const params = Closed({ lock_id: Id('lock') })
 const access = { by: ['session', 'api_key'], permission: 'incidents:run' } as const
@@ -35,11 +36,12 @@ const access = { by: ['session', 'api_key'], permission: 'incidents:run' } as co
 export const listLocks = endpoint({
   method: 'GET',
   path: '/v1/admin/locks',
-  summary: 'List locks; default: active ones',
+  summary: 'List locks',
   access: { by: ['session', 'api_key'], permission: 'incidents:read' },
   query: ListQuery(
     { status: Type.Optional(OneOf(['active', 'released', 'all'])), target_type: Type.Optional(OneOf(lockTargets)) },
     ['created_at'] as const,
+    '-created_at',
   ),
   response: List(Lock),
 })
@@ -47,7 +49,7 @@ export const listLocks = endpoint({
 export const getLock = endpoint({
   method: 'GET',
   path: '/v1/admin/locks/{lock_id}',
-  summary: 'One lock',
+  summary: 'Get a lock',
   access: { by: ['session', 'api_key'], permission: 'incidents:read' },
   params,
   response: Lock,
@@ -56,22 +58,25 @@ export const getLock = endpoint({
 export const createLock = endpoint({
   method: 'POST',
   path: '/v1/admin/locks',
-  summary:
-    'Lock a user, a device, a gateway, the devices of a group, or all devices of the tenant, at once and everywhere',
+  summary: 'Create a lock',
+  description:
+    'A lock denies access at once and everywhere. It is for a user, a device, a gateway, the devices of a group, or all devices of the tenant.',
   access,
   audit: 'lock.set',
   status: 201,
   body: Closed({
     target: Closed({
       type: OneOf(lockTargets),
-      id: Type.Optional(Type.String({ maxLength: 64, description: 'TypeID; the own tenant where the type is tenant' })),
+      id: Type.Optional(
+        Type.String({ maxLength: 64, description: 'TypeID of the target. For the type `tenant` it is the own tenant' }),
+      ),
     }),
     reason: Reason,
     expires_in_seconds: expiresInSeconds(90, 'without it the lock lasts until it is released'),
   }),
   response: Closed({
     lock: Lock,
-    changed: Type.Boolean({ description: 'False: it was locked already; that lock is returned unchanged' }),
+    changed: Type.Boolean({ description: 'False: the target was locked already. `lock` is that lock, unchanged' }),
     warnings: Warnings,
   }),
 })
@@ -79,10 +84,11 @@ export const createLock = endpoint({
 export const releaseLock = endpoint({
   method: 'POST',
   path: '/v1/admin/locks/{lock_id}/release',
-  summary: 'Release a lock: its target has again the access that it would have without the lock',
+  summary: 'Release a lock',
+  description: 'The target has the access again that it would have without the lock.',
   access,
   audit: 'lock.released',
   params,
   body: Closed({ reason: Type.Optional(Reason) }),
-  response: Closed({ lock: Lock, changed: Type.Boolean() }),
+  response: Closed({ lock: Lock, changed: WasChanged }),
 })

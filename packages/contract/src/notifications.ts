@@ -1,6 +1,19 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Secret, Shown, Time } from './schema.ts'
+import {
+  Closed,
+  Count,
+  Id,
+  List,
+  ListQuery,
+  Nullable,
+  OneOf,
+  Party,
+  Secret,
+  Shown,
+  Time,
+  WasChanged,
+} from './schema.ts'
 import { notificationChannels, notificationKinds, notificationSeverities } from './vocabulary.ts'
 
 const Kind = OneOf(notificationKinds)
@@ -39,7 +52,7 @@ export type Notification = Static<typeof Notification>
 export const listNotifications = endpoint({
   method: 'GET',
   path: '/v1/admin/notifications',
-  summary: 'List notifications for administrators, newest first; default: open ones',
+  summary: 'List notifications for administrators',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: ListQuery(
     {
@@ -48,6 +61,7 @@ export const listNotifications = endpoint({
       severity: Type.Optional(Severity),
     },
     ['created_at'] as const,
+    '-created_at',
   ),
   response: List(Notification),
 })
@@ -55,11 +69,12 @@ export const listNotifications = endpoint({
 export const acknowledgeNotification = endpoint({
   method: 'POST',
   path: '/v1/admin/notifications/{notification_id}/acknowledge',
-  summary: 'Acknowledge a notification, which removes it from the inbox',
+  summary: 'Acknowledge a notification',
+  description: 'The inbox shows it no more.',
   access: { by: ['session', 'api_key'], permission: 'operations:write' },
   audit: 'notification.acknowledged',
   params: Closed({ notification_id: Id('notification') }),
-  response: Closed({ notification: Notification, changed: Type.Boolean() }),
+  response: Closed({ notification: Notification, changed: WasChanged }),
 })
 
 /** The common form of RFC 5321 addresses: no quoting, no comments, no line breaks. */
@@ -69,7 +84,11 @@ const MailAddress = Type.String({
     "^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$",
   examples: ['security@example.com'],
 })
-const Kinds = Type.Array(Kind, { maxItems: 64, uniqueItems: true, description: 'Empty: every kind' })
+const Kinds = Type.Array(Kind, {
+  maxItems: 64,
+  uniqueItems: true,
+  description: 'Kinds of notifications that are sent; empty: every kind',
+})
 
 const Email = Closed({
   enabled: Type.Boolean(),
@@ -88,15 +107,13 @@ export const NotificationSettings = Closed(
   {
     email: Closed({
       ...Email.properties,
-      available: Type.Boolean({ description: 'Whether this deployment has a mail server' }),
+      available: Type.Boolean({ description: 'True: this deployment has a mail server' }),
     }),
     webhook: Closed({
       enabled: Type.Boolean(),
-      origin: Nullable(
-        Type.String({ description: 'Host of the receiver; the rest of the URL is treated as a secret' }),
-      ),
+      origin: Nullable(Type.String({ description: 'Host of the receiver. The rest of the URL is a secret' })),
       kinds: Kinds,
-      secret_set: Type.Boolean(),
+      secret_set: Type.Boolean({ description: 'True: a signing secret is stored' }),
     }),
   },
   { title: 'NotificationSettings' },
@@ -111,7 +128,8 @@ export const defaultWebhookSettings: WebhookSettings = { enabled: false, url: nu
 export const getNotificationSettings = endpoint({
   method: 'GET',
   path: '/v1/admin/settings/notifications',
-  summary: 'Destinations of notifications',
+  summary: 'Get the notification settings',
+  description: 'These are the destinations of notifications.',
   access: { by: ['session', 'api_key'], permission: 'settings:read' },
   response: NotificationSettings,
   etag: true,
@@ -120,8 +138,8 @@ export const getNotificationSettings = endpoint({
 export const updateNotificationSettings = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/notifications',
-  summary:
-    'Replace the settings; a new signing secret of the webhook (Standard Webhooks, whsec_…) appears only in this answer',
+  summary: 'Replace the notification settings',
+  description: 'Only this answer contains a new signing secret of the webhook (Standard Webhooks, `whsec_…`).',
   access: { by: ['session', 'api_key'], permission: 'settings:write' },
   audit: 'notification_settings.updated',
   body: Closed({
@@ -130,9 +148,11 @@ export const updateNotificationSettings = endpoint({
       ...Shown(NotificationSettings.properties.webhook),
       ...Webhook.properties,
       url: Type.Optional(
-        Nullable(Type.String({ ...webhookUrl, description: 'Is never shown; stays as it is unless given' })),
+        Nullable(
+          Type.String({ ...webhookUrl, description: 'URL of the webhook. It is never shown. Absent: unchanged' }),
+        ),
       ),
-      rotate_secret: Type.Optional(Type.Boolean({ description: 'Makes a new secret' })),
+      rotate_secret: Type.Optional(Type.Boolean({ description: 'True: creates a new secret' })),
     }),
   }),
   response: Closed({
@@ -145,7 +165,8 @@ export const updateNotificationSettings = endpoint({
 export const testNotificationSettings = endpoint({
   method: 'POST',
   path: '/v1/admin/settings/notifications/test',
-  summary: 'Send a test message to every channel that has a destination, enabled or not',
+  summary: 'Send a test notification',
+  description: 'The server sends a message to every channel that has a destination, enabled or not.',
   access: { by: ['session', 'api_key'], permission: 'settings:write' },
   audit: 'notification_settings.tested',
   response: Closed({
@@ -153,7 +174,7 @@ export const testNotificationSettings = endpoint({
       Closed({
         channel: Channel,
         recipient: Nullable(Type.String()),
-        ok: Type.Boolean(),
+        ok: Type.Boolean({ description: 'True: the message was sent' }),
         error: Nullable(Type.String({ description: 'One sentence' })),
       }),
     ),

@@ -14,33 +14,53 @@ const text = { type: 'string' }
 const requestId = '01a1ffc296a07c3e8a4e0d9f3c5b7e21'
 
 const headers: Record<string, Json> = {
-  'X-Request-Id': header('Finds the audit event: `GET /v1/audit/events?request_id=`', text, requestId),
-  ETag: header('Tag of this content, for If-None-Match or If-Match', text, '"7"'),
-  'Retry-After': header('Seconds to wait', { type: 'integer', minimum: 0 }, 2),
+  'X-Request-Id': header(
+    'Id of the request. `GET /v1/audit/events?request_id=` finds its audit events',
+    text,
+    requestId,
+  ),
+  ETag: header('Tag of this version of the content, for `If-None-Match` or `If-Match`', text, '"7"'),
+  'Retry-After': header('Seconds to wait before the next request', { type: 'integer', minimum: 0 }, 2),
   'RateLimit-Policy': header(
-    'How often this credential may ask: `q` requests at once, and in `w` seconds so many again (draft-ietf-httpapi-ratelimit-headers)',
+    'Rate limit of this credential: `q` requests at once, and as many again in `w` seconds (draft-ietf-httpapi-ratelimit-headers)',
     text,
     '"api_key";q=60;w=6',
   ),
-  RateLimit: header('How many are left (`r`), and in how many seconds all are (`t`)', text, '"api_key";r=57;t=1'),
-  'Preference-Applied': header('Time for which the request could have been held', text, 'wait=55'),
-  'WWW-Authenticate': header('How to authenticate', text, 'DPoP algs="ES256 Ed25519", Bearer'),
+  RateLimit: header(
+    'Remaining requests (`r`), and seconds until all are available again (`t`)',
+    text,
+    '"api_key";r=57;t=1',
+  ),
+  'Preference-Applied': header(
+    'Longest time for which the server would have held the request, in seconds: `wait=N`',
+    text,
+    'wait=55',
+  ),
+  'WWW-Authenticate': header(
+    'Authentication schemes that the operation accepts',
+    text,
+    'DPoP algs="ES256 Ed25519", Bearer',
+  ),
   'Holdfast-Device-Status': header(
-    'For a device that proved its key and is not active: `pending` with a success; with 401 `suspended` (can be reactivated) or `revoked` (final)',
+    'Status of a device that proved its key and is not active. A success has `pending`. A 401 has `suspended` (can be reactivated) or `revoked` (final)',
     { type: 'string', enum: [...toldDeviceStatuses] },
     'suspended',
   ),
-  'Set-Cookie': header("The session's cookie", text, '__Host-holdfast_session=…; Path=/; Secure; HttpOnly'),
+  'Set-Cookie': header('Cookie of the session', text, '__Host-holdfast_session=…; Path=/; Secure; HttpOnly'),
   Location: header('Next URL of the browser', text, '/admin'),
-  'Accept-Ranges': header('Ranges are supported', text, 'bytes'),
-  'Content-Range': header('The returned range and the total size', text, 'bytes 1024-2047/4096'),
-  'Content-Disposition': header('The name of the file', text, 'attachment; filename="holdfast-1.4.0.tar.gz"'),
+  'Accept-Ranges': header('`bytes`: the download supports ranges', text, 'bytes'),
+  'Content-Range': header('Returned range and total size, in bytes', text, 'bytes 1024-2047/4096'),
+  'Content-Disposition': header('File name of the content', text, 'attachment; filename="holdfast-1.4.0.tar.gz"'),
   'Repr-Digest': header(
-    'SHA-256 of the whole (RFC 9530)',
+    'SHA-256 of the whole content (RFC 9530)',
     text,
     'sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:',
   ),
-  'Idempotency-Replayed': header('True: this repeats the first answer to this Idempotency-Key', text, 'true'),
+  'Idempotency-Replayed': header(
+    '`true`: this answer repeats the first answer to this `Idempotency-Key`',
+    text,
+    'true',
+  ),
 }
 
 const inHeader = (name: string, description: string, schema: Json = text): Json => ({
@@ -52,36 +72,60 @@ const inHeader = (name: string, description: string, schema: Json = text): Json 
 })
 const inQuery = (name: string, description: string): Json => ({ ...inHeader(name, description), in: 'query' })
 const parameters: Record<string, Json> = {
-  DPoP: inHeader('DPoP', 'Proof of the device key for this request (RFC 9449)'),
-  'DPoP-New-Key': inHeader('DPoP-New-Key', 'Proof of the new device key'),
-  'If-None-Match': inHeader('If-None-Match', 'Known tags: 304 if one of them is current'),
+  DPoP: inHeader('DPoP', 'Proof of the device key for this request (DPoP, RFC 9449)'),
+  'DPoP-New-Key': inHeader(
+    'DPoP-New-Key',
+    'Proof of the new device key for this request (DPoP, RFC 9449). Absent: the key stays',
+  ),
+  'If-None-Match': inHeader(
+    'If-None-Match',
+    'ETags that the caller has, separated by commas. The answer is 304 if one of them is current',
+  ),
   'If-Match': inHeader(
     'If-Match',
-    'The ETag of the object to change: 422 if its version, the part before the dot, is no longer current; 412 in SCIM',
+    'ETag of the object to change. The answer is 422 (SCIM: 412) if its version, the part before the dot, is no longer current',
   ),
-  Range: inHeader('Range', 'One part, `bytes=<first>-<last>`; several are answered with the whole'),
-  'If-Range': inHeader('If-Range', 'The ETag of the expected content; if it differs, the whole is sent'),
-  'Repr-Digest': inHeader('Repr-Digest', 'SHA-256 of the body, `sha-256=:<base64>:` (RFC 9530): refused if it differs'),
-  'Last-Event-ID': inHeader('Last-Event-ID', 'The `id` of the last event that was read: the later events follow'),
+  Range: inHeader(
+    'Range',
+    'One range in bytes: `bytes=<first>-<last>`. A request for several ranges gets the whole content',
+  ),
+  'If-Range': inHeader(
+    'If-Range',
+    'ETag of the expected content. If it differs, the answer is the whole content instead of the range',
+  ),
+  'Repr-Digest': inHeader(
+    'Repr-Digest',
+    'SHA-256 of the body: `sha-256=:<base64>:` (RFC 9530). A body with another digest is refused',
+  ),
+  'Last-Event-ID': inHeader(
+    'Last-Event-ID',
+    '`id` of the last event that the caller has read. The stream continues after it',
+  ),
   'Holdfast-Background': inHeader(
     'Holdfast-Background',
-    '`1`: a timer or a stream sent this request, not a person, so it does not prolong the session',
+    '`1`: a timer or a stream sent this request, not a person. The request does not prolong the session',
     { type: 'string', enum: ['1'] },
   ),
   Prefer: inHeader(
     'Prefer',
-    `\`wait=N\`: hold the answer up to N seconds (at most ${longestHoldSeconds}) until there is something new`,
+    `\`wait=N\`: the server holds the request until there is something new, for N seconds at most. N is at most ${longestHoldSeconds}. Default: the answer comes at once`,
   ),
   'Idempotency-Key': inHeader(
     'Idempotency-Key',
-    `A repetition with the same key within ${idempotencyHours} hours gets the first answer again`,
+    `Key that the caller chooses for this request. A repetition with the same key within ${idempotencyHours} hours gets the first answer again`,
     {
       type: 'string',
       pattern: '^[\\x21-\\x7e]{1,128}$',
     },
   ),
-  tenant_id: inQuery('tenant_id', 'The tenant; only for platform roles and the deployment-wide gateway secret'),
-  gateway_id: inQuery('gateway_id', 'For the deployment-wide gateway secret: the gateway it speaks for'),
+  tenant_id: inQuery(
+    'tenant_id',
+    'Id of the tenant. Only for platform roles and the deployment-wide gateway secret. Default: the tenant of the credential',
+  ),
+  gateway_id: inQuery(
+    'gateway_id',
+    'Id of the gateway. Only for the deployment-wide gateway secret, which requires it',
+  ),
 }
 
 const refusal = (description: string, more: readonly string[] = []): Json => ({
@@ -94,33 +138,39 @@ const refusals: Record<number, [name: string, response: Json]> = {
   401: ['Unauthorized', refusal('Missing or invalid credentials', ['WWW-Authenticate', 'Holdfast-Device-Status'])],
   403: ['Forbidden', refusal('The credential lacks the permission')],
   404: ['NotFound', refusal('The object does not exist, or belongs to another tenant')],
-  409: ['EntitlementExceeded', refusal('A limit of the plan or of a token is reached')],
-  422: ['ValidationError', refusal('Breaks the schema or a rule; `errors` names the fields')],
-  429: ['RateLimited', refusal('Too many requests', ['Retry-After', 'RateLimit-Policy', 'RateLimit'])],
-  500: [
-    'InternalError',
-    refusal('Internal error, or the database is unavailable; then with Retry-After', ['Retry-After']),
+  409: [
+    'EntitlementExceeded',
+    refusal('A limit of the license, the plan, the tenant or an enrollment token is reached'),
   ],
-  503: ['NotReady', refusal('The database does not answer, or the process starts or stops', ['Retry-After'])],
+  422: ['ValidationError', refusal('The request violates the schema or a rule. `errors` names the fields')],
+  429: ['RateLimited', refusal('Too many requests', ['Retry-After', 'RateLimit-Policy', 'RateLimit'])],
+  500: ['InternalError', refusal('Internal error. With `Retry-After`: the database is unavailable', ['Retry-After'])],
+  503: ['NotReady', refusal('The database does not answer, or the server starts or stops', ['Retry-After'])],
 }
 const scimRefusal = (description: string, more: readonly string[] = []): Json => ({
   ...refusal(description, more),
   content: { [scimMediaType]: { schema: ref('schemas', 'ScimError') } },
 })
 const scimRefusals: Record<number, [name: string, response: Json]> = {
-  400: ['ScimBadRequest', scimRefusal('Malformed, or violates the schema or a rule; `scimType` has the type')],
+  400: [
+    'ScimBadRequest',
+    scimRefusal('The request is malformed, or violates the schema or a rule. `scimType` has the type'),
+  ],
   401: ['ScimUnauthorized', scimRefusal('Missing or invalid credentials', ['WWW-Authenticate'])],
   403: [
     'ScimForbidden',
     scimRefusal('The credential lacks the permission, the user is protected, or the change is held'),
   ],
-  404: ['ScimNotFound', scimRefusal("No such entry of the API key's directory")],
-  409: ['ScimConflict', scimRefusal('The name, the mail address or the externalId is already taken')],
+  404: ['ScimNotFound', scimRefusal("The API key's directory has no such entry")],
+  409: [
+    'ScimConflict',
+    scimRefusal('The name, the mail address or the externalId is in use, or a limit of the plan is reached'),
+  ],
   412: ['ScimPreconditionFailed', scimRefusal('If-Match names a version that is no longer current')],
   429: ['ScimRateLimited', scimRefusal('Too many requests', ['Retry-After', 'RateLimit-Policy', 'RateLimit'])],
   500: [
     'ScimInternalError',
-    scimRefusal('Internal error, or the database is unavailable; then with Retry-After', ['Retry-After']),
+    scimRefusal('Internal error. With `Retry-After`: the database is unavailable', ['Retry-After']),
   ],
 }
 const oauthRefusal = (description: string, more: readonly string[] = []): Json => ({
@@ -128,11 +178,11 @@ const oauthRefusal = (description: string, more: readonly string[] = []): Json =
   content: { 'application/json': { schema: ref('schemas', 'OAuthError') } },
 })
 const oauthRefusals: Record<number, [name: string, response: Json]> = {
-  400: ['OAuthInvalidRequest', oauthRefusal('Malformed or refused; the audit event has the reason')],
+  400: ['OAuthInvalidRequest', oauthRefusal('The request is malformed or refused. The audit event has the reason')],
   429: ['OAuthRateLimited', oauthRefusal('Too many requests', ['Retry-After'])],
   500: [
     'OAuthServerError',
-    oauthRefusal('Internal error, or the database is unavailable; then with Retry-After', ['Retry-After']),
+    oauthRefusal('Internal error. With `Retry-After`: the database is unavailable', ['Retry-After']),
   ],
 }
 const ofProtocol = {

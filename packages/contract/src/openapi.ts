@@ -7,11 +7,14 @@ import { ErrorBody } from './schema.ts'
 
 const description = `Control plane of a secure-access fleet.
 
-Bodies are closed UTF-8 JSON (\`Content-Type: application/json\`): an unknown field is 422 and named. Ids are TypeIDs; a
-malformed, an unknown and another tenant's id are the same 404; a malformed id in a query is 400, and a filter by an id
-that names nothing gives an empty list. Times are RFC 3339 in UTC. A list gives \`next_cursor\`
-for its next page. HEAD is answered wherever GET is. Every answer has \`X-Request-Id\`, which finds the audit event.
-\`RateLimit-Policy\` and \`RateLimit\` are in every answer to a session, an API key, a device or a gateway.`
+- **Bodies** are UTF-8 JSON (\`Content-Type: application/json\`). A body with an unknown field gets 422, which names the field.
+- **Ids** are TypeIDs. A malformed id, an unknown id and an id of another tenant get the same 404. In a query a malformed
+  id gets 400, and an unknown id gives an empty list.
+- **Times** are RFC 3339 in UTC.
+- **Lists** have pages. \`next_cursor\` is the \`cursor\` of the next page.
+- **HEAD** is answered wherever GET is.
+- **Every answer** has \`X-Request-Id\`. The audit log finds the event by it.
+- **Rate limits**: every answer to a session, an API key, a device or a gateway has \`RateLimit-Policy\` and \`RateLimit\`.`
 
 type OpenApi = { openapi: string; info: Json; servers: Json[]; tags: Json[]; paths: Json; components: Json }
 
@@ -46,19 +49,24 @@ const securitySchemes = {
     type: 'apiKey',
     in: 'cookie',
     name: '__Host-holdfast_session',
-    description: 'From signing in; changes also need `Origin` or `Sec-Fetch-Site` of this site',
+    description: 'Cookie of a sign-in. Changes also need `Origin` or `Sec-Fetch-Site` of this site',
   },
-  api_key: { type: 'http', scheme: 'bearer', description: '`hfk_…`, of one tenant and with one role' },
+  api_key: { type: 'http', scheme: 'bearer', description: 'API key `hfk_…`. It has one tenant and one role' },
   device: { type: 'http', scheme: 'bearer', description: 'Device credential, with a DPoP proof (RFC 9449)' },
   gateway: {
     type: 'http',
     scheme: 'bearer',
     description: 'Service secret `hfg_…` of a gateway, or of the deployment together with `tenant_id` and `gateway_id`',
   },
-  enrollment_token: { type: 'http', scheme: 'bearer', description: '`hfe_…`, with a DPoP proof of the device key' },
+  enrollment_token: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'Enrollment token `hfe_…`, with a DPoP proof of the device key',
+  },
   enrollment_challenge: {
     type: 'http',
     scheme: 'bearer',
-    description: '`hfc_…`, given with the identity providers that enroll; with a DPoP proof of the device key',
+    description:
+      'Enrollment challenge `hfc_…`, with a DPoP proof of the device key. The list of identity providers for enrollment returns it',
   },
 }

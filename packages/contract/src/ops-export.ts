@@ -83,10 +83,11 @@ const anyOf = Type.Partial(Closed(exported)).properties
 export const exportOperations = endpoint({
   method: 'GET',
   path: '/v1/admin/ops/export',
-  summary: 'Export inventory or configuration for support and comparison: page by page, without secrets',
+  summary: 'Export inventory or configuration',
+  description: 'The export is for support and comparison. It has pages and no secrets.',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({
-    kind: OneOf(kinds, { description: 'What it is about' }),
+    kind: OneOf(kinds, { description: 'Content of the export' }),
     limit: pageQuery.limit,
     cursor: Type.Optional(Type.String({ maxLength: 2200 })),
   }),
@@ -96,14 +97,14 @@ export const exportOperations = endpoint({
       exported_at: Time,
       items: Type.Array(
         Closed(
-          { type: OneOf(types, { description: 'Name of the other member that is present' }), ...anyOf },
+          { type: OneOf(types, { description: 'Kind of the item. The member of this name has the object' }), ...anyOf },
           { title: 'ExportedItem' },
         ),
       ),
       left_out: Type.Array(OneOf(types), {
-        description: 'Types that are left out, since the caller may not read them',
+        description: 'Types that the export lacks, because the caller may not read them',
       }),
-      next_cursor: Nullable(Type.String({ description: 'Give it as `cursor` for the next page; null at the end' })),
+      next_cursor: Nullable(Type.String({ description: 'Cursor of the next page; null: this page is the last one' })),
     },
     { title: 'OperationsExport' },
   ),

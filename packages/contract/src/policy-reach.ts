@@ -39,8 +39,8 @@ export const whoReaches = endpoint({
   method: 'POST',
   path: '/v1/admin/policy/who-reaches',
   costly: true,
-  summary:
-    'Which users, groups and devices can reach a target, and by which rule; whether a gateway is up plays no part',
+  summary: 'List devices and users that reach a target',
+  description: 'The answer names the users, groups, devices and rules. The decision ignores whether a gateway is up.',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.access_listed',
   bodyNames: 100_000,
@@ -49,12 +49,13 @@ export const whoReaches = endpoint({
     target: Type.String({
       minLength: 1,
       maxLength: 256,
-      description: 'resource, resource:tcp/443, host or 10.1.2.3:tcp/22',
+      description:
+        'Resource, host, name or address, with an optional port: `wiki`, `wiki:tcp/443` or `10.1.2.3:tcp/22`',
     }),
     channel: Type.Optional(
       OneOf(['canary', 'stable'], {
         description:
-          'Decide for every device by the policy of this channel; default: by the channel of the device. Cannot be combined with policy',
+          'Channel whose policy decides for every device. Default: the channel of each device. Cannot be combined with `policy`',
       }),
     ),
     policy: Type.Optional(PolicyObject),
@@ -67,16 +68,19 @@ export const whoReaches = endpoint({
       target: Type.String(),
       judged_by: OneOf(['delivered', 'canary', 'stable', 'document']),
       version: Nullable(
-        Type.Integer({ minimum: 0, description: 'Of a channel; null where devices differ, or of a document' }),
+        Type.Integer({
+          minimum: 0,
+          description: 'Version of the channel; null: devices have different channels, or a document was given',
+        }),
       ),
       at: Time,
       devices_examined: Type.Integer({
         minimum: 0,
-        description: 'Devices that are not revoked; suspended, locked or expired ones reach nothing',
+        description: 'Number of devices that are not revoked. Suspended, locked and expired devices reach nothing',
       }),
       counts: Closed({ devices: Count, devices_without_user: Count, users: Count, groups: Count }),
       rules: Type.Array(ReachingRule, {
-        description: 'The rules that decide, those of most devices first; at most 100',
+        description: 'Rules that decide, most devices first; at most 100',
       }),
       users: Type.Array(
         Closed({
@@ -122,8 +126,9 @@ const AdoptionTimes = Closed(
 export const getPolicyAdoption = endpoint({
   method: 'GET',
   path: '/v1/admin/policy/{bundle_id}/adoption',
-  summary:
-    'Adoption of a published version over time: every 10 seconds for 10 minutes, then every 5 minutes for a day, then every hour for 30 days, where something had changed',
+  summary: 'Get the adoption of a policy version over time',
+  description:
+    'Points follow each 10 seconds for 10 minutes, then each 5 minutes for a day, then each hour for 30 days. A step without a change has no point.',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   params: Closed({ bundle_id: Id('policy_bundle') }),
   response: Closed(
@@ -132,12 +137,12 @@ export const getPolicyAdoption = endpoint({
       version: Count,
       channel: Channel,
       published_at: Time,
-      running: Type.Boolean({ description: 'Whether it is delivered now, so that further points may come' }),
+      running: Type.Boolean({ description: 'True: the version is delivered now, and further points may follow' }),
       devices: AdoptionTimes,
       gateways: AdoptionTimes,
       points: Type.Array(Closed({ at: Time, devices: Adopted, gateways: Adopted }), {
         description:
-          'The oldest first; a figure holds until the next point. Gateways: those that have ever reported, which enforce this version or a newer one',
+          'Points in time, oldest first. A figure is valid until the next point. Gateways that have ever reported count as applied if they enforce this version or a newer one',
       }),
     },
     { title: 'PolicyAdoption' },

@@ -11,22 +11,22 @@ const termsFields = {
   observe_minutes: Type.Integer({
     minimum: 1,
     maximum: 20_160,
-    description: 'Minimum time after its publication before it passes; default: 60',
+    description: 'Minimum time in minutes between the publication and the pass. Default: 60',
   }),
   min_devices: Type.Integer({
     minimum: 5,
     maximum: 100_000,
-    description: 'Minimum number of devices that reported on each channel before a verdict; default: 10',
+    description: 'Minimum number of devices that reported on each channel before a verdict. Default: 10',
   }),
   on_failure: OneOf(gateFailures, {
     description:
-      'hold (default): the canary stays and cannot be promoted; rollback: the stable document is published again, which ends the canary',
+      '`hold` (default): the canary stays and cannot be promoted. `rollback`: the stable document is published again, which ends the canary',
   }),
 }
 const rise = Type.Number({ minimum: 0, maximum: 100 })
 const rises = perMeasure(rise)
 const risesDescription =
-  'Percentage points by which the share of devices with problems may be higher on canary than on stable; default: 5'
+  'Percentage points by which the share of devices with problems may be higher on canary than on stable. Default: 5'
 
 export const GateTerms = Closed({
   observe_minutes: Type.Optional(termsFields.observe_minutes),
@@ -56,7 +56,7 @@ export const ChannelHealth = Closed(
   {
     title: 'ChannelHealth',
     description:
-      'Devices that were connected, or said that they could not connect, since the canary was published, or for a day; and those of them with packets that the policy refused since, that said that a connection failed or that their policy leads through no pool, and that fail a check of their policy',
+      'Devices that connected or failed to connect since the publication of the canary, or for a day. Of these are counted: devices with packets that the policy refused, devices that reported a failed connection or a policy without a pool, and devices that fail a posture check',
   },
 )
 export type ChannelHealth = Static<typeof ChannelHealth>
@@ -65,7 +65,8 @@ export const getPolicyHealth = endpoint({
   method: 'GET',
   path: '/v1/admin/policy/{bundle_id}/health',
   costly: true,
-  summary: 'Health of the devices of a canary compared with those on stable, and the verdict of its gate',
+  summary: 'Compare the health of a canary with stable',
+  description: 'The answer has the health of the devices on each channel, and the verdict of the gate.',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   params: Closed({ bundle_id: Id('policy_bundle') }),
   response: Closed({
@@ -73,7 +74,7 @@ export const getPolicyHealth = endpoint({
     version: Count,
     running: Type.Boolean({
       description:
-        'True: an active canary, with present figures. Otherwise the figures of the last verdict of its gate',
+        'True: the canary is active, and the figures are current. False: they are those of the last verdict of its gate',
     }),
     since: Type.String({
       format: 'date-time',
@@ -84,8 +85,8 @@ export const getPolicyHealth = endpoint({
     measures: Type.Array(
       Closed({
         measure: OneOf(canaryMeasures),
-        canary_percent: Type.Number(),
-        stable_percent: Type.Number(),
+        canary_percent: Type.Number({ description: 'Share of devices with this problem on canary, in percent' }),
+        stable_percent: Type.Number({ description: 'Share of devices with this problem on stable, in percent' }),
         p_value: Type.Number({
           description:
             'Probability of at least as many devices with problems on canary if both channels were equal (Fisher’s exact test, one-sided)',
@@ -100,22 +101,28 @@ export const replayPolicy = endpoint({
   method: 'POST',
   path: '/v1/admin/policy/replay',
   costly: true,
-  summary: 'Sessions of the last days that a document would have blocked, by the resources that they used',
+  summary: 'Replay past sessions with a policy',
+  description:
+    'The answer has the sessions of the last days that the document would have blocked, by the resources that they used.',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.replayed',
   bodyNames: 100_000,
   bodyLimit: documentBody,
   body: Closed({
     policy: PolicyObject,
-    days: Type.Optional(Type.Integer({ minimum: 1, maximum: 90, description: 'Number of days; default: 7' })),
+    days: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 90, description: 'Number of days before now. Default: 7' }),
+    ),
   }),
   response: Closed({
     sessions_examined: Count,
     sessions_skipped: Type.Integer({
       minimum: 0,
-      description: 'Not examined: the device is revoked, suspended or locked now',
+      description: 'Number of sessions that were not examined, because the device is revoked, suspended or locked now',
     }),
-    complete: Type.Boolean({ description: 'Whether examined and skipped ones are all; else they are the newest' }),
+    complete: Type.Boolean({
+      description: 'True: examined and skipped sessions are all sessions of the period. False: they are the newest',
+    }),
     sessions_blocked: Count,
     devices_blocked: Count,
     users_blocked: Count,
@@ -131,7 +138,7 @@ export const replayPolicy = endpoint({
         resource: Type.String(),
         reason: Type.String(),
       }),
-      { description: 'The newest of these sessions, each with one of its resources; at most 100' },
+      { description: 'Newest blocked sessions, each with one of its resources; at most 100' },
     ),
   }),
 })

@@ -43,7 +43,7 @@ export const PolicyBundle = Closed(
     published_by: Nullable(Type.String()),
     published_by_name: NameOf('user or API key'),
     published_at: Time,
-    current: Type.Boolean({ description: 'Whether its channel delivers it now' }),
+    current: Type.Boolean({ description: 'True: its channel delivers it now' }),
     rollout: Closed({
       percent: Type.Number(),
       group_ids: Type.Array(Id('group')),
@@ -74,7 +74,8 @@ export const PolicyBundleDetail = Closed(
 export const publishPolicy = endpoint({
   method: 'POST',
   path: '/v1/admin/policy/publish',
-  summary: 'Publish a policy to a channel: a document, or what another channel or version holds',
+  summary: 'Publish a policy to a channel',
+  description: 'The body has a document, or names another channel or version whose document is published.',
   access: { by: ['session', 'api_key'], permission: 'policy:publish' },
   audit: 'policy.published',
   bodyLimit: documentBody,
@@ -94,7 +95,7 @@ export const publishPolicy = endpoint({
     rollout: Type.Optional(Rollout),
     previous_digest: Type.Optional(
       Type.Union([Digest, Type.Null()], {
-        description: 'Expected present version of the channel, null for none; 422 if it differs',
+        description: 'Expected current version of the channel; null: none. The answer is 422 if it differs',
       }),
     ),
     note: Type.Optional(Text),
@@ -102,11 +103,12 @@ export const publishPolicy = endpoint({
     gate: Type.Optional(GateTerms),
     override_gate: Type.Optional(
       Type.Boolean({
-        description: 'Publishes to stable although the gate of the canary has not passed; needs a note with the reason',
+        description:
+          'True: publishes to stable although the gate of the canary has not passed. Requires a note with the reason',
       }),
     ),
     supersede: Type.Optional(
-      Type.Boolean({ description: 'Required to publish to stable while a canary is active; the canary then ends' }),
+      Type.Boolean({ description: 'Required to publish to stable while a canary is active. The canary then ends' }),
     ),
   }),
   response: PolicyBundle,
@@ -115,16 +117,17 @@ export const publishPolicy = endpoint({
 export const listPolicyBundles = endpoint({
   method: 'GET',
   path: '/v1/admin/policy',
-  summary: 'List published versions, newest first',
+  summary: 'List published policy versions',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
-  query: ListQuery({ channel: Type.Optional(Channel) }, ['version'] as const),
+  query: ListQuery({ channel: Type.Optional(Channel) }, ['version'] as const, '-version'),
   response: List(PolicyBundle),
 })
 
 export const getPolicyBundle = endpoint({
   method: 'GET',
   path: '/v1/admin/policy/{bundle_id}',
-  summary: 'One published version with its document',
+  summary: 'Get a published policy version',
+  description: 'The answer contains its document.',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   params: Closed({ bundle_id: Id('policy_bundle') }),
   response: PolicyBundleDetail,
@@ -135,7 +138,8 @@ export const validatePolicy = endpoint({
   method: 'POST',
   path: '/v1/admin/policy/validate',
   costly: true,
-  summary: 'Check a document and run its tests without publishing it',
+  summary: 'Validate a policy and run its tests',
+  description: 'Nothing is published.',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.validated',
   bodyNames: 100_000,
@@ -146,7 +150,7 @@ export const validatePolicy = endpoint({
     errors: Type.Array(Closed({ field: Type.String(), message: Type.String() })),
     warnings: Warnings,
     tests: Nullable(Tests),
-    diff: Nullable(Closed(RuleDiff, { description: 'Against what stable delivers now' })),
+    diff: Nullable(Closed(RuleDiff, { description: 'Differences from the document that stable delivers now' })),
   }),
 })
 
@@ -162,7 +166,7 @@ const Question = {
   target: Type.String({
     minLength: 1,
     maxLength: 256,
-    description: 'resource, resource:tcp/443, host or 10.1.2.3:tcp/22',
+    description: 'Resource, host, name or address, with an optional port: `wiki`, `wiki:tcp/443` or `10.1.2.3:tcp/22`',
   }),
   at: Type.Optional(Time),
   source_ip: Type.Optional(Type.String({ maxLength: 64 })),
@@ -180,7 +184,8 @@ export const explainPolicy = endpoint({
   method: 'POST',
   path: '/v1/admin/policy/explain',
   costly: true,
-  summary: 'Why a device or user may or may not reach a target now: which rule, which condition, which fact',
+  summary: 'Explain whether a target can be reached',
+  description: 'The answer names the rules, conditions and facts that allow or deny the target for a device or a user.',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.explained',
   body: Closed(Question),
@@ -189,7 +194,7 @@ export const explainPolicy = endpoint({
     decision: OneOf(['allow', 'deny'], {
       description: 'The effective decision: allow only if the policy allows it and nothing else blocks it',
     }),
-    policy_decision: OneOf(['allow', 'deny'], { description: 'Decision of the rules alone' }),
+    policy_decision: OneOf(['allow', 'deny'], { description: 'Decision of the policy rules alone' }),
     blocked_by: Type.Array(
       Closed({
         kind: OneOf(['policy', 'device', 'user', 'lock', 'credential', 'session', 'gateway']),
@@ -220,11 +225,12 @@ export const explainPolicy = endpoint({
       Closed({
         rule_id: Type.String(),
         sentence: Type.String({
-          description: 'What the rule lacks: "needs group engineering; the device\'s user is in sales"',
+          description:
+            'Missing condition of the rule, such as "needs group engineering; the device\'s user is in sales"',
         }),
         lacks: Type.Array(Closed({ property: Type.String(), expected: Type.Unknown(), actual: Type.Unknown() })),
       }),
-      { description: 'Where it is denied: the rules that would have allowed it, those that lack least first' },
+      { description: 'For a denied target: rules that could allow it. The rule that lacks least is first' },
     ),
     posture_verdict: PostureVerdict,
   }),
@@ -234,7 +240,8 @@ export const simulatePolicy = endpoint({
   method: 'POST',
   path: '/v1/admin/policy/simulate',
   costly: true,
-  summary: 'Decisions of a document, and affected devices, if it were published',
+  summary: 'Simulate the publication of a policy',
+  description: 'The answer has the decisions of the document, and the devices that its publication would affect.',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.simulated',
   bodyNames: 100_000,
@@ -264,7 +271,8 @@ const Delivered = {
 export const policyDigest = endpoint({
   method: 'GET',
   path: '/v1/policy/digest',
-  summary: 'The digest of the own policy; Prefer: wait=N with If-None-Match holds it until the policy changes',
+  summary: 'Get the policy digest of the calling device',
+  description: '`Prefer: wait=N` with `If-None-Match` holds the request until the policy changes.',
   access: { by: ['device'], permission: 'own' },
   etag: true,
   waits: true,
@@ -274,7 +282,8 @@ export const policyDigest = endpoint({
 export const policyBundle = endpoint({
   method: 'GET',
   path: '/v1/policy/bundle',
-  summary: 'The own policy bundle, signed (policy-bundle+jws); Prefer: wait=N as for the digest',
+  summary: 'Get the policy bundle of the calling device',
+  description: 'The bundle is signed (policy-bundle+jws). `Prefer: wait=N` works as for the digest.',
   access: { by: ['device'], permission: 'own' },
   etag: true,
   waits: true,
@@ -284,7 +293,8 @@ export const policyBundle = endpoint({
 export const gatewayPolicyBundle = endpoint({
   method: 'GET',
   path: '/v1/gateway/runtime/policy-bundle',
-  summary: "A device's current policy bundle, for its gateway",
+  summary: 'Get the policy bundle of a device',
+  description: 'A gateway gets the current bundle of a device that it serves.',
   access: { by: ['gateway'], permission: 'own' },
   etag: true,
   query: Closed({ device_id: Id('device') }),

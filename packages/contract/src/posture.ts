@@ -8,7 +8,8 @@ import { Closed, Count, Id, Nullable, OneOf, Time } from './schema.ts'
 export const reportPosture = endpoint({
   method: 'POST',
   path: '/v1/posture/report',
-  summary: 'Report the posture of the device; the answer lists the failed checks and their remediation',
+  summary: 'Report the posture of the device',
+  description: 'The answer lists the failed checks and their remediation.',
   access: { by: ['device'], permission: 'own' },
   audit: 'posture.reported',
   records: 'refusals',
@@ -28,8 +29,8 @@ export const attestationStatuses = ['none', 'affirming', 'warning', 'contraindic
 export const postureAssertion = endpoint({
   method: 'GET',
   path: '/v1/posture/assertion',
-  summary:
-    'Posture assertion of a device, signed (eat+jwt) for a relying party; a device gets its own, other callers name a device',
+  summary: 'Get a signed posture assertion',
+  description: 'The assertion (eat+jwt) is for a relying party. A device gets its own. Other callers name a device.',
   access: { by: ['device', 'session', 'api_key'], permission: 'posture:read' },
   query: Closed({
     device_id: Type.Optional(Id('device')),
@@ -40,17 +41,16 @@ export const postureAssertion = endpoint({
         minLength: 11,
         maxLength: 86,
         description:
-          '8 to 64 bytes, base64url without padding: returned as `eat_nonce`, so that an assertion cannot be replayed',
+          '8 to 64 bytes, base64url without padding. The assertion has it as `eat_nonce`, so that it cannot be replayed',
       }),
     ),
   }),
   response: Closed({
-    assertion: Type.String({ description: 'JWS over an EAT attestation result' }),
+    assertion: Type.String({ description: 'Signed assertion: a JWS with an EAT attestation result' }),
     expires_at: Time,
     status: OneOf(attestationStatuses, {
       description:
-        'affirming: a report of the last hour passes every check; warning: it is older, or leaves a check open; ' +
-        'contraindicated: an enforced check fails, or device or user are shut out; none: there is nothing to say',
+        '`affirming`: a report of the last hour passes every check. `warning`: the report is older, or a check has no result. `contraindicated`: an enforced check fails, or the device or its user has no access. `none`: there is no report, or no check',
     }),
     reasons: Type.Array(
       Closed({
@@ -67,7 +67,7 @@ export const postureAssertion = endpoint({
         ]),
         check_id: Nullable(Type.String()),
       }),
-      { description: 'Reasons why it is not affirming; of a check only its name' },
+      { description: 'Reasons why the status is not `affirming`. Of a check only the name is given' },
     ),
   }),
 })
@@ -75,12 +75,12 @@ export const postureAssertion = endpoint({
 /** `valid_until`: when the outcome may change without another report. */
 const Check = Closed({
   check_id: Type.String(),
-  applies: Type.Boolean({ description: 'Whether the check speaks of the platform of the device' }),
+  applies: Type.Boolean({ description: 'True: the check is for the platform of the device' }),
   passed: Type.Boolean(),
   reason_code: OneOf(['passed', 'not_applicable', 'failed', 'no_report', 'stale_report', 'fact_missing']),
   expected: Type.String({ description: 'The expression of the check' }),
   actual: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'What was reported of the facts that it reads; null: nothing',
+    description: 'Reported values of the facts that the check reads; null: nothing was reported',
   }),
   observed_at: Nullable(Time),
   valid_until: Nullable(Time),
@@ -94,7 +94,9 @@ const Check = Closed({
 export const getDevicePosture = endpoint({
   method: 'GET',
   path: '/v1/admin/devices/{device_id}/posture',
-  summary: 'Present result of every check for the last report of a device, with the expected and the reported facts',
+  summary: 'Get the posture of a device',
+  description:
+    'The answer has the current result of each check for the last report, with the expected and the reported facts.',
   access: { by: ['session', 'api_key'], permission: 'posture:read' },
   params: Closed({ device_id: Id('device') }),
   response: Closed(
@@ -106,7 +108,7 @@ export const getDevicePosture = endpoint({
       valid_until: Nullable(Time),
       channel: Nullable(Channel),
       version: Nullable(Count),
-      facts: Type.Record(Type.String(), Type.Unknown(), { description: 'The whole last report' }),
+      facts: Type.Record(Type.String(), Type.Unknown(), { description: 'All facts of the last report' }),
       checks: Type.Array(Check),
     },
     { title: 'DevicePosture' },

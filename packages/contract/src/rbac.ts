@@ -1,6 +1,19 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, EntryName, Id, List, ListQuery, NameOf, Nullable, OneOf, Reason, Time, Warnings } from './schema.ts'
+import {
+  Closed,
+  EntryName,
+  Id,
+  List,
+  ListQuery,
+  NameOf,
+  Nullable,
+  OneOf,
+  Reason,
+  Time,
+  Warnings,
+  WasChanged,
+} from './schema.ts'
 import { User } from './users.ts'
 import { permissions, roleNames } from './vocabulary.ts'
 
@@ -29,7 +42,7 @@ export const grantRole = endpoint({
   audit: 'role.granted',
   status: 201,
   stepUp: {},
-  response: Closed({ grant: Grant, user: User, changed: Type.Boolean(), warnings: Warnings }),
+  response: Closed({ grant: Grant, user: User, changed: WasChanged, warnings: Warnings }),
 })
 
 export const revokeRole = endpoint({
@@ -37,13 +50,13 @@ export const revokeRole = endpoint({
   path: '/v1/admin/rbac/revoke',
   summary: 'Revoke a role from a user',
   audit: 'role.revoked',
-  response: Closed({ user: User, changed: Type.Boolean(), warnings: Warnings }),
+  response: Closed({ user: User, changed: WasChanged, warnings: Warnings }),
 })
 
 export const listRoles = endpoint({
   method: 'GET',
   path: '/v1/admin/rbac/roles',
-  summary: 'Every role and its permissions',
+  summary: 'List roles and their permissions',
   access: { by: ['session', 'api_key'], permission: 'rbac:read' },
   response: Closed({
     items: Type.Array(Closed({ role: OneOf(roleNames), permissions: Type.Array(OneOf(permissions)) })),
@@ -53,10 +66,12 @@ export const listRoles = endpoint({
 export const listGrants = endpoint({
   method: 'GET',
   path: '/v1/admin/rbac/grants',
-  summary: 'Grants of roles',
+  summary: 'List role grants',
   access: { by: ['session', 'api_key'], permission: 'rbac:read' },
-  query: ListQuery({ user_id: Type.Optional(Id('user')), role: Type.Optional(OneOf(roleNames)) }, [
-    'granted_at',
-  ] as const),
+  query: ListQuery(
+    { user_id: Type.Optional(Id('user')), role: Type.Optional(OneOf(roleNames)) },
+    ['granted_at'] as const,
+    '-granted_at',
+  ),
   response: List(Grant),
 })

@@ -31,7 +31,7 @@ export const Shown = <const P extends TProperties>(object: TObject<P>) => {
 export const Octets = Type.Unsafe<AsyncIterable<Uint8Array>>({
   type: 'string',
   format: 'binary',
-  description: 'Bytes as they are',
+  description: 'The bytes of the content, unchanged',
 })
 
 /** Value of an answer without a body. */
@@ -40,7 +40,7 @@ export const Nullable = <const S extends TSchema>(schema: S) => Type.Union([sche
 
 export const OneOf = <const T extends readonly string[]>(
   values: T,
-  options: { title?: string; description?: string } = {},
+  options: { title?: string; description?: string; default?: T[number] } = {},
 ) => Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options })
 
 const pascal = (snake: string) => snake.replaceAll(/(?:^|_)(\w)/g, (_, c: string) => c.toUpperCase())
@@ -92,7 +92,7 @@ export const Reason = Type.String({
   title: 'Reason',
   minLength: 1,
   maxLength: 512,
-  description: 'Reason; recorded in the audit event',
+  description: 'Reason of the change. The audit event records it',
 })
 /**
  * Warnings about a change that was made: the tenant has no administrator any more; sign-in by identity providers is
@@ -117,14 +117,14 @@ export const Warnings = Type.Array(Warning, { description: 'Warnings about the c
 export const SecretToKeep = (maxLength: number, description: string) =>
   Type.Optional(Nullable(Type.String({ minLength: 1, maxLength, writeOnly: true, description })))
 /** A credential. Only the answer that makes it contains it, as `secret`. */
-export const Secret = Type.String({ title: 'Secret', description: 'Shown only in this answer' })
+export const Secret = Type.String({ title: 'Secret', description: 'Only this answer contains the secret' })
 /** Lifetime of a new object; `unless` describes the default. */
 export const expiresInSeconds = (mostDays: number, unless: string) =>
   Type.Optional(
     Type.Integer({
       minimum: 60,
       maximum: mostDays * 86_400,
-      description: `Seconds from now, ${mostDays} days at most; ${unless}`,
+      description: `Lifetime in seconds from now, at most ${mostDays} days. ${unless}`,
     }),
   )
 export const Bytes = Type.Integer({ title: 'Bytes', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
@@ -133,7 +133,11 @@ export const Count = Type.Integer({ title: 'Count', minimum: 0, maximum: Number.
 export const Duplicate = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'Number of repeated items; they are not counted again',
+  description: 'Number of items that were reported before. They are not counted again',
+})
+/** In the answer to a write: whether it changed anything. */
+export const WasChanged = Type.Boolean({
+  description: 'True: the request changed something. False: the object had this state already',
 })
 /** Items of a list that were not accepted, by index, with the reason. The others were accepted. */
 export const Rejected = Type.Array(Closed({ index: Count, error: Type.String({ description: 'One sentence' }) }))
@@ -147,7 +151,7 @@ export const List = <const S extends TSchema>(item: S) =>
   Closed(
     {
       items: Type.Array(item),
-      next_cursor: Nullable(Type.String({ description: 'Give it as `cursor` for the next page; null at the end' })),
+      next_cursor: Nullable(Type.String({ description: 'Cursor of the next page; null: this page is the last one' })),
     },
     'title' in item ? { title: `${item.title}List` } : {},
   )
@@ -156,11 +160,12 @@ export const List = <const S extends TSchema>(item: S) =>
 export const Total = Closed(
   {
     count: Type.Integer({ minimum: 0 }),
-    exact: Type.Boolean({ description: 'False: an estimate, from a sample or from statistics' }),
+    exact: Type.Boolean({ description: 'False: `count` is an estimate, from a sample or from statistics' }),
   },
   {
     title: 'Total',
-    description: 'Counted up to 10,000, with facets up to 5,000; above that an estimate, some seconds old',
+    description:
+      'Number of matches. It is counted up to 10,000, with facets up to 5,000. Above that it is an estimate, some seconds old',
   },
 )
 /** A list that also returns the number of matches, if the query asks for it. */
@@ -171,14 +176,15 @@ export const CountedList = <const S extends TSchema>(item: S) =>
   )
 /** Query parameters of a `CountedList`. */
 export const countQuery = {
-  count: Type.Optional(OneOf(['estimate'], { description: 'Gives `total` in the answer' })),
+  count: Type.Optional(OneOf(['estimate'], { description: '`estimate` adds `total` to the answer' })),
 }
 
 /** The name of the object of an id. Null if the object no longer exists, or if there is no id. */
-export const NameOf = (thing: string) => Nullable(Type.String({ description: `The present name of the ${thing}` }))
+export const NameOf = (thing: string) =>
+  Nullable(Type.String({ description: `Current name of the ${thing}; null if it was deleted` }))
 export const NamesOf = (things: string) =>
   Type.Array(Nullable(Type.String()), {
-    description: `The present names of the ${things}, in the order of the ids; null: deleted`,
+    description: `Current names of the ${things}, in the order of the ids; null: deleted`,
   })
 
 export const agoPattern = '^([0-9]{1,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]{8,18}([Zz]|[+-][0-9]{2}:[0-9]{2}))$'
@@ -189,7 +195,7 @@ export const Ago = (description: string) =>
       maxLength: 40,
       pattern: agoPattern,
       examples: ['86400'],
-      description: `${description}: so many seconds ago, or an RFC 3339 time`,
+      description: `${description}: a number of seconds before now, or an RFC 3339 time`,
     }),
   )
 
@@ -199,22 +205,37 @@ export const pageQuery = {
     Type.Integer({
       minimum: 1,
       maximum: pageItems.most,
-      description: `Items a page; default: ${pageItems.usual}`,
+      description: `Number of items of a page. Default: ${pageItems.usual}`,
     }),
   ),
   cursor: Type.Optional(Type.String({ maxLength: 1024 })),
 }
 /**
  * The query of a list: page, order and the named filters. `sort` takes one of `sorts`, with a leading `-` for
- * descending.
+ * descending; `usual` is the order without it.
  */
-export const ListQuery = <const F extends TProperties, const S extends readonly string[]>(filters: F, sorts: S) =>
+export const ListQuery = <const F extends TProperties, const S extends readonly string[]>(
+  filters: F,
+  sorts: S,
+  usual: `${'' | '-'}${S[number]}`,
+) =>
   Closed({
     ...pageQuery,
-    sort: Type.Optional(OneOf(sorts.flatMap((s) => [s, `-${s}`]) as `${'' | '-'}${S[number]}`[])),
+    sort: Type.Optional(
+      OneOf(sorts.flatMap((s) => [s, `-${s}`]) as `${'' | '-'}${S[number]}`[], {
+        default: usual,
+        description: `Order of the items. A leading \`-\` means descending. Default: \`${usual}\``,
+      }),
+    ),
     ...filters,
   })
-export const Prefix = Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Prefix search' }))
+export const Prefix = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: 'Search by the beginning of a name, or of another identifying field',
+  }),
+)
 
 /** An actor or a target: its type, and its id and its name at that time, if they are known. */
 export const Party = Closed(
@@ -226,10 +247,10 @@ export const ErrorBody = Closed(
   {
     error: OneOf(Object.keys(errorStatus) as ErrorCode[]),
     detail: Type.String({ description: 'One sentence for a person' }),
-    request_id: Type.String({ description: 'That of X-Request-Id; finds the audit event' }),
+    request_id: Type.String({ description: 'Value of `X-Request-Id`. The audit log finds the event by it' }),
     errors: Type.Optional(
       Type.Array(Closed({ field: Type.String(), message: Type.String() }), {
-        description: 'Each field that breaks the schema or a rule',
+        description: 'Each field that violates the schema or a rule',
       }),
     ),
   },

@@ -81,21 +81,21 @@ export const getScimServiceProviderConfig = endpoint({
   ...speaksScim,
   method: 'GET',
   path: '/v1/scim/v2/ServiceProviderConfig',
-  summary: 'Supported features of SCIM',
+  summary: 'Get the supported features of SCIM',
   response: ScimServiceProviderConfig,
 })
 export const listScimResourceTypes = endpoint({
   ...speaksScim,
   method: 'GET',
   path: '/v1/scim/v2/ResourceTypes',
-  summary: 'The kinds of entries',
+  summary: 'List SCIM resource types',
   response: listOf(ScimResourceType),
 })
 export const getScimResourceType = endpoint({
   ...speaksScim,
   method: 'GET',
   path: '/v1/scim/v2/ResourceTypes/{resource_type}',
-  summary: 'One kind of entries',
+  summary: 'Get a SCIM resource type',
   params: Closed({ resource_type: Type.String({ maxLength: 64 }) }),
   response: ScimResourceType,
 })
@@ -103,14 +103,14 @@ export const listScimSchemas = endpoint({
   ...speaksScim,
   method: 'GET',
   path: '/v1/scim/v2/Schemas',
-  summary: 'The attributes of each kind of entries',
+  summary: 'List SCIM schemas',
   response: listOf(ScimSchema),
 })
 export const getScimSchema = endpoint({
   ...speaksScim,
   method: 'GET',
   path: '/v1/scim/v2/Schemas/{schema_urn}',
-  summary: 'The attributes of one kind of entries',
+  summary: 'Get a SCIM schema',
   params: Closed({ schema_urn: Type.String({ maxLength: 256 }) }),
   response: ScimSchema,
 })

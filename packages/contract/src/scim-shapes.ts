@@ -48,7 +48,7 @@ const Meta = Closed(
     created: Type.Optional(Time),
     lastModified: Type.Optional(Time),
     location: Type.Optional(Type.String()),
-    version: Type.Optional(Type.String({ description: 'The ETag' })),
+    version: Type.Optional(Type.String({ description: 'ETag of the resource' })),
   },
   { title: 'ScimMeta' },
 )
@@ -96,7 +96,9 @@ export const ScimUser = Closed(
     displayName: Type.Optional(Type.String()),
     emails: Type.Optional(Type.Array(Closed(emailParts))),
     active: Type.Optional(
-      Type.Boolean({ description: 'False also of a user whom an administrator suspended, who stays so' }),
+      Type.Boolean({
+        description: 'False also for a user that an administrator suspended. Such a user stays suspended',
+      }),
     ),
     groups: Type.Optional(
       Type.Array(
@@ -127,7 +129,7 @@ export const ScimGroupInput = Open(
     members: Type.Optional(Type.Array(Member, { maxItems: mostMembers.given })),
   },
   'ScimGroupInput',
-  'Extensions and read-only attributes are ignored. Any other name is 400.',
+  'Extensions and read-only attributes are ignored. The answer to any other name is 400',
 )
 export type ScimGroupInput = Static<typeof ScimGroupInput>
 
@@ -159,7 +161,9 @@ export const ScimPatch = Open(
       Type.Array(
         Type.Object(
           {
-            op: Type.Optional(Type.String({ maxLength: 16, description: 'add, replace or remove, in any case' })),
+            op: Type.Optional(
+              Type.String({ maxLength: 16, description: '`add`, `replace` or `remove`, in upper or lower case' }),
+            ),
             path: Type.Optional(Type.String({ maxLength: 1024 })),
             value: Type.Optional(Type.Unknown()),
           },
@@ -170,7 +174,7 @@ export const ScimPatch = Open(
     ),
   },
   'ScimPatch',
-  'RFC 7644 §3.5.2, and the shapes that Entra ID and Okta send',
+  'Operations of RFC 7644 §3.5.2, and the forms that Entra ID and Okta send',
 )
 export type ScimPatch = Static<typeof ScimPatch>
 
@@ -181,8 +185,10 @@ const names = (description: string) =>
   Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 100, description }))
 /** Query parameters of a list. */
 export const page = {
-  filter: Type.Optional(Type.String({ maxLength: 4096, description: 'RFC 7644 §3.4.2.2' })),
-  startIndex: Type.Optional(Type.Integer({ description: 'Counted from 1' })),
+  filter: Type.Optional(Type.String({ maxLength: 4096, description: 'Filter expression of SCIM (RFC 7644 §3.4.2.2)' })),
+  startIndex: Type.Optional(
+    Type.Integer({ description: 'Number of the first entry of the page, counted from 1. Default: 1' }),
+  ),
   count: Type.Optional(Type.Integer({ description: `Entries a page, ${mostOfPage} at most; default: 100` })),
 }
 export const ScimSearch = Closed(
@@ -192,7 +198,7 @@ export const ScimSearch = Closed(
     attributes: names('Only these'),
     excludedAttributes: names('All but these'),
   },
-  { title: 'ScimSearch', description: 'RFC 7644 §3.4.3' },
+  { title: 'ScimSearch', description: 'Search request (RFC 7644 §3.4.3)' },
 )
 export type ScimSearch = Static<typeof ScimSearch>
 

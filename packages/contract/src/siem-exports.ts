@@ -11,11 +11,11 @@ export const SiemExport = Closed(
     connector_id: Id('siem_connector'),
     from: Time,
     to: Time,
-    status: OneOf(siemExportStatuses, { description: 'preparing: its events are being counted' }),
+    status: OneOf(siemExportStatuses, { description: '`preparing`: the server counts the events' }),
     problem: Nullable(Type.String({ description: 'Reason of the delay or failure, as a sentence' })),
     events: Nullable(Count),
     delivered: Count,
-    refused: Type.Integer({ minimum: 0, description: 'Events that became dead letters of the connector' }),
+    refused: Type.Integer({ minimum: 0, description: 'Number of events that became dead letters of the connector' }),
     created_at: Time,
     finished_at: Nullable(Time),
   },
@@ -26,7 +26,8 @@ export type SiemExport = Static<typeof SiemExport>
 export const exportAuditToWebhook = endpoint({
   method: 'GET',
   path: '/v1/audit/export/webhook',
-  summary: 'Send the events of a period (default: until now) to a webhook again',
+  summary: 'Send the audit events of a period to a webhook',
+  description: 'The period ends now by default.',
   access,
   begins: true,
   costly: true,
@@ -42,7 +43,7 @@ export const exportAuditToWebhook = endpoint({
 export const getAuditWebhookExport = endpoint({
   method: 'GET',
   path: '/v1/audit/export/webhook/{export_id}',
-  summary: 'Progress of an export',
+  summary: 'Get the progress of a webhook export',
   access,
   params: Closed({ export_id: Id('siem_export') }),
   response: SiemExport,
@@ -50,10 +51,15 @@ export const getAuditWebhookExport = endpoint({
 export const getSiemSchema = endpoint({
   method: 'GET',
   path: '/v1/admin/audit/connectors/schema',
-  summary: 'JSON Schema (2020-12) of each kind of connector, and of each kind of event',
+  summary: 'Get the schemas of connectors and events',
+  description: 'The answer has the JSON Schema (2020-12) of each kind of connector, and of each kind of event.',
   access: { by: ['session', 'api_key'], permission: 'siem:read' },
   response: Closed({
-    connectors: Type.Record(Type.String(), Type.Unknown(), { description: 'By kind: the body that makes one' }),
-    events: Type.Record(Type.String(), Type.Unknown(), { description: 'By kind: the event in the format json' }),
+    connectors: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Schema of the body of `createSiemConnector`, by kind of connector',
+    }),
+    events: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Schema of an event in the format `json`, by kind of event',
+    }),
   }),
 })

@@ -15,22 +15,27 @@ import {
   SecretToKeep,
   Shown,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { siemConnectorKinds, siemConnectorStates, siemFormats } from './vocabulary.ts'
 
 const fields = {
   name: Name,
-  enabled: Type.Boolean({ description: 'Whether events are sent; false also ends a running delivery' }),
-  format: OneOf(siemFormats, { description: 'How each event is written' }),
-  host: Nullable(Type.String({ minLength: 1, maxLength: 253, description: 'syslog: a name or an address' })),
-  port: Nullable(Type.Integer({ minimum: 1, maximum: 65_535, description: 'syslog: port; default: 6514 with TLS' })),
+  enabled: Type.Boolean({ description: 'True: events are sent. Setting false also ends a running delivery' }),
+  format: OneOf(siemFormats, { description: 'Format of each event' }),
+  host: Nullable(
+    Type.String({ minLength: 1, maxLength: 253, description: 'For syslog: name or address of the receiver' }),
+  ),
+  port: Nullable(
+    Type.Integer({ minimum: 1, maximum: 65_535, description: 'For syslog: port. Default: 6514 with TLS' }),
+  ),
   index: Nullable(
     Type.String({
       minLength: 1,
       maxLength: 255,
       pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]*$',
       description:
-        'opensearch: the index, alias or data stream, which is required; splunk_hec: the index; default: that of the token',
+        'For opensearch: index, alias or data stream; required. For splunk_hec: index. Default: that of the token',
     }),
   ),
   username: Nullable(
@@ -38,18 +43,22 @@ const fields = {
       minLength: 1,
       maxLength: 256,
       pattern: '^[^:\\x00-\\x1f]+$',
-      description: 'opensearch: credential is the password; null: it is an API key',
+      description: 'For opensearch: user whose password is `credential`; null: `credential` is an API key',
     }),
   ),
   bom: Nullable(
     Type.Boolean({
       description:
-        'syslog: whether a byte order mark stands before the text (RFC 5424 §6.4). Without it JSON is ASCII, other characters as \\u escapes. Default: true only for cef',
+        'For syslog: true puts a byte order mark before the text (RFC 5424 §6.4). Without it JSON is ASCII with \\u escapes. Default: true only for cef',
     }),
   ),
   tls: Closed({
     ca_pem: Nullable(
-      Type.String({ minLength: 1, maxLength: 65_536, description: 'Trusted instead of the public authorities' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 65_536,
+        description: 'Certificates (PEM) that are trusted instead of the public authorities',
+      }),
     ),
     server_name: Nullable(
       Type.String({
@@ -64,7 +73,7 @@ const fields = {
 const Delivery = Closed({
   state: OneOf(siemConnectorStates, {
     description:
-      'retrying: retried automatically; parked: continues after a change, a successful test, a replay, or when the blocking event is set aside',
+      '`retrying`: the server retries. `parked`: the delivery continues after a change, a successful test, a replay, or when the blocking event is set aside',
   }),
   problem: Nullable(Type.String({ description: 'Reason of the problem, as a sentence' })),
   delivered_seq: Type.Integer({
@@ -74,22 +83,23 @@ const Delivery = Closed({
   next_seq: Nullable(
     Type.Integer({
       minimum: 1,
-      description: 'The event that blocks it: retrying or parked, once events are sent one by one; null: otherwise',
+      description:
+        'Sequence number of the event that blocks a retrying or parked connector; null: no single event blocks it',
     }),
   ),
   lag_events: Nullable(Count),
   lag_seconds: Nullable(
     Type.Integer({
       minimum: 0,
-      description: 'Age of the first undelivered event; null: disabled, as lag_events is',
+      description: 'Age of the first undelivered event in seconds; null: disabled',
     }),
   ),
-  delivered: Type.Integer({ minimum: 0, description: 'Events that were taken' }),
-  failed: Type.Integer({ minimum: 0, description: 'Attempts that failed' }),
+  delivered: Type.Integer({ minimum: 0, description: 'Number of events that the receiver accepted' }),
+  failed: Type.Integer({ minimum: 0, description: 'Number of attempts that failed' }),
   dead_letters: Count,
   lost: Type.Integer({
     minimum: 0,
-    description: 'Events that were purged by retention before they were delivered',
+    description: 'Number of events that retention purged before their delivery',
   }),
   last_delivered_at: Nullable(Time),
   failing_since: Nullable(Time),
@@ -103,9 +113,9 @@ export const SiemConnector = Closed(
     kind: OneOf(siemConnectorKinds),
     ...fields,
     origin: Nullable(
-      Type.String({ description: 'Host of the URL, which is not shown because it may contain a secret' }),
+      Type.String({ description: 'Host of the URL. The URL is not shown, because it may contain a secret' }),
     ),
-    credential_set: Type.Boolean(),
+    credential_set: Type.Boolean({ description: 'True: a credential is stored' }),
     previous_credential_until: Nullable(Time),
     delivery: Delivery,
     created_at: Time,
@@ -121,17 +131,17 @@ const url = Type.Optional(
     minLength: 1,
     maxLength: 2048,
     writeOnly: true,
-    description: 'webhook: where to POST; splunk_hec: of the collector; opensearch: of the cluster. Never shown',
+    description: 'URL of the webhook, the collector (splunk_hec) or the cluster (opensearch). Never shown',
   }),
 )
 const credential = SecretToKeep(
   4096,
-  'webhook: signs, whsec_ and base64 of 24 to 64 bytes, made here where absent; splunk_hec: the token; opensearch: password or API key. Stored encrypted and never shown; absent: unchanged, not allowed with another origin or tls; null: none',
+  'For webhook the signing secret: `whsec_` and base64 of 24 to 64 bytes; generated if absent. For splunk_hec the token, for opensearch the password or API key. Stored encrypted and never shown. Absent: unchanged; required with another origin or tls. null: none',
 )
 const keep_previous = Type.Optional(
   Type.Boolean({
     writeOnly: true,
-    description: `webhook: true (default): the previous secret also signs for ${previousSecretHours} hours beside a new one; false ends that at once`,
+    description: `For webhook: true (default) also signs with the previous secret for ${previousSecretHours} hours after a new one. false ends that at once`,
   }),
 )
 const { name, format, ...optional } = fields
@@ -145,15 +155,17 @@ const params = Closed({ connector_id: Id('siem_connector') })
 export const listSiemConnectors = endpoint({
   method: 'GET',
   path: '/v1/admin/siem/connector',
-  summary: 'List the connectors that forward audit events, with the state of delivery',
+  summary: 'List SIEM connectors',
+  description: 'Each has the state of its delivery.',
   access: reads,
-  query: ListQuery({}, ['created_at'] as const),
+  query: ListQuery({}, ['created_at'] as const, 'created_at'),
   response: List(SiemConnector),
 })
 export const createSiemConnector = endpoint({
   method: 'POST',
   path: '/v1/admin/siem/connector',
-  summary: 'Forward audit events, from the next one on; earlier ones by a replay',
+  summary: 'Create a SIEM connector',
+  description: 'It forwards audit events from the next one on. A replay sends earlier ones.',
   access: writes,
   audit: 'siem_connector.created',
   status: 201,
@@ -174,7 +186,7 @@ export const createSiemConnector = endpoint({
 export const getSiemConnector = endpoint({
   method: 'GET',
   path: '/v1/admin/siem/connector/{connector_id}',
-  summary: 'One of them',
+  summary: 'Get a SIEM connector',
   access: reads,
   params,
   response: SiemConnector,
@@ -183,7 +195,8 @@ export const getSiemConnector = endpoint({
 export const updateSiemConnector = endpoint({
   method: 'PUT',
   path: '/v1/admin/siem/connector/{connector_id}',
-  summary: 'Replace its settings; the body of a GET may be sent back unchanged',
+  summary: 'Replace the settings of a SIEM connector',
+  description: 'The body of a GET may be sent back unchanged.',
   access: writes,
   audit: 'siem_connector.updated',
   stepUp: {},
@@ -195,26 +208,28 @@ export const updateSiemConnector = endpoint({
 export const deleteSiemConnector = endpoint({
   method: 'DELETE',
   path: '/v1/admin/siem/connector/{connector_id}',
-  summary: 'Delete a connector; its undelivered events and dead letters are discarded',
+  summary: 'Delete a SIEM connector',
+  description: 'Its undelivered events and dead letters are discarded.',
   access: writes,
   audit: 'siem_connector.deleted',
   stepUp: {},
   params,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })
 export const testSiemConnector = endpoint({
   method: 'POST',
   path: '/v1/admin/siem/connector/{connector_id}/test',
-  summary:
-    'Send one test event now and return the answer of the receiver; a parked connector continues after a success',
+  summary: 'Test a SIEM connector',
+  description:
+    'The connector sends one test event now. The answer has that of the receiver. A parked connector continues after a success.',
   access: writes,
   audit: 'siem_connector.tested',
   costly: true,
   patience: 60,
   params,
   response: Closed({
-    ok: Type.Boolean(),
+    ok: Type.Boolean({ description: 'True: the receiver accepted the event' }),
     answer: Type.String({ description: 'Answer of the receiver, as a sentence' }),
     milliseconds: Count,
   }),
@@ -222,8 +237,9 @@ export const testSiemConnector = endpoint({
 export const replaySiemConnector = endpoint({
   method: 'POST',
   path: '/v1/admin/siem/connector/{connector_id}/replay',
-  summary:
-    'Send events again: all from a sequence number or a time on, in order, or dead letters; exactly one of the three',
+  summary: 'Send audit events again',
+  description:
+    'The events are all from a sequence number or a time on, in order, or dead letters. The body has exactly one of the three.',
   access: writes,
   audit: 'siem_connector.replayed',
   params,
@@ -237,18 +253,22 @@ export const replaySiemConnector = endpoint({
           minItems: 1,
           maxItems: 200,
           uniqueItems: true,
-          description: 'Their places',
+          description: 'Sequence numbers of the dead letters',
         }),
       ]),
     ),
   }),
-  response: Closed({ connector: SiemConnector, events: Type.Integer({ minimum: 0, description: 'Sent again' }) }),
+  response: Closed({
+    connector: SiemConnector,
+    events: Type.Integer({ minimum: 0, description: 'Number of events that are sent again' }),
+  }),
 })
 
 export const setAsideSiemEvent = endpoint({
   method: 'POST',
   path: '/v1/admin/siem/connector/{connector_id}/set-aside',
-  summary: 'Make a dead letter of the event that blocks a connector, and continue after it',
+  summary: 'Set aside the event that blocks a connector',
+  description: 'The event becomes a dead letter, and the connector continues after it.',
   access: writes,
   audit: 'siem_connector.set_aside',
   params,
@@ -256,10 +276,10 @@ export const setAsideSiemEvent = endpoint({
     seq: Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Its sequence number; must be that of the next event to be sent',
+      description: 'Sequence number of the event. It must be the next event to be sent',
     }),
   }),
-  response: Closed({ connector: SiemConnector, changed: Type.Boolean() }),
+  response: Closed({ connector: SiemConnector, changed: WasChanged }),
 })
 
 export const SiemDeadLetter = Closed(
@@ -267,18 +287,19 @@ export const SiemDeadLetter = Closed(
     seq: Type.Integer({ minimum: 1 }),
     event_id: Id('audit_event'),
     kind: Type.String(),
-    reason: Type.String({ description: 'Reason of the receiver, or note that an administrator set it aside' }),
+    reason: Type.String({ description: 'Reason of the receiver, or a note that an administrator set the event aside' }),
     failed_at: Time,
-    replaying: Type.Boolean(),
+    replaying: Type.Boolean({ description: 'True: a replay sends the event again' }),
   },
   { title: 'SiemDeadLetter' },
 )
 export const listSiemDeadLetters = endpoint({
   method: 'GET',
   path: '/v1/admin/siem/connector/{connector_id}/dead-letters',
-  summary: `Events that the receiver refused; kept ${deadLetterDays} days`,
+  summary: 'List the dead letters of a SIEM connector',
+  description: `Dead letters are events that the receiver refused. They are kept for ${deadLetterDays} days.`,
   access: reads,
   params,
-  query: ListQuery({}, ['seq'] as const),
+  query: ListQuery({}, ['seq'] as const, 'seq'),
   response: List(SiemDeadLetter),
 })

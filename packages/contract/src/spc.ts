@@ -1,10 +1,13 @@
 import { Type } from 'typebox'
 import { Channel } from './devices.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, NameOf, Nullable, OneOf, Time } from './schema.ts'
+import { Closed, Count, Id, List, ListQuery, NameOf, Nullable, OneOf, Time, WasChanged } from './schema.ts'
 import { revocationReasons } from './vocabulary.ts'
 
-const Serial = Type.String({ pattern: '^[0-9a-f]{32}$', description: 'Hex; the 16 bytes of the id' })
+const Serial = Type.String({
+  pattern: '^[0-9a-f]{32}$',
+  description: 'Serial number in hexadecimal: the 16 bytes of the id',
+})
 
 /** A Security Policy Certificate: X.509 (RFC 5280), for one device and key. */
 export const Spc = Closed(
@@ -18,7 +21,7 @@ export const Spc = Closed(
     user_name: NameOf('user (its username)'),
     issuer_id: Id('signer'),
     status: OneOf(['active', 'superseded', 'revoked', 'expired'], {
-      description: 'superseded: rotated, and still valid for the overlap',
+      description: '`superseded`: the SPC was rotated, and stays valid for the overlap',
     }),
     not_before: Time,
     not_after: Time,
@@ -35,7 +38,7 @@ export const Spc = Closed(
     replaces: Nullable(Id('spc')),
     revoke_after: Nullable(Time),
     revoked_at: Nullable(Time),
-    revocation_reason: Nullable(Type.String({ description: 'RFC 5280 §5.3.1' })),
+    revocation_reason: Nullable(Type.String({ description: 'Reason of the revocation (RFC 5280 §5.3.1)' })),
     issued_at: Time,
   },
   { title: 'Spc' },
@@ -45,7 +48,7 @@ const Issued = Closed({
   spc: Spc,
   certificate: Pem,
   chain: Type.Array(Pem, {
-    description: 'Intermediate certificates up to every trust anchor, cross certificates included',
+    description: 'Intermediate certificates up to every trust anchor, including cross certificates',
   }),
   trust_anchor_version: Count,
 })
@@ -53,18 +56,19 @@ const Csr = Type.String({
   minLength: 1,
   maxLength: 16_384,
   description:
-    'PKCS#10 (RFC 2986), PEM or base64 DER; of P-256, P-384 or Ed25519. Only its key is used; no other certificate of the tenant may have had this key',
+    'Certificate request PKCS#10 (RFC 2986) of P-256, P-384 or Ed25519, as PEM or base64 DER. Only its key is used. No other certificate of the tenant may have had this key',
 })
 const named = {
   spc_id: Type.Optional(Id('spc')),
-  serial: Type.Optional(Type.String({ maxLength: 64, description: 'Hex, instead of `spc_id`' })),
+  serial: Type.Optional(Type.String({ maxLength: 64, description: 'Serial number in hexadecimal; replaces `spc_id`' })),
 }
 const by = ['device', 'session', 'api_key'] as const
 
 export const issueSpc = endpoint({
   method: 'POST',
   path: '/v1/spc/issue',
-  summary: 'Issue an SPC for a key: to the calling device, or to the device that an administrator names',
+  summary: 'Issue an SPC',
+  description: 'The certificate is for the calling device, or for the device that an administrator names.',
   access: { by, permission: 'spc:write' },
   audit: 'spc.issued',
   status: 201,
@@ -74,7 +78,8 @@ export const issueSpc = endpoint({
 export const rotateSpc = endpoint({
   method: 'POST',
   path: '/v1/spc/rotate',
-  summary: 'Replace an SPC by one for another key; the old one stays valid for an hour',
+  summary: 'Replace an SPC by one for another key',
+  description: 'The replaced SPC stays valid for an hour.',
   access: { by, permission: 'spc:write' },
   audit: 'spc.rotated',
   status: 201,
@@ -84,26 +89,32 @@ export const rotateSpc = endpoint({
 export const revokeSpc = endpoint({
   method: 'POST',
   path: '/v1/spc/revoke',
-  summary: 'Revoke an SPC, for good',
+  summary: 'Revoke an SPC',
+  description: 'Revocation is final.',
   access: { by, permission: 'spc:write' },
   audit: 'spc.revoked',
   body: Closed({
     ...named,
     reason: Type.Optional(OneOf(revocationReasons, { description: 'Default: unspecified' })),
   }),
-  response: Closed({ changed: Type.Boolean(), spc: Spc }),
+  response: Closed({ changed: WasChanged, spc: Spc }),
 })
 export const validateSpc = endpoint({
   method: 'POST',
   path: '/v1/spc/validate',
-  summary: 'Check whether a certificate is a valid SPC of this tenant',
+  summary: 'Validate a certificate as an SPC',
+  description: 'The answer is whether the certificate is a valid SPC of this tenant.',
   access: { by: [...by, 'gateway'], permission: 'spc:read' },
   audit: 'spc.validated',
   records: 'refusals',
   body: Closed({
     certificate: Type.String({ minLength: 1, maxLength: 16_384, description: 'PEM or base64 DER' }),
     at: Type.Optional(
-      Type.String({ format: 'date-time', maxLength: 40, description: 'Check its validity period at this time' }),
+      Type.String({
+        format: 'date-time',
+        maxLength: 40,
+        description: 'Time at which the validity period is checked. Default: now',
+      }),
     ),
   }),
   response: Closed({
@@ -126,7 +137,7 @@ export const validateSpc = endpoint({
       Closed({
         spc_digest: Nullable(Type.String()),
         current_digest: Nullable(Type.String()),
-        match: Type.Boolean({ description: 'Whether the device still has the policy that it was issued for' }),
+        match: Type.Boolean({ description: 'True: the device still has the policy for which the SPC was issued' }),
       }),
     ),
     checked_at: Time,
@@ -144,13 +155,15 @@ export const listSpcs = endpoint({
       status: Type.Optional(OneOf(['active', 'superseded', 'revoked', 'expired'])),
     },
     ['issued_at', 'not_after'] as const,
+    '-issued_at',
   ),
   response: List(Spc),
 })
 export const getSpc = endpoint({
   method: 'GET',
   path: '/v1/admin/spc/{spc_id}',
-  summary: 'One SPC, with its certificate',
+  summary: 'Get an SPC',
+  description: 'The answer contains its certificate.',
   access: { by: ['session', 'api_key'], permission: 'spc:read' },
   params: Closed({ spc_id: Id('spc') }),
   response: Closed({ ...Spc.properties, certificate: Pem }),

@@ -74,7 +74,7 @@ export const changedKindNames = Object.keys(changedKinds) as [ChangedKind, ...Ch
 export const mostChangedIds = 50
 const AnyIds = Type.Array(Type.String({ maxLength: 64 }), { maxItems: mostChangedIds })
 const Many = Type.Boolean({
-  description: 'There are more than `ids` names, or it is not known which: refetch the list',
+  description: 'True: more items have changed than `ids` names, or they are not known. Read the list again',
 })
 const some = (noun: Noun) => ({ ids: Type.Array(Id(noun), { maxItems: mostChangedIds }), many: Many })
 
@@ -91,10 +91,10 @@ export const streamEnds = [
 /** Events of `streamChanges`, by the field `event`, with the JSON of `data`. */
 export const streamEvents = {
   ready: Closed(
-    { kinds: Type.Array(OneOf(changedKindNames), { description: 'The kinds of lists of this stream' }) },
-    { description: 'The first event: changes from now on, or since Last-Event-ID, follow' },
+    { kinds: Type.Array(OneOf(changedKindNames), { description: 'Kinds of lists of this stream' }) },
+    { description: 'First event of a stream. Changes from now on follow, or those since `Last-Event-ID`' },
   ),
-  reset: Closed({}, { description: 'The changes since Last-Event-ID are not known: refetch everything' }),
+  reset: Closed({}, { description: 'The changes since `Last-Event-ID` are not known. Read everything again' }),
   changed: Closed(
     { changes: Type.Array(Closed({ kind: OneOf(changedKindNames), ids: AnyIds, many: Many })) },
     { description: 'Changed lists, with the ids of the changed items' },
@@ -109,16 +109,18 @@ export const streamEvents = {
   ),
   run: Closed(some('workflow_run'), { description: 'Workflow runs that began, took a step or ended' }),
   gateway: Closed(some('gateway'), { description: 'Gateways whose status changed' }),
-  adoption: Closed({}, { description: 'How many devices have confirmed the policy changed' }),
+  adoption: Closed({}, { description: 'The number of devices that have confirmed a policy has changed' }),
   audit: Closed({ seq: Count }, { description: 'The audit log has events up to this sequence number' }),
   expires: Closed(
     {
       at: Time,
-      cause: OneOf(['idle', 'absolute'], { description: 'Only `idle` can be prolonged, by any ordinary request' }),
+      cause: OneOf(['idle', 'absolute'], {
+        description: 'Cause of the end. Only `idle` can be prolonged, by any request that is not a background request',
+      }),
     },
-    { description: 'The session ends at this time: sent two minutes before' },
+    { description: 'Time at which the session ends. The event is sent two minutes before' },
   ),
-  end: Closed({ reason: OneOf(streamEnds) }, { description: 'The last event; the connection is closed after it' }),
+  end: Closed({ reason: OneOf(streamEnds) }, { description: 'Last event. The server then closes the connection' }),
 } as const
 export type StreamEventName = keyof typeof streamEvents
 export type StreamEvent = {
@@ -137,8 +139,9 @@ export const eventPermissions = {
 export const streamChanges = endpoint({
   method: 'GET',
   path: '/v1/admin/stream',
-  summary:
-    'The changes in the tenant, as server-sent events: only those that the caller may read. Resumes after Last-Event-ID. An open stream is no activity of a session',
+  summary: 'Stream the changes in the tenant',
+  description:
+    'The answer is a stream of server-sent events. It has only changes that the caller may read. `Last-Event-ID` resumes it. An open stream does not prolong a session.',
   access: { by: ['session', 'api_key'], permission: 'own' },
   query: Closed({
     kinds: Type.Optional(
@@ -146,7 +149,7 @@ export const streamChanges = endpoint({
         minLength: 1,
         maxLength: 512,
         pattern: '^[a-z_]+(,[a-z_]+)*$',
-        description: `Only these kinds of lists, several between commas: ${changedKindNames.join(', ')}`,
+        description: `Only changes of these kinds of lists, separated by commas: ${changedKindNames.join(', ')}`,
       }),
     ),
   }),

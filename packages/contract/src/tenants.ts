@@ -17,6 +17,7 @@ import {
   Shown,
   Text,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { tenantStatuses } from './vocabulary.ts'
 
@@ -25,7 +26,7 @@ const TenantName = Type.String({
   minLength: 1,
   maxLength: 63,
   pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
-  description: 'Small letters, digits and hyphens',
+  description: 'Name of the tenant: lower-case letters, digits and hyphens',
   examples: ['acme'],
 })
 const PlanName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$' })
@@ -50,19 +51,21 @@ export const Tenant = Closed(
 export const listTenants = endpoint({
   method: 'GET',
   path: '/v1/admin/tenants',
-  summary: 'List tenants: all of them for a platform role, else the own one',
+  summary: 'List tenants',
+  description: 'A platform role lists all tenants, other roles their own.',
   access: { by: ['session', 'api_key'], permission: 'tenants:read' },
-  query: ListQuery({ status: Type.Optional(OneOf(tenantStatuses)), plan_id: Type.Optional(Id('plan')), q: Prefix }, [
+  query: ListQuery(
+    { status: Type.Optional(OneOf(tenantStatuses)), plan_id: Type.Optional(Id('plan')), q: Prefix },
+    ['name', 'created_at'] as const,
     'name',
-    'created_at',
-  ] as const),
+  ),
   response: List(Tenant),
 })
 
 export const getTenant = endpoint({
   method: 'GET',
   path: '/v1/admin/tenants/{tenant_id}',
-  summary: 'One tenant',
+  summary: 'Get a tenant',
   access: { by: ['session', 'api_key'], permission: 'tenants:read' },
   params: Closed({ tenant_id: Id('tenant') }),
   response: Tenant,
@@ -74,7 +77,8 @@ const operations = ['create', 'update', 'suspend', 'reactivate', 'delete', 'canc
 export const changeTenant = endpoint({
   method: 'POST',
   path: '/v1/admin/tenants/lifecycle',
-  summary: 'Create a tenant with its first administrator; change, suspend, reactivate or delete it after a delay',
+  summary: 'Create, update, suspend, reactivate or delete a tenant',
+  description: 'A tenant is created with its first administrator, and deleted after a delay.',
   access: { by: ['session', 'api_key'], permission: 'by_operation' },
   operations: {
     create: { permission: 'tenants:write', status: 201 },
@@ -85,6 +89,7 @@ export const changeTenant = endpoint({
     cancel_deletion: { permission: 'tenants:write' },
   },
   audit: 'tenant.changed',
+  errors: ['entitlement_exceeded'],
   stepUp: { operation: 'delete' },
   body: Closed({
     operation: OneOf(operations),
@@ -105,7 +110,10 @@ export const changeTenant = endpoint({
           display_name: Type.Optional(Text),
           password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024, writeOnly: true })),
         },
-        { description: 'Of a new tenant; without a password a temporary one is made, which ends by itself' },
+        {
+          description:
+            'First administrator of a new tenant. Without a password a temporary one is generated, which expires',
+        },
       ),
     ),
     delay_seconds: Type.Optional(
@@ -119,7 +127,7 @@ export const changeTenant = endpoint({
   }),
   response: Closed({
     operation: Type.String(),
-    changed: Type.Boolean(),
+    changed: WasChanged,
     tenant: Tenant,
     administrator: Nullable(
       Closed({
@@ -154,16 +162,18 @@ const platform = { by: ['session', 'api_key'], permission: 'tenants:write' } as 
 export const listPlans = endpoint({
   method: 'GET',
   path: '/v1/admin/plans',
-  summary: 'List the plans that tenants may have, and how many have each',
+  summary: 'List plans',
+  description: 'Each has the number of tenants that have it.',
   access: platform,
-  query: ListQuery({ q: Prefix }, ['name', 'created_at'] as const),
+  query: ListQuery({ q: Prefix }, ['name', 'created_at'] as const, 'name'),
   response: List(Plan),
 })
 
 export const createPlan = endpoint({
   method: 'POST',
   path: '/v1/admin/plans',
-  summary: 'Create a plan: limits that many tenants share',
+  summary: 'Create a plan',
+  description: 'A plan has limits that many tenants share.',
   access: platform,
   audit: 'plan.created',
   status: 201,
@@ -174,7 +184,7 @@ export const createPlan = endpoint({
 export const getPlan = endpoint({
   method: 'GET',
   path: '/v1/admin/plans/{plan_id}',
-  summary: 'One plan',
+  summary: 'Get a plan',
   access: platform,
   params: planParams,
   response: Plan,
@@ -184,7 +194,8 @@ export const getPlan = endpoint({
 export const updatePlan = endpoint({
   method: 'PUT',
   path: '/v1/admin/plans/{plan_id}',
-  summary: 'Replace a plan; its limits hold for every tenant that has it, for everything that is added from then on',
+  summary: 'Replace a plan',
+  description: 'Its limits apply to every tenant with the plan, and to everything that is added from then on.',
   access: platform,
   audit: 'plan.updated',
   params: planParams,
@@ -200,6 +211,6 @@ export const deletePlan = endpoint({
   access: platform,
   audit: 'plan.deleted',
   params: planParams,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })

@@ -47,21 +47,22 @@ const since = Type.Optional(
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
     description:
-      'The version that the caller trusts: the answer includes the sets that lead from it to the current one',
+      'Version of the trust set that the caller trusts. The answer includes the sets that lead from it to the current one',
   }),
 )
 const Steps = Type.Optional(
   Type.Array(Signature, {
     title: 'TrustSteps',
     description:
-      'With `since`: earlier sets, oldest first, each signed by a key of the one before; without them a client that missed a rotation could not follow',
+      'With `since`: earlier sets, oldest first. A key of the previous set signs each. A client that missed a rotation follows them',
   }),
 )
 
 export const trustAnchors = endpoint({
   method: 'GET',
   path: '/v1/trust/anchors',
-  summary: 'The current trust anchor set, signed (general JSON JWS, trust-set+jws)',
+  summary: 'Get the current trust anchor set',
+  description: 'The set is signed (general JSON JWS, trust-set+jws).',
   access: { by: ['session', 'api_key', 'device'], permission: 'trust:read' },
   etag: true,
   query: Closed({ since }),
@@ -71,8 +72,9 @@ export const trustAnchors = endpoint({
 export const gatewayTrustAnchors = endpoint({
   method: 'GET',
   path: '/v1/gateway/runtime/trust-anchors',
-  summary:
-    'The current trust anchor set with the revocation lists of its authorities; Prefer: wait=N holds the request until one of them changes',
+  summary: 'Get the trust anchors for the gateway',
+  description:
+    'The answer has the current trust anchor set and the revocation lists of its authorities. `Prefer: wait=N` holds the request until one of them changes.',
   access: { by: ['gateway'], permission: 'own' },
   etag: true,
   waits: true,
@@ -92,7 +94,7 @@ export const gatewayTrustAnchors = endpoint({
         },
         { title: 'Crl' },
       ),
-      { description: 'Signed by their authorities, so `signed` does not cover them' },
+      { description: 'Revocation lists. Their authorities sign them, so `signed` does not cover them' },
     ),
   }),
 })
@@ -100,8 +102,9 @@ export const gatewayTrustAnchors = endpoint({
 export const rotateTrustAnchors = endpoint({
   method: 'POST',
   path: '/v1/trust/anchors/rotate',
-  summary:
-    'Replace the active trust anchor: planned, with an overlap in which both are valid, or emergency: the old one ends at once with all its certificates',
+  summary: 'Replace the active trust anchor',
+  description:
+    '`planned`: both anchors are valid for an overlap. `emergency`: the old anchor ends at once with all its certificates.',
   access: { by: ['session', 'api_key'], permission: 'trust:rotate' },
   audit: 'trust_anchors.rotated',
   stepUp: {},
@@ -112,7 +115,8 @@ export const rotateTrustAnchors = endpoint({
       Type.Integer({
         minimum: 0,
         maximum: 365 * 86_400,
-        description: 'Minimum time for which the old anchor stays; at least two lifetimes of a trust set',
+        description:
+          'Minimum time for which the old anchor stays, in seconds. It is at least two lifetimes of a trust set',
       }),
     ),
     reason: Type.Optional(Reason),
@@ -122,7 +126,7 @@ export const rotateTrustAnchors = endpoint({
     anchor_id: Id('signer'),
     replaced_anchor_id: Id('signer'),
     retire_after: Type.Union([Time, Type.Null()], {
-      description: 'When the old anchor may retire; null: it has ended',
+      description: 'Time at which the old anchor may retire; null: it has ended',
     }),
     trust_anchor_version: Count,
   }),

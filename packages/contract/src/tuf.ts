@@ -12,7 +12,9 @@ export const TufKey = Closed(
   {
     keytype: Type.String({ maxLength: 32, description: '`ecdsa` or `ed25519`' }),
     scheme: Type.String({ maxLength: 32, description: '`ecdsa-sha2-nistp256` or `ed25519`' }),
-    keyval: Closed({ public: Type.String({ maxLength: 1024, description: 'PEM; of Ed25519 32 bytes, hexadecimal' }) }),
+    keyval: Closed({
+      public: Type.String({ maxLength: 1024, description: 'Public key in PEM. For Ed25519: 32 bytes in hexadecimal' }),
+    }),
   },
   { title: 'TufKey' },
 )
@@ -49,7 +51,7 @@ const TufMetadata = Closed(
 export const TufStatus = Closed(
   {
     root: TufRoot,
-    is_online: Type.Boolean({ description: 'Whether the control plane holds the key of the root and renews it' }),
+    is_online: Type.Boolean({ description: 'True: the control plane has the key of the root and renews the root' }),
     expires_at: Time,
     due: Nullable(Type.String({ description: 'Reason why a new root is needed; null: none is needed' })),
     targets_version: Count,
@@ -66,14 +68,16 @@ export const TufStatus = Closed(
 export const tufStatus = endpoint({
   method: 'GET',
   path: '/v1/admin/updates/tuf',
-  summary: 'State of the TUF repository: its root, and whether a new one is needed',
+  summary: 'Get the state of the TUF repository',
+  description: 'The answer has the root, and whether a new one is needed.',
   access: { by: ['session', 'api_key'], permission: 'updates:read' },
   response: TufStatus,
 })
 export const replaceTufRoot = endpoint({
   method: 'POST',
   path: '/v1/admin/updates/tuf/root',
-  summary: 'Publish the next root, signed by the keys of the present root and by its own',
+  summary: 'Publish the next TUF root',
+  description: 'The root is signed by the keys of the current root and by its own keys.',
   access: { by: ['session', 'api_key'], permission: 'trust:rotate' },
   audit: 'update_root.replaced',
   stepUp: {},
@@ -85,7 +89,7 @@ const repository = { by: ['device', 'session', 'api_key'], permission: 'updates:
 export const tufMetadata = endpoint({
   method: 'GET',
   path: '/v1/update/tuf/metadata/{file}',
-  summary: 'Metadata of the TUF repository, by its name',
+  summary: 'Get metadata of the TUF repository',
   access: repository,
   params: Closed({ file: Type.String({ maxLength: 64, examples: ['timestamp.json', '1.root.json'] }) }),
   response: TufMetadata,
@@ -96,7 +100,8 @@ const segment = Type.String({ maxLength: 256 })
 export const tufTarget = endpoint({
   method: 'GET',
   path: '/v1/update/tuf/targets/{version}/{platform}/{arch}/{file}',
-  summary: 'A target of the TUF repository: <SHA-256>.<file name>',
+  summary: 'Download a target of the TUF repository',
+  description: 'The file name is `<SHA-256>.<file name>`.',
   access: repository,
   params: Closed({ version: segment, platform: segment, arch: segment, file: segment }),
   response: Octets,

@@ -16,11 +16,13 @@ const Update = Closed(
     target_path: Type.String({ description: 'Its path in the TUF repository' }),
     size: Bytes,
     sha256: Sha256,
-    mandatory: Type.Boolean({ description: 'It, or a release between the current version and it, is mandatory' }),
+    mandatory: Type.Boolean({
+      description: 'True: this release is mandatory, or one between the current version and it',
+    }),
     severity: Severity,
     released_at: Time,
     notes_url: Nullable(Type.String()),
-    rollout_percent: Type.Number(),
+    rollout_percent: Type.Number({ description: 'Percentage of the devices to which the release is offered' }),
   },
   { title: 'Update' },
 )
@@ -33,7 +35,7 @@ export const UpdateManifest = Closed(
     }),
     channel: Channel,
     updates: Type.Array(Update, {
-      description: 'The packages of the newest release that is offered; empty where nothing newer is',
+      description: 'Packages of the newest release that is offered; empty: there is nothing newer',
     }),
     generated_at: Time,
     expires_at: Time,
@@ -48,14 +50,17 @@ const access = { by: ['device', 'session', 'api_key'], permission: 'updates:read
 export const updateManifest = endpoint({
   method: 'GET',
   path: '/v1/update/manifest',
-  summary: 'Updates that are offered to a device; administrators and API keys name it in device_id',
+  summary: 'Get the updates for a device',
+  description: 'Administrators and API keys name the device in `device_id`.',
   access,
   query: Closed({
-    platform: Type.Optional(OneOf(packagePlatforms, { description: 'Default: that of the device' })),
+    platform: Type.Optional(
+      OneOf(packagePlatforms, { description: 'Platform of the packages. Default: that of the device' }),
+    ),
     arch: Type.Optional(
       OneOf(packageArchitectures, {
         description:
-          'Without it, the architecture that the device gave at enrollment or renewal, or else the only one for which releases have packages of this platform; 422 where there are several. `universal` fits every package',
+          'Architecture of the device. Default: the one that it gave at enrollment or renewal, or else the only one with packages for the platform. With several the answer is 422. `universal` fits every package',
       }),
     ),
     version: Type.Optional(
@@ -63,7 +68,7 @@ export const updateManifest = endpoint({
         pattern: versionPattern,
         maxLength: 64,
         description:
-          'The version that the device runs (Semantic Versioning 2.0.0, without build metadata). Without it, its client_version of enrollment or of the last renewal that gave one; 422 where that is none',
+          'Version that the device runs (Semantic Versioning 2.0.0, without build metadata). Default: the `client_version` that it gave last, at enrollment or renewal. The answer is 422 if that is no such version',
       }),
     ),
     channel: Type.Optional(Channel),
@@ -76,7 +81,8 @@ export const updateManifest = endpoint({
 export const updatePackage = endpoint({
   method: 'GET',
   path: '/v1/update/package',
-  summary: 'Download a package that is offered to the device; an administrator any of the tenant',
+  summary: 'Download a package',
+  description: 'A device gets a package that is offered to it, an administrator any package of the tenant.',
   access,
   query: Closed({ target: Id('package') }),
   response: Octets,

@@ -16,6 +16,7 @@ import {
   Reason,
   Shown,
   Time,
+  WasChanged,
 } from './schema.ts'
 import { Version } from './semver.ts'
 import {
@@ -32,7 +33,7 @@ export const Channel = OneOf(releaseChannels)
 export const Platform = OneOf(packagePlatforms)
 export const DeviceArchitecture = OneOf(deviceArchitectures, {
   title: 'DeviceArchitecture',
-  description: 'Architecture of its machine: which packages of a release fit it',
+  description: 'Architecture of the machine, for the choice of packages',
 })
 export const Architecture = OneOf(packageArchitectures, { description: '`universal` fits every architecture' })
 export const Sha256 = Type.String({ title: 'Sha256', pattern: '^[0-9a-f]{64}$', description: 'SHA-256, hexadecimal' })
@@ -51,13 +52,14 @@ export const ReleaseRollout = Closed(
       minimum: 0,
       maximum: 100,
       multipleOf: 0.01,
-      description: 'Of the devices, by a hash of device and version: more of it only adds devices',
+      description:
+        'Percentage of the devices, chosen by a hash of device and version. A higher percentage only adds devices',
     }),
     group_ids: Ids('group', 100),
   },
   {
     title: 'ReleaseRollout',
-    description: 'Devices that it is offered to: those of the groups, and a percentage of all',
+    description: 'Devices to which the release is offered: those of the groups, and a percentage of all',
   },
 )
 
@@ -65,7 +67,7 @@ const releaseFields = {
   notes: Notes,
   notes_url: NotesUrl,
   severity: Severity,
-  mandatory: Type.Boolean({ description: 'Devices of an older version have to update' }),
+  mandatory: Type.Boolean({ description: 'True: devices with an older version must update' }),
   min_from_version: Nullable(Version),
 }
 export const Release = Closed(
@@ -113,15 +115,18 @@ export const listReleases = endpoint({
   path: releases,
   summary: 'List releases',
   access: access.read,
-  query: ListQuery({ channel: Type.Optional(Channel), status: Type.Optional(OneOf(releaseStatuses)) }, [
-    'created_at',
-  ] as const),
+  query: ListQuery(
+    { channel: Type.Optional(Channel), status: Type.Optional(OneOf(releaseStatuses)) },
+    ['created_at'] as const,
+    '-created_at',
+  ),
   response: List(Release),
 })
 export const createRelease = endpoint({
   method: 'POST',
   path: releases,
-  summary: 'Create a release, as a draft without packages',
+  summary: 'Create a release',
+  description: 'The release is a draft without packages.',
   access: access.write,
   audit: 'release.created',
   status: 201,
@@ -131,7 +136,7 @@ export const createRelease = endpoint({
 export const getRelease = endpoint({
   method: 'GET',
   path: `${releases}/{release_id}`,
-  summary: 'One release',
+  summary: 'Get a release',
   access: access.read,
   params: releaseParams,
   response: Release,
@@ -140,7 +145,8 @@ export const getRelease = endpoint({
 export const updateRelease = endpoint({
   method: 'PUT',
   path: `${releases}/{release_id}`,
-  summary: 'Replace the settings of a draft; the body of a GET may be sent back unchanged',
+  summary: 'Replace the settings of a draft',
+  description: 'The body of a GET may be sent back unchanged.',
   access: access.write,
   audit: 'release.updated',
   params: releaseParams,
@@ -161,19 +167,21 @@ export const deleteRelease = endpoint({
 export const changeRelease = endpoint({
   method: 'POST',
   path: `${releases}/{release_id}/lifecycle`,
-  summary: 'Publish, pause, resume, halt, withdraw or promote a release, or set its rollout',
+  summary: 'Publish or change a release',
+  description:
+    'An operation publishes, pauses, resumes, halts, withdraws or promotes the release, or sets its rollout.',
   access: access.write,
   audit: 'release.changed',
   params: releaseParams,
   body: Closed({
     operation: OneOf(releaseOperations, {
       description:
-        '`halt` and `withdraw` are final and end downloads too; `promote` moves it from canary to stable; `roll_out` sets `rollout`, as `publish` and `promote` may',
+        '`halt` and `withdraw` are final and also end downloads. `promote` moves the release from canary to stable. `roll_out` sets `rollout`; `publish` and `promote` may also set it',
     }),
     rollout: Type.Optional(ReleaseRollout),
     reason: Type.Optional(Reason),
   }),
-  response: Closed({ operation: OneOf(releaseOperations), changed: Type.Boolean(), release: Release }),
+  response: Closed({ operation: OneOf(releaseOperations), changed: WasChanged, release: Release }),
   ifMatch: true,
 })
 
@@ -183,13 +191,14 @@ export const listPackages = endpoint({
   summary: 'List the packages of a release',
   access: access.read,
   params: releaseParams,
-  query: ListQuery({}, ['created_at'] as const),
+  query: ListQuery({}, ['created_at'] as const, 'created_at'),
   response: List(Package),
 })
 export const uploadPackage = endpoint({
   method: 'POST',
   path: `${releases}/{release_id}/packages`,
-  summary: 'Add a package to a draft: its bytes as they are',
+  summary: 'Upload a package to a draft',
+  description: 'The body is the bytes of the package.',
   access: access.write,
   audit: 'package.created',
   status: 201,
@@ -197,13 +206,13 @@ export const uploadPackage = endpoint({
   params: releaseParams,
   query: Closed({ platform: Platform, arch: Architecture, filename: Filename }),
   body: Octets,
-  response: Closed({ package: Package, changed: Type.Boolean() }),
+  response: Closed({ package: Package, changed: WasChanged }),
   patience: 300,
 })
 export const deletePackage = endpoint({
   method: 'DELETE',
   path: `${releases}/{release_id}/packages/{package_id}`,
-  summary: 'Remove a package from a draft',
+  summary: 'Delete a package of a draft',
   access: access.write,
   audit: 'package.deleted',
   params: Closed({ release_id: Id('release'), package_id: Id('package') }),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { OneTimeCode } from './access.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, Reason, Secret, Time, Warnings } from './schema.ts'
+import { Closed, Count, Id, Reason, Secret, Time, Warnings, WasChanged } from './schema.ts'
 import { Mfa, User } from './users.ts'
 
 const password = (description: string) => Type.String({ minLength: 1, maxLength: 1024, description })
@@ -9,26 +9,27 @@ const password = (description: string) => Type.String({ minLength: 1, maxLength:
 export const changePassword = endpoint({
   method: 'POST',
   path: '/v1/admin/users/password',
-  summary:
-    'Change your own password; with credentials:write set that of another user, or generate a temporary one (`secret` in the answer), which opens one session that must set a new one',
+  summary: 'Change a password',
+  description:
+    'A caller may change their own password. `credentials:write` permits to set that of another user, or to generate a temporary one. The answer contains a temporary password as `secret`. It opens one session, which must set a new password.',
   access: { by: ['session', 'api_key'], permission: 'own', during: ['change_password'] },
   audit: 'user.password_changed',
   setsCookie: true,
   body: Closed({
     user_id: Type.Optional(Id('user')),
-    new_password: Type.Optional(password('Without it a temporary one is generated')),
+    new_password: Type.Optional(password('New password. Absent: a temporary one is generated')),
     generate: Type.Optional(Type.Boolean()),
     current_password: Type.Optional(password('Required for your own password')),
     revoke_api_keys: Type.Optional(
       Type.Boolean({
         description:
-          'Also revoke the API keys that belong to the user or that the user made. Default: false; a new password ends sessions, and keys stay valid',
+          'True: also revokes the API keys that belong to the user or that the user created. Default: false. A new password ends sessions; keys stay valid',
       }),
     ),
   }),
   response: Closed({
     user: User,
-    changed: Type.Boolean(),
+    changed: WasChanged,
     sessions_terminated: Type.Integer({ minimum: 0 }),
     api_keys_revoked: Count,
     warnings: Warnings,
@@ -40,13 +41,16 @@ export const changePassword = endpoint({
 export const enrollTotp = endpoint({
   method: 'POST',
   path: '/v1/admin/users/totp/enroll',
-  summary:
-    'Start TOTP enrollment, for yourself or with credentials:write for another user; the secret is the seed in base32',
+  summary: 'Start the enrollment of a second factor',
+  description:
+    'A caller enrolls their own. Another user needs `credentials:write`. `secret` is the TOTP seed in base32.',
   access: { by: ['session', 'api_key'], permission: 'own', during: ['enroll_mfa'] },
   audit: 'user.mfa_enrollment_started',
   body: Closed({
     user_id: Type.Optional(Id('user')),
-    current_password: Type.Optional(password('For yourself, if the account has a password')),
+    current_password: Type.Optional(
+      password('Password of the caller, for their own second factor if the account has a password'),
+    ),
   }),
   response: Closed({
     provisioning_uri: Type.String({ description: 'otpauth:// URI for an authenticator app' }),
@@ -58,8 +62,8 @@ export const enrollTotp = endpoint({
 export const verifyTotp = endpoint({
   method: 'POST',
   path: '/v1/admin/users/totp/verify',
-  summary:
-    'Complete TOTP enrollment with a code, which does not count as a step-up; the recovery codes appear only here',
+  summary: 'Complete the enrollment of a second factor',
+  description: 'The code does not count as a step-up. Only this answer contains the recovery codes.',
   access: { by: ['session', 'api_key'], permission: 'own', during: ['enroll_mfa'] },
   audit: 'user.mfa_enabled',
   setsCookie: true,
@@ -70,16 +74,17 @@ export const verifyTotp = endpoint({
 export const disableTotp = endpoint({
   method: 'POST',
   path: '/v1/admin/users/totp/disable',
-  summary: 'Remove the second factor of a user, or with password and code your own; the sessions of the user end',
+  summary: 'Remove the second factor of a user',
+  description: 'A caller removes their own with password and code. The sessions of the user end.',
   access: { by: ['session', 'api_key'], permission: 'credentials:write' },
   audit: 'user.mfa_disabled',
   stepUp: {},
   body: Closed({
     user_id: Id('user'),
     reason: Type.Optional(Reason),
-    current_password: Type.Optional(password('For your own second factor, with a code')),
+    current_password: Type.Optional(password('Password of the caller, for their own second factor')),
     code: Type.Optional(OneTimeCode),
     recovery_code: Type.Optional(Type.String({ maxLength: 64 })),
   }),
-  response: Closed({ user: User, changed: Type.Boolean(), sessions_terminated: Type.Integer({ minimum: 0 }) }),
+  response: Closed({ user: User, changed: WasChanged, sessions_terminated: Type.Integer({ minimum: 0 }) }),
 })

@@ -15,6 +15,7 @@ import {
   Reason,
   Time,
   Warnings,
+  WasChanged,
 } from './schema.ts'
 import { roleNames } from './vocabulary.ts'
 
@@ -22,7 +23,7 @@ const Username = Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\s/\\
 const Email = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^@\\s]+@[^@\\s]+$' })
 
 const Kind = OneOf(['person', 'service'], {
-  description: 'A service account has no password and no sign-in: it holds roles, and may own API keys',
+  description: '`service`: a service account. It has no password and no sign-in, but may have roles and own API keys',
 })
 
 export const Mfa = Closed({ enabled: Type.Boolean(), enrolled_at: Nullable(Time) })
@@ -44,8 +45,10 @@ export const User = Closed(
     group_names: NamesOf('groups'),
     device_count: Type.Integer({ minimum: 0, description: 'Devices that are not revoked; counted up to 1,000' }),
     mfa: Mfa,
-    password_set: Type.Boolean(),
-    break_glass: Type.Boolean({ description: 'May sign in with a password while login.enforce_sso is on' }),
+    password_set: Type.Boolean({ description: 'True: the user has a password' }),
+    break_glass: Type.Boolean({
+      description: 'True: the user may sign in with a password while `login.enforce_sso` is on',
+    }),
     created_at: Time,
     updated_at: Time,
     last_login_at: Nullable(Time),
@@ -59,13 +62,17 @@ export const userFilters = {
   status: Type.Optional(OneOf(['active', 'suspended'])),
   source: Type.Optional(OneOf(['local', 'directory', 'sso'])),
   role: Type.Optional(OneOf(roleNames)),
-  mfa: Type.Optional(Type.Boolean({ description: 'Only users with, or without, a second factor' })),
+  mfa: Type.Optional(
+    Type.Boolean({ description: 'true: only users with a second factor. false: only users without one' }),
+  ),
   locked: Type.Optional(
-    Type.Boolean({ description: 'Only users that are, or are not, locked after failed sign-ins (`locked_until`)' }),
+    Type.Boolean({
+      description: 'true: only users that are locked after failed sign-ins (`locked_until`). false: only others',
+    }),
   ),
   group_id: Type.Optional(Id('group')),
   has_devices: Type.Optional(
-    Type.Boolean({ description: 'Only users with, or without, a device that is not revoked' }),
+    Type.Boolean({ description: 'true: only users with a device that is not revoked. false: only others' }),
   ),
 }
 
@@ -74,14 +81,14 @@ export const listUsers = endpoint({
   path: '/v1/admin/users',
   summary: 'List users',
   access: { by: ['session', 'api_key'], permission: 'users:read' },
-  query: ListQuery({ ...userFilters, ...countQuery }, ['username', 'created_at', 'last_login_at'] as const),
+  query: ListQuery({ ...userFilters, ...countQuery }, ['username', 'created_at', 'last_login_at'] as const, 'username'),
   response: CountedList(User),
 })
 
 export const getUser = endpoint({
   method: 'GET',
   path: '/v1/admin/users/{user_id}',
-  summary: 'One user',
+  summary: 'Get a user',
   access: { by: ['session', 'api_key'], permission: 'users:read' },
   params: Closed({ user_id: Id('user') }),
   response: User,
@@ -91,22 +98,26 @@ export const getUser = endpoint({
 export const setBreakGlass = endpoint({
   method: 'POST',
   path: '/v1/admin/users/break-glass',
-  summary:
-    'Let a local user sign in with a password while login.enforce_sso is on, or no longer; the last break-glass administrator stays',
+  summary: 'Set whether a user is a break-glass user',
+  description:
+    'A break-glass user signs in with a password while `login.enforce_sso` is on. The last break-glass administrator cannot be removed.',
   access: { by: ['session', 'api_key'], permission: 'rbac:write' },
   audit: 'user.break_glass_changed',
   stepUp: {},
   body: Closed({ user_id: Id('user'), break_glass: Type.Boolean(), reason: Type.Optional(Reason) }),
-  response: Closed({ user: User, changed: Type.Boolean() }),
+  response: Closed({ user: User, changed: WasChanged }),
   ifMatch: true,
 })
 
 const Changed = Closed({
   operation: Type.String(),
-  changed: Type.Boolean(),
+  changed: WasChanged,
   user: User,
   sessions_terminated: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Of suspend and delete: admin and VPN sessions that this call ended' }),
+    Type.Integer({
+      minimum: 0,
+      description: 'Number of admin and VPN sessions that this call ended; only for suspend and delete',
+    }),
   ),
   warnings: Warnings,
 })
@@ -126,6 +137,7 @@ export const changeUser = endpoint({
   },
   fieldPermissions: { 'user.group_ids': 'groups:write' },
   audit: 'user.changed',
+  errors: ['entitlement_exceeded'],
   body: Closed({
     operation: OneOf(['create', 'update', 'suspend', 'reactivate', 'unlock', 'delete']),
     user_id: Type.Optional(Id('user')),
@@ -156,20 +168,23 @@ const moveUser = {
 export const suspendUser = endpoint({
   ...moveUser,
   path: '/v1/admin/users/suspend',
-  summary: 'Suspend a user: admin and VPN sessions end, and the devices stop until the user is reactivated',
+  summary: 'Suspend a user',
+  description: 'The admin and VPN sessions of the user end. The devices have no access until the user is reactivated.',
   access: { by: ['session', 'api_key'], permission: 'users:write' },
 })
 
 export const reactivateUser = endpoint({
   ...moveUser,
   path: '/v1/admin/users/reactivate',
-  summary: 'Reactivate a suspended user; devices that were not revoked work again',
+  summary: 'Reactivate a suspended user',
+  description: 'Devices that were not revoked work again.',
   access: { by: ['session', 'api_key'], permission: 'users:write' },
+  errors: ['entitlement_exceeded'],
 })
 
 export const unlockUser = endpoint({
   ...moveUser,
   path: '/v1/admin/users/unlock',
-  summary: 'Unlock an account that failed sign-ins have locked',
+  summary: 'Unlock a user after failed sign-ins',
   access: { by: ['session', 'api_key'], permission: 'credentials:write' },
 })

@@ -1,17 +1,17 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, EntryName, Id, List, ListQuery, Name, Nullable, OneOf, Shown, Time } from './schema.ts'
+import { Closed, EntryName, Id, List, ListQuery, Name, Nullable, OneOf, Shown, Time, WasChanged } from './schema.ts'
 import { viewLimits, viewListNames } from './vocabulary.ts'
 
 const viewFields = {
   name: Name,
   query: Type.Record(Type.String({ maxLength: 64 }), Type.String({ minLength: 1, maxLength: 512 }), {
     maxProperties: 32,
-    description: 'Parameters of the list as its query string has them, without `cursor`, `limit` and `tenant_id`',
+    description: 'Query parameters of the list, without `cursor`, `limit` and `tenant_id`',
   }),
-  shared: Type.Boolean({ description: 'Whether all users with permission to read the list see it' }),
+  shared: Type.Boolean({ description: 'True: all users who may read the list see the view' }),
 }
-const ListName = OneOf(viewListNames, { description: 'The list that it belongs to' })
+const ListName = OneOf(viewListNames, { description: 'List to which the view belongs' })
 
 export const SavedView = Closed(
   {
@@ -21,7 +21,7 @@ export const SavedView = Closed(
     owner: Nullable(
       Closed(
         { user_id: Id('user'), username: EntryName },
-        { description: 'The person who made it; null where an API key or a visitor from another tenant did' },
+        { description: 'Person who created the view; null: an API key or a person of another tenant created it' },
       ),
     ),
     created_at: Time,
@@ -35,19 +35,22 @@ const params = Closed({ view_id: Id('view') })
 export const listViews = endpoint({
   method: 'GET',
   path: '/v1/admin/views',
-  summary: 'List the saved views of the caller and the shared ones of lists that the caller may read',
+  summary: 'List saved views',
+  description: 'The list has the views of the caller, and the shared views of lists that the caller may read.',
   access,
-  query: ListQuery({ list: Type.Optional(ListName), shared: Type.Optional(Type.Boolean()) }, [
+  query: ListQuery(
+    { list: Type.Optional(ListName), shared: Type.Optional(Type.Boolean()) },
+    ['name', 'created_at'] as const,
     'name',
-    'created_at',
-  ] as const),
+  ),
   response: List(SavedView),
 })
 
 export const createView = endpoint({
   method: 'POST',
   path: '/v1/admin/views',
-  summary: `Save a view of a list that the caller may read; ${viewLimits.own} a person, ${viewLimits.shared} shared ones a tenant`,
+  summary: 'Create a saved view',
+  description: `A view saves the filters of a list that the caller may read. A person has at most ${viewLimits.own} views, a tenant ${viewLimits.shared} shared ones.`,
   access,
   audit: 'view.created',
   status: 201,
@@ -58,7 +61,7 @@ export const createView = endpoint({
 export const getView = endpoint({
   method: 'GET',
   path: '/v1/admin/views/{view_id}',
-  summary: 'One saved view',
+  summary: 'Get a saved view',
   access,
   params,
   response: SavedView,
@@ -68,7 +71,8 @@ export const getView = endpoint({
 export const updateView = endpoint({
   method: 'PUT',
   path: '/v1/admin/views/{view_id}',
-  summary: 'Replace a saved view: an own one, or with settings:write a shared one',
+  summary: 'Replace a saved view',
+  description: 'The view must be one of the caller. With `settings:write` it may be a shared one.',
   access,
   audit: 'view.updated',
   params,
@@ -80,10 +84,11 @@ export const updateView = endpoint({
 export const deleteView = endpoint({
   method: 'DELETE',
   path: '/v1/admin/views/{view_id}',
-  summary: 'Delete a saved view: an own one, or with settings:write a shared one',
+  summary: 'Delete a saved view',
+  description: 'The view must be one of the caller. With `settings:write` it may be a shared one.',
   access,
   audit: 'view.deleted',
   params,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({ changed: WasChanged }),
   ifMatch: true,
 })

@@ -48,8 +48,9 @@ export const spoken = (noun: string): string =>
   noun
     .replaceAll('_', ' ')
     .replace(/^api\b/, 'API')
-    .replace(/^siem\b/, 'SIEM')
-export const aOrAn = (noun: string): string => `${/^(?!u[sn])[aeiou]/.test(noun) ? 'an' : 'a'} ${spoken(noun)}`
+    .replace(/^(?:siem|spc|vpn)\b/, (word) => word.toUpperCase())
+/** A name of letters, such as SPC, is spoken letter by letter: an SPC. */
+export const aOrAn = (noun: string): string => `${/^(?:(?!u[sn])[aeiou]|spc)/.test(noun) ? 'an' : 'a'} ${spoken(noun)}`
 
 export const errorStatus = {
   bad_request: 400,

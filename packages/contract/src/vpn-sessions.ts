@@ -23,7 +23,8 @@ export const ResourceBytes = Closed(
   },
   {
     title: 'ResourceBytes',
-    description: 'rx: from the device to the resource, tx: to the device; IP packets in the tunnel',
+    description:
+      '`rx`: bytes from the device to the resource. `tx`: bytes to the device. Both count IP packets in the tunnel',
   },
 )
 
@@ -51,9 +52,9 @@ const sessionFields = {
   client_version: Nullable(Type.String()),
   auth_method: Type.String(),
   policy_digest: Nullable(
-    Type.String({ description: 'Policy that its gateway reports as enforced; null: not reported' }),
+    Type.String({ description: 'Digest of the policy that its gateway reports as enforced; null: not reported' }),
   ),
-  assigned_digest: Nullable(Type.String({ description: 'Policy of the device when the session began' })),
+  assigned_digest: Nullable(Type.String({ description: 'Digest of the policy of the device when the session began' })),
   posture_verdict: PostureVerdict,
   rx_bytes: Bytes,
   tx_bytes: Bytes,
@@ -61,17 +62,17 @@ const sessionFields = {
   tx_packets: Count,
   denied_packets: Count,
   latest_handshake_at: Nullable(Time),
-  source_port: Nullable(Type.Integer()),
+  source_port: Nullable(Type.Integer({ description: 'Port from which the device connects, as the gateway sees it' })),
 }
 const sides =
-  'rx: received by its gateway from the device, tx: sent to it; bytes and packets of WireGuard on the wire. denied: packets out of the tunnel that the policy refused'
+  '`rx`: traffic that the gateway received from the device. `tx`: traffic to the device. Both count bytes and packets of WireGuard on the wire. `denied`: packets out of the tunnel that the policy refused'
 
 export const VpnSession = Closed(sessionFields, { title: 'VpnSession', description: sides })
 const VpnSessionDetail = Closed(
   {
     ...sessionFields,
     resources: Type.Array(ResourceBytes, {
-      description: `By resource, as its gateway says; the first ${mostResources} that it named, those of most bytes first`,
+      description: `Traffic by resource, as the gateway reports it: the first ${mostResources} named resources, most bytes first`,
     }),
   },
   { title: 'VpnSessionDetail', description: sides },
@@ -86,17 +87,19 @@ const sessionFilters = {
 export const listSessions = endpoint({
   method: 'GET',
   path: '/v1/admin/sessions',
-  summary: 'List VPN sessions; default: active ones',
+  summary: 'List VPN sessions',
   access: { by: ['session', 'api_key'], permission: 'sessions:read' },
-  query: ListQuery({ ...sessionFilters, state: Type.Optional(OneOf(['active', 'ended', 'all'])) }, [
-    'started_at',
-  ] as const),
+  query: ListQuery(
+    { ...sessionFilters, state: Type.Optional(OneOf(['active', 'ended', 'all'])) },
+    ['started_at'] as const,
+    '-started_at',
+  ),
   response: List(VpnSession),
 })
 export const getSession = endpoint({
   method: 'GET',
   path: '/v1/admin/sessions/{session_id}',
-  summary: 'One VPN session',
+  summary: 'Get a VPN session',
   access: { by: ['session', 'api_key'], permission: 'sessions:read' },
   params: Closed({ session_id: Id('vpn_session') }),
   response: VpnSessionDetail,
@@ -104,8 +107,9 @@ export const getSession = endpoint({
 export const terminateSessions = endpoint({
   method: 'POST',
   path: '/v1/admin/sessions',
-  summary:
-    'Terminate VPN sessions; their gateways get it with the next delta, and accept the devices in the same pool again after some time',
+  summary: 'Terminate VPN sessions',
+  description:
+    'The gateways get it with the next delta. After some time they accept the devices in the same pool again.',
   access: { by: ['session', 'api_key'], permission: 'sessions:terminate' },
   audit: 'vpn_session.terminated',
   body: Closed({
@@ -118,7 +122,7 @@ export const terminateSessions = endpoint({
         minimum: 0,
         maximum: mostBlockSeconds,
         description:
-          "Seconds for which the gateways of the session's pool refuse its device; default: 300; 0 only ends the session. To block a device for longer, suspend it",
+          'Seconds for which the gateways of the pool refuse the device. Default: 300; 0 only ends the session. To block a device for longer, suspend it',
       }),
     ),
   }),

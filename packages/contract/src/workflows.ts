@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { namedObjects, runAnswerSeconds } from './limits.ts'
-import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Time } from './schema.ts'
+import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Time, WasChanged } from './schema.ts'
 import { permissions, runOperations, runStatuses, stepStatuses, workflowKinds } from './vocabulary.ts'
 
 const Affected = Type.Array(Party, { description: `The first ${namedObjects} of them` })
@@ -9,8 +9,11 @@ const Confirmations = Closed(
   {
     seq: Type.Integer({ minimum: 0, description: 'The sequence number that gateways have to enforce' }),
     confirmed: Count,
-    waiting: Type.Integer({ minimum: 0, description: 'Gateways that report and do not enforce it yet' }),
-    down: Type.Integer({ minimum: 0, description: 'Gateways that do not report; the step does not wait for them' }),
+    waiting: Type.Integer({ minimum: 0, description: 'Number of gateways that report and do not enforce it yet' }),
+    down: Type.Integer({
+      minimum: 0,
+      description: 'Number of gateways that do not report. The step does not wait for them',
+    }),
     gateways: Type.Array(
       Closed({
         gateway_id: Id('gateway'),
@@ -30,11 +33,11 @@ const Step = Closed(
     summary: Type.String(),
     status: OneOf(stepStatuses),
     on_error: OneOf(['stop', 'continue']),
-    reversible: Type.Boolean(),
+    reversible: Type.Boolean({ description: 'True: an undo of the run reverses this step' }),
     affects: Affected,
     affects_count: Count,
     confirmations: Type.Union([Confirmations, Type.Null()], {
-      description: 'Of the step `confirm_gateways` while it runs, read anew for each answer; else null',
+      description: 'Current confirmations of a running step `confirm_gateways`; null otherwise',
     }),
     result: Type.Record(Type.String(), Type.Unknown(), { description: 'Result of the operation' }),
     error: Nullable(Type.String()),
@@ -50,8 +53,8 @@ const runFields = {
   workflow: Type.String(),
   params: Type.Record(Type.String(), Type.Unknown()),
   reason: Nullable(Type.String()),
-  status: OneOf(runStatuses, { description: '`planned`: a dry run; it has no id and is not kept' }),
-  second_approver: Type.Boolean({ description: 'Whether another person must approve it before it begins' }),
+  status: OneOf(runStatuses, { description: '`planned`: a dry run, which has no id and is not stored' }),
+  second_approver: Type.Boolean({ description: 'True: another person must approve the run before it begins' }),
   approval_expires_at: Nullable(Time),
   requested_by: Party,
   approved_by: Nullable(Party),
@@ -73,7 +76,8 @@ const Workflow = Closed(
     summary: Type.String(),
     params: Type.Unknown({ description: 'JSON Schema of its parameters' }),
     permissions: Type.Array(OneOf(permissions), {
-      description: 'Permissions that the caller needs besides the right to run it; some parameters need more',
+      description:
+        'Permissions that the caller needs in addition to the permission to run it. Some parameters need more',
     }),
     second_approver: OneOf(['never', 'always', 'sometimes']),
   },
@@ -83,7 +87,7 @@ const Workflow = Closed(
 const given = {
   params: Type.Optional(
     Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
-      description: 'Parameters, by the schema in the list',
+      description: 'Parameters of the run. The list of workflows has their schema',
     }),
   ),
   dry_run: Type.Optional(Type.Boolean({ description: 'Returns the steps without running them' })),
@@ -92,7 +96,7 @@ const given = {
     Type.Integer({
       minimum: 60,
       maximum: 90 * 86_400,
-      description: 'Time at which it is undone automatically, as far as possible',
+      description: 'Seconds after which the run is undone automatically, as far as possible',
     }),
   ),
 }
@@ -100,16 +104,17 @@ const WorkflowName = Type.String({ minLength: 1, maxLength: 64 })
 const runs = '/v1/admin/workflows/runs'
 const params = Closed({ workflow_run_id: Id('workflow_run') })
 const reading = { by: ['session', 'api_key'], permission: 'workflows:read' } as const
-const changed = Closed({ operation: OneOf(runOperations), changed: Type.Boolean(), run: WorkflowRunDetail })
+const changed = Closed({ operation: OneOf(runOperations), changed: WasChanged, run: WorkflowRunDetail })
 const change = Closed({ operation: OneOf(runOperations), reason: Type.Optional(Reason) })
 
 /** For workflows and playbooks alike. */
-const listed = Closed({ items: Type.Array(Workflow), runs: Type.Array(WorkflowRun, { description: 'The last 20' }) })
+const listed = Closed({ items: Type.Array(Workflow), runs: Type.Array(WorkflowRun, { description: 'Last 20 runs' }) })
 
 export const listWorkflows = endpoint({
   method: 'GET',
   path: '/v1/admin/workflows',
-  summary: 'Every workflow, its parameters and its last runs',
+  summary: 'List workflows',
+  description: 'Each has its parameters and its last runs.',
   access: reading,
   response: listed,
 })
@@ -117,7 +122,8 @@ export const listWorkflows = endpoint({
 export const runWorkflow = endpoint({
   method: 'POST',
   path: '/v1/admin/workflows/run',
-  summary: `Run a workflow, step by step, with the permissions of the caller; the answer comes after at most ${runAnswerSeconds} seconds: 202 while the run has not ended`,
+  summary: 'Run a workflow',
+  description: `The steps run one after the other, with the permissions of the caller. The answer follows after at most ${runAnswerSeconds} seconds. It is 202 while the run has not ended.`,
   access: { by: ['session', 'api_key'], permission: 'workflows:run' },
   audit: 'workflow.started',
   goesOn: true,
@@ -131,14 +137,15 @@ export const listWorkflowRuns = endpoint({
   path: runs,
   summary: 'List runs of workflows and playbooks',
   access: reading,
-  query: ListQuery({ kind: Type.Optional(OneOf(workflowKinds)) }, ['created_at'] as const),
+  query: ListQuery({ kind: Type.Optional(OneOf(workflowKinds)) }, ['created_at'] as const, '-created_at'),
   response: List(WorkflowRun),
 })
 
 export const getWorkflowRun = endpoint({
   method: 'GET',
   path: `${runs}/{workflow_run_id}`,
-  summary: 'One run with its steps',
+  summary: 'Get a workflow run',
+  description: 'The answer has its steps.',
   access: reading,
   params,
   response: WorkflowRunDetail,
@@ -147,12 +154,16 @@ export const getWorkflowRun = endpoint({
 export const getWorkflowEvidence = endpoint({
   method: 'GET',
   path: `${runs}/{workflow_run_id}/evidence`,
-  summary: 'Evidence of an ended run, in the canonical form of its digest',
+  summary: 'Get the evidence of an ended run',
+  description: 'The evidence has the canonical form of its digest. The answer is 422 before the run has ended.',
   access: reading,
+  errors: ['validation_error'],
   params,
   response: Closed({
     evidence: Type.String({ description: 'Canonical JSON (RFC 8785)' }),
-    evidence_digest: Type.String({ description: 'SHA-256 of it; the audit event workflow.finished says the same' }),
+    evidence_digest: Type.String({
+      description: 'SHA-256 of the evidence. The audit event `workflow.finished` has the same value',
+    }),
     request_id: Type.String({ description: 'Request id of all audit events of the run' }),
   }),
 })
@@ -160,7 +171,7 @@ export const getWorkflowEvidence = endpoint({
 export const changeWorkflowRun = endpoint({
   method: 'POST',
   path: `${runs}/{workflow_run_id}`,
-  summary: 'Approve, cancel, resume or undo a run of a workflow',
+  summary: 'Approve, cancel, resume or undo a workflow run',
   access: { by: ['session', 'api_key'], permission: 'workflows:run' },
   audit: 'workflow.changed',
   patience: 60,
@@ -172,7 +183,8 @@ export const changeWorkflowRun = endpoint({
 export const listPlaybooks = endpoint({
   method: 'GET',
   path: '/v1/admin/incident/playbook',
-  summary: 'Every playbook, its parameters and its last runs',
+  summary: 'List playbooks',
+  description: 'Each has its parameters and its last runs.',
   access: { by: ['session', 'api_key'], permission: 'incidents:read' },
   response: listed,
 })
@@ -180,7 +192,8 @@ export const listPlaybooks = endpoint({
 export const runPlaybook = endpoint({
   method: 'POST',
   path: '/v1/admin/incident/playbook',
-  summary: `Run a playbook, step by step, with the permissions of the caller; the answer comes after at most ${runAnswerSeconds} seconds: 202 while the run has not ended`,
+  summary: 'Run a playbook',
+  description: `The steps run one after the other, with the permissions of the caller. The answer follows after at most ${runAnswerSeconds} seconds. It is 202 while the run has not ended.`,
   access: { by: ['session', 'api_key'], permission: 'incidents:run' },
   audit: 'workflow.started',
   goesOn: true,
@@ -191,7 +204,7 @@ export const runPlaybook = endpoint({
       Type.String({
         minLength: 1,
         maxLength: 64,
-        description: 'Another name of the field `workflow`; give one of them',
+        description: 'Second name of the field `workflow`. Give one of them',
       }),
     ),
     ...given,
@@ -202,7 +215,7 @@ export const runPlaybook = endpoint({
 export const changePlaybookRun = endpoint({
   method: 'POST',
   path: '/v1/admin/incident/runs/{workflow_run_id}',
-  summary: 'Approve, cancel, resume or undo a run of a playbook',
+  summary: 'Approve, cancel, resume or undo a playbook run',
   access: { by: ['session', 'api_key'], permission: 'incidents:run' },
   audit: 'workflow.changed',
   patience: 60,

@@ -1,3 +1,4 @@
+import { usualSort } from '@holdfast/contract'
 import type { Config } from '../config/config.ts'
 import type { ConsoleBuild } from '../config/console-build.ts'
 import type { DocsBuild } from '../config/docs-build.ts'
@@ -69,7 +70,10 @@ export function createBase({ config, secrets, peppers, databaseUrl, log, now: ow
   const changes = createChanges(db, now)
   const feed = createFeed({ url: databaseUrl, changes, clock, log, presence: keyPresenceOf(peppers) })
   const signals = createSignals({ db, feed })
-  const pager = createPager(secrets.masterKeys.map((key) => key.cursorKey))
+  const pager = createPager(
+    secrets.masterKeys.map((key) => key.cursorKey),
+    usualSort,
+  )
   const listening = createListening({ db })
   const { publicUrl } = config
   const held = { db, changes, feed, signals, pager, now, listening }

@@ -20,13 +20,14 @@ export type ListPlace = readonly [key: string, tie: string]
 
 /** Description of a list endpoint. Its filter is the query without the page parameters. */
 type List = {
+  /** The operation of the contract. A list of one object has its id after `|`. */
   operation: string
   tenant: TenantId
   query: PageQuery & Record<string, unknown>
   /** Sortable columns by their names in the contract. */
   orders: Record<string, Pick<Order, 'column' | 'kind'>>
-  /** Default order. */
-  otherwise: string
+  /** Default order; absent: that of the contract. */
+  otherwise?: string
   /** The unique column that breaks ties. */
   tie: string
   /** Number of rows that a page of a walk reads, if each row costs a further look-up. */
@@ -37,7 +38,7 @@ type List = {
  * Creates a pager with signed cursors. A cursor holds the last row's sort key, signed together with its operation,
  * tenant and filter, so that another list refuses it. The first secret signs; all secrets verify.
  */
-export function createPager(secrets: readonly KeyObject[]) {
+export function createPager(secrets: readonly KeyObject[], usualSort: (operation: string) => string) {
   const sign = (secret: KeyObject, body: string, scope: string) =>
     createHmac('sha256', secret).update(scope).update('\0').update(body).digest().subarray(0, 16)
 
@@ -103,7 +104,15 @@ export function createPager(secrets: readonly KeyObject[]) {
    */
   const list = <DB, T extends keyof DB, O extends object, WDB, WT extends keyof WDB, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
-    { operation, tenant, query, orders, otherwise, tie, walked: most }: List,
+    {
+      operation,
+      tenant,
+      query,
+      orders,
+      otherwise = usualSort(operation.split('|', 1)[0] ?? ''),
+      tie,
+      walked: most,
+    }: List,
     walk?: SelectQueryBuilder<WDB, WT, W>,
   ): Promise<Page<O>> => {
     // The `count` parameter does not change the items of the list.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { usualSort } from '@holdfast/contract'
 import { type RawBuilder, sql } from 'kysely'
 import { createPager } from '../../src/db/page.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
@@ -221,7 +222,7 @@ test('a page compares a limited number of devices and continues with a cursor', 
   const devices = [...others, decodeId('device', device.id)!].map((deviceId) => ({ deviceId, digest: 'sha256:x' }))
   const list = createPendingAdoption({
     db: kit.db,
-    pager: createPager([createSecretKey(randomBytes(32))]),
+    pager: createPager([createSecretKey(randomBytes(32))], usualSort),
     policy: { deliveredTo: async () => ({ seq: 1, devices }) },
   })
   const bundle = randomUUID()

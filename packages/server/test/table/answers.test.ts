@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { contract, type Endpoint, type Operation, operations } from '@holdfast/contract'
-import { openapi } from '@holdfast/contract/openapi'
+import { statusesOf } from '@holdfast/contract/openapi-operation'
 import { type ChangedKind, changedKinds } from '@holdfast/contract/stream'
 import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
 import { listsOfAudit, onlyNamed } from '../../src/modules/stream/kinds.ts'
@@ -10,27 +10,25 @@ import type { ApiAnswer } from '../support/clients/api-calls.ts'
 import { type OpenStream, openStream } from '../support/clients/change-streams.ts'
 import { type Kit, loopbackAllowed, startKit } from '../support/deployment/deployment.ts'
 import { type AuditEvent, faultsInChanges } from '../support/domain/audit-changes.ts'
+import { createExampleCheck } from '../support/domain/recorded-examples.ts'
 import { createHere } from './here.ts'
 import { createWrite } from './writes.ts'
 
 const writes = operations.filter(([, e]) => e.method !== 'GET')
-const { paths } = openapi()
-const statusesOf = ({ path, method }: Endpoint): string[] =>
-  Object.keys((paths[path] as Record<string, { responses: object }>)[method.toLowerCase()]!.responses)
 /** The field names of an answer; two routes to the same effect share them. */
 const shapeOf = ({ json }: ApiAnswer) => Object.keys(json).sort().join()
 
 /** The fields that an `update` sets, and the further fields that a lifecycle operation needs besides the id. */
 const patches: Readonly<Record<string, (ids: Record<string, string>) => object>> = {
   user: ({ group_id }) => ({
-    display_name: 'Jane',
-    email: 'renamed@example.test',
-    username: 'renamed',
+    display_name: 'Jane Doe',
+    email: 'jane.doe@example.test',
+    username: 'jane.doe',
     group_ids: [group_id],
   }),
-  group: () => ({ name: 'renamed', description: 'those who were renamed' }),
+  group: () => ({ name: 'sales', description: 'Field and inside sales' }),
   tenant: ({ tenant_id = '' }) => ({ name: `renamed-${tenant_id.slice(-9)}`, limits: { users: 7 } }),
-  device: () => ({ name: 'renamed', tags: ['kiosk'], channel: 'canary', user_id: null }),
+  device: () => ({ name: 'reception', tags: ['kiosk'], channel: 'canary', user_id: null }),
 }
 /** Writes that need new input each time: another password, another session, another one-time code. */
 type Write = { ids: Record<string, string>; send: (body?: unknown) => Promise<ApiAnswer> }
@@ -70,13 +68,14 @@ async function allEvents(kit: Kit): Promise<AuditEvent[]> {
   return found
 }
 
-test('every write answers a described status: 201 if it creates, changed: false if nothing changes; its event has no secret', async (t: TestContext) => {
+test('every write answers a described status: 201 if it creates, changed: false if nothing changes, in the shape of its example; its event has no secret', async (t: TestContext) => {
   const kit = await startKit(t, { config: loopbackAllowed })
   const watching = await openStream(kit.url, { authorization: `Bearer ${kit.adminKey}` })
   kit.after(watching.close)
   await watching.event('ready')
   const world = await createHere(kit)
   const wrong: string[] = []
+  const examples = createExampleCheck('writes')
   /** A write that records every status that its description lacks. */
   const described = async (name: Operation, more: Parameters<typeof createWrite>[3] = []): Promise<Write> => {
     const e: Endpoint = contract[name]
@@ -85,7 +84,8 @@ test('every write answers a described status: 201 if it creates, changed: false 
       ids,
       send: async (body) => {
         const answer = await send(body)
-        if (!statusesOf(e).includes(String(answer.status))) wrong.push(`${name}: ${answer.status} is not described`)
+        examples.note(name, answer)
+        if (!statusesOf(e).includes(answer.status)) wrong.push(`${name}: ${answer.status} is not described`)
         return answer
       },
     }
@@ -110,8 +110,8 @@ test('every write answers a described status: 201 if it creates, changed: false 
     const write = await described(name)
     const first = await write.send()
     const again = await write.send()
-    if (e.records) continue
     expect(name, first, e.status ?? 200)
+    if (e.records) continue
     expectOnRecord([name, e], '', first)
     shapes.set(e.path, shapeOf(first))
     const holds = 'changed' in first.json || 'terminated' in first.json
@@ -154,6 +154,7 @@ test('every write answers a described status: 201 if it creates, changed: false 
   assert.ok(repeated > 25, `${repeated} are repeated`)
   assert.ok(twins >= 3, `${twins} operations have a route of their own`)
 
+  examples.assertExamples()
   const events = await allEvents(kit)
   const sent = new Set(succeeded.map(({ name }) => name))
   for (const [name, e] of writes) assert.ok(e.records || sent.has(name), `${name} changed something`)
@@ -179,6 +180,7 @@ test('every write answers a described status: 201 if it creates, changed: false 
       'notification_settings.updated',
       'plan.updated',
       'policy.published',
+      'posture.reported',
       'release.changed',
       'release.updated',
       'retention.updated',

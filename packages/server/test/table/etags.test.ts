@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Endpoint, operations } from '@holdfast/contract'
-import { type AllCallers, createAllCallers, ownPeerChunk } from '../support/actors/all-callers.ts'
+import { type AllCallers, ownPeerChunk } from '../support/actors/all-callers.ts'
 import { insertDeviceGrant } from '../support/actors/device-code-enrollment.ts'
-import { type Caller, call } from '../support/clients/api-calls.ts'
+import { createFullWorld, readQuery } from '../support/actors/full-world.ts'
+import { bearer, type Caller, call, operation } from '../support/clients/api-calls.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { fillPath } from '../support/domain/example-requests.ts'
+import { createExampleCheck } from '../support/domain/recorded-examples.ts'
 
 const reads = operations.filter(([, e]) => e.method === 'GET')
 const tagged = reads.filter(([, e]) => e.etag)
 
 const pathOf = (e: Endpoint, { own }: AllCallers): string => fillPath(e.path, own.ids)
-const queryOf = (name: string, { own }: AllCallers) =>
-  ({
-    gatewayPolicyBundle: `?device_id=${own.ids.device_id}`,
-    updateManifest: `?platform=linux&arch=x64&version=1.0.0&device_id=${own.ids.device_id}`,
-    updatePackage: `?target=${own.ids.package_id}`,
-  })[name] ?? ''
+const queryOf = (name: string, { own }: AllCallers): string => readQuery(name, own.ids)
 /** Callers for the endpoints that need their own. */
 type Own = Readonly<Record<string, Caller>>
 const ownCallers = async (kit: Kit, { own }: AllCallers): Promise<Own> => {
@@ -38,13 +35,14 @@ const withHeaders =
 
 test('reads with entity tags', async (t) => {
   const kit = await startKit(t)
-  const world = await createAllCallers(kit)
+  const world = await createFullWorld(kit)
+  Object.assign(world.own.ids, world.ids)
   const own = await ownCallers(kit, world)
   await t.test('every read with an ETag × {none, exact, weak, list, *, other} × GET, HEAD', () =>
     readByTags(kit, world, own),
   )
   await t.test(
-    'every HEAD is answered like its GET without the body, for known and refused callers, with the rate of limited callers',
+    'every HEAD is answered like its GET without the body, for known and refused callers, with the rate of limited callers; every read answers in the shape of its example',
     () => readByHead(kit, world, own),
   )
   await t.test('every long poll waits for any form of its tag, and its answer gives the wait', () =>
@@ -123,12 +121,16 @@ const isTold = ({ ratelimit, 'ratelimit-policy': policy }: Record<string, unknow
 
 async function readByHead(kit: Kit, world: AllCallers, own: Own): Promise<void> {
   const wrong: string[] = []
+  const examples = createExampleCheck('reads')
   // An event stream does not end by itself; its own test covers HEAD.
   for (const [name, e] of reads.filter(([, e]) => !e.begins && !e.events))
     for (const caller of [callerOf(name, e, world, own), null]) {
       const ask = (method: string) =>
         call(kit, { method, path: pathOf(e, world) }, caller, undefined, queryOf(name, world))
       const [get, head] = [await ask('GET'), await ask('HEAD')]
+      examples.note(name, get)
+      if (caller !== null && !e.download && get.status !== 200)
+        wrong.push(`${name}: ${get.status} ${get.text.slice(0, 200)}`)
       const same = ['content-type', 'etag', 'www-authenticate'].every((h) => head.headers[h] === get.headers[h])
       if (head.status !== get.status || head.text !== '' || !same)
         wrong.push(`${name}: GET ${get.status}, HEAD ${head.status} ${JSON.stringify(head.headers)}`)
@@ -136,7 +138,20 @@ async function readByHead(kit: Kit, world: AllCallers, own: Own): Promise<void> 
       for (const { headers } of [get, head])
         if (isTold(headers) !== isCounted) wrong.push(`${name}: ${JSON.stringify(headers)}`)
     }
+  examples.note('exportAuditToWebhook', await beginExport(kit))
   assert.deepEqual(wrong, [])
+  examples.assertExamples()
+}
+
+/** The only read that begins something. No request leaves this machine: those to loopback are refused. */
+async function beginExport(kit: Kit) {
+  const url = 'https://localhost/audit'
+  const body = { kind: 'webhook', name: 'archive', format: 'json', enabled: true, url } as const
+  const { connector } = await kit.admin.createSiemConnector({ body })
+  const query = `?connector_id=${connector.connector_id}&from=2026-01-01T00:00:00Z`
+  const begun = await call(kit, operation('exportAuditToWebhook'), bearer(kit.adminKey), undefined, query)
+  assert.equal(begun.status, 202, begun.text)
+  return begun
 }
 
 async function readByWaiting(kit: Kit, world: AllCallers, own: Own): Promise<void> {

@@ -7,8 +7,25 @@ import { call, operation } from '../support/clients/api-calls.ts'
 import type { Kit } from '../support/deployment/deployment.ts'
 import type { Here } from './here.ts'
 
-/** Keys are new, and a session that is terminated was started before. */
+const now = () => new Date().toISOString()
+const newSession = () => encodeId('vpn_session', crypto.randomUUID())
+
+/** Keys are new, times are those of now, and a session that is terminated was started before. */
 export const gatewayWrites = {
+  heartbeat: (_: Kit, { callers }: Here) => ({ caller: callers.gateway, body: examples.heartbeat }),
+  metering: (_: Kit, { callers, own }: Here) => {
+    const [sample] = examples.metering.samples
+    const { resources: _resources, ...used } = sample!
+    const samples = [{ ...used, session_id: newSession(), device_id: own.ids.device_id }]
+    const interval = { interval_start: now(), interval_end: now() }
+    return { caller: callers.gateway, body: { ...examples.metering, ...interval, samples } }
+  },
+  ingestAuditEvents: (_: Kit, { callers }: Here) => ({ caller: callers.gateway, body: examples.ingestAuditEvents }),
+  telemetry: (_: Kit, { callers }: Here) => ({
+    caller: callers.device,
+    body: { events: examples.telemetry.events.map((event) => ({ ...event, at: now() })) },
+  }),
+  reportPosture: (_: Kit, { callers }: Here) => ({ caller: callers.device, body: examples.reportPosture }),
   identifyGateway: (_: Kit, world: Here) => ({
     caller: world.callers.gateway,
     body: { ...examples.identifyGateway, public_key: newWireguardKey() },
@@ -27,7 +44,7 @@ export const gatewayWrites = {
   }),
   terminateSessions: async (kit: Kit, world: Here) => {
     const at = new Date()
-    const session_id = encodeId('vpn_session', crypto.randomUUID())
+    const session_id = newSession()
     const sample = { session_id, device_id: world.own.ids.device_id, state: 'active', rx_bytes: 1, tx_bytes: 1 }
     const report = {
       report_id: 'r',

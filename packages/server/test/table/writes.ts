@@ -28,6 +28,9 @@ const standard =
   (name: Operation): Setup =>
   (_, world) => ({ caller: world.callers.api_key, body: exampleBody(name, world.own.ids) })
 
+/** A search that finds each entry of the directory. */
+const everything = { schemas: examples.searchScim.schemas, count: 10 }
+
 /** Writes that need more objects first, or a caller other than an administrator. */
 const special: Partial<Record<Operation, Setup>> = {
   ...tenancyWrites,
@@ -37,11 +40,11 @@ const special: Partial<Record<Operation, Setup>> = {
   ...workflowWrites,
   createSiemConnector: (_, world) => ({
     caller: world.callers.api_key,
-    body: { ...examples.createSiemConnector, name: randomBytes(6).toString('hex') },
+    body: { ...examples.createSiemConnector, name: `siem-${randomBytes(6).toString('hex')}` },
   }),
   updateSiemConnector: (_, world) => ({
     caller: world.callers.api_key,
-    body: { ...examples.updateSiemConnector, name: randomBytes(6).toString('hex') },
+    body: { ...examples.updateSiemConnector, name: `siem-${randomBytes(6).toString('hex')}` },
   }),
   // The next event of a disabled connector is that of its own creation.
   setAsideSiemEvent: async (kit, world) => {
@@ -166,9 +169,9 @@ const special: Partial<Record<Operation, Setup>> = {
     },
     body: examples.undoDirectoryRun,
   }),
-  searchScim: (_, { own }) => ({ caller: own.provisioner, body: examples.searchScim }),
-  searchScimUsers: (_, { own }) => ({ caller: own.provisioner, body: examples.searchScimUsers }),
-  searchScimGroups: (_, { own }) => ({ caller: own.provisioner, body: examples.searchScimGroups }),
+  searchScim: (_, { own }) => ({ caller: own.provisioner, body: everything }),
+  searchScimUsers: (_, { own }) => ({ caller: own.provisioner, body: everything }),
+  searchScimGroups: (_, { own }) => ({ caller: own.provisioner, body: everything }),
   createScimUser: (_, { own }) => ({
     caller: own.provisioner,
     body: { ...examples.createScimUser, userName: `new-${own.ids.scim_user_id}`, emails: [] },

@@ -1,18 +1,24 @@
 import { createHash } from 'node:crypto'
-import { openapi } from '@holdfast/contract/openapi'
+import type { openapi } from '@holdfast/contract/openapi'
 import { Representation } from '../../kernel/results.ts'
 
 type Document = ReturnType<typeof openapi>
-let made: Representation<Document> | undefined
+let made: Promise<Representation<Document>> | undefined
 
-/** The contract as an OpenAPI document, created once per process. */
+/** The contract as an OpenAPI document. The first request makes it, so that a start does not read its examples. */
 export function createDescription() {
-  made ??= make()
-  const document = made
-  return { handlers: { openapiDocument: () => document } }
+  return {
+    handlers: {
+      openapiDocument: () => {
+        made ??= make()
+        return made
+      },
+    },
+  }
 }
 
-function make(): Representation<Document> {
+async function make(): Promise<Representation<Document>> {
+  const { openapi } = await import('@holdfast/contract/openapi')
   const bytes = Buffer.from(JSON.stringify(openapi()))
   return new Representation<Document>(createHash('sha256').update(bytes).digest('base64url'), bytes)
 }

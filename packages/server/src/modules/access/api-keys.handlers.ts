@@ -45,7 +45,6 @@ export const apiKeyHandlers = ({
           tenant: actor.tenantId,
           query,
           orders,
-          otherwise: '-created_at',
           tie: query.sort?.endsWith('last_used_at') ? 'activity.key_id' : 'api_keys.key_id',
         })
         const names = await findNames(tx, actor.tenantId, namedBy(found.items))

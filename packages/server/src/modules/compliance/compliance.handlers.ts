@@ -31,7 +31,6 @@ export function complianceHandlers({ db, pager, retention, holds }: Deps) {
           tenant: actor.tenantId,
           query,
           orders: { placed_at: { column: 'placed_at', kind: 'time' } },
-          otherwise: '-placed_at',
           tie: 'legal_hold_id',
         })
         return { items: found.items.map(view), next_cursor: found.next_cursor }

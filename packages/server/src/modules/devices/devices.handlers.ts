@@ -102,7 +102,6 @@ export function deviceHandlers({
             tenant: tenantId,
             query,
             orders,
-            otherwise: '-enrolled_at',
             tie: by === 'last_seen_at' ? 'activity.device_id' : 'devices.device_id',
             walked: walkedWith(dense),
           },

@@ -35,7 +35,6 @@ export function directoryHandlers({ db, pager, runs, undo, owned, scim }: Handle
           tenant: tenantId,
           query,
           orders: { provider: { column: 'provider', kind: 'text' } },
-          otherwise: 'provider',
           tie: 'directory_id',
         })
         const ids = found.items.map((d) => d.directory_id)
@@ -68,7 +67,6 @@ export function directoryHandlers({ db, pager, runs, undo, owned, scim }: Handle
           tenant: actor.tenantId,
           query,
           orders: { started_at: { column: 'started_at', kind: 'time' } },
-          otherwise: '-started_at',
           tie: 'run_id',
         })
         return { items: found.items.map(summary), next_cursor: found.next_cursor }

@@ -44,7 +44,6 @@ export function tokenHandlers({
           tenant: tenantId,
           query,
           orders,
-          otherwise: '-created_at',
           tie: 'token_id',
         })
         const names = await findNames(tx, tenantId, namedBy(items))

@@ -16,7 +16,6 @@ export const lockHandlers = ({ db, pager, locks }: { db: Database; pager: Pager;
           tenant: actor.tenantId,
           query: { ...query, status },
           orders: { created_at: { column: 'created_at', kind: 'time' } },
-          otherwise: '-created_at',
           tie: 'lock_id',
         })
         return { items: found.items.map(view), next_cursor: found.next_cursor }

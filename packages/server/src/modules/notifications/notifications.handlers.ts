@@ -27,7 +27,6 @@ export function notificationHandlers(deps: {
           tenant: actor.tenantId,
           query: { ...query, state },
           orders: { created_at: { column: 'created_at', kind: 'time' } },
-          otherwise: '-created_at',
           tie: 'notification_id',
         })
         return { items: found.items.map(view), next_cursor: found.next_cursor }

@@ -37,7 +37,6 @@ export function createBundles({
           tenant,
           query,
           orders: { version: { column: 'version', kind: 'number' } },
-          otherwise: '-version',
           tie: 'bundle_id',
         }),
       )

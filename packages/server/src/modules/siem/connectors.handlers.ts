@@ -71,7 +71,6 @@ export function connectorHandlers({ db, pager, connectors, replay, setAside, try
           tenant,
           query,
           orders: { seq: { column: 'seq', kind: 'number' } },
-          otherwise: 'seq',
           tie: 'event_id',
         })
         return { items: items.map(viewDeadLetter), next_cursor }

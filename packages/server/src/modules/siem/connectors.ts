@@ -83,7 +83,6 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           tenant,
           query,
           orders: { created_at: { column: 'created_at', kind: 'time' } },
-          otherwise: 'created_at',
           tie: 'connector_id',
         })
         return { items: await shown(tx, page.items, tenant), next_cursor: page.next_cursor }

@@ -72,7 +72,6 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
           tenant: actor.tenantId,
           query,
           orders: { name: { column: 'name', kind: 'text' }, created_at: { column: 'created_at', kind: 'time' } },
-          otherwise: 'name',
           tie: 'view_id',
         })
       }),

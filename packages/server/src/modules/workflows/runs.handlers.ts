@@ -90,7 +90,6 @@ export function runHandlers({
           tenant: actor.tenantId,
           query: { ...query, kind },
           orders: { created_at: { column: 'created_at', kind: 'time' } },
-          otherwise: '-created_at',
           tie: 'workflow_run_id',
         })
         return { items: found.items.map(viewRun), next_cursor: found.next_cursor }

@@ -179,7 +179,10 @@ export async function makeSampleObjects(
       const [pending] = (await client.listSigners({ query: { purpose: 'posture', state: 'pending' } })).items
       return (pending ?? (await client.createSigner({ body: { purpose: 'posture' } }))).signer_id
     },
-    event_id: async () => (await client.listAuditEvents({ query: { limit: 1 } })).items[0]!.event_id,
+    event_id: async () => {
+      await idOf('user_id')
+      return (await client.listAuditEvents({ query: { limit: 1, kind: 'user.changed' } })).items[0]!.event_id
+    },
     // A class that tests with a population do not purge.
     legal_hold_id: async () =>
       (await client.placeLegalHold({ body: { reason: 'proceedings 12-34', classes: ['metering'] } })).legal_hold_id,

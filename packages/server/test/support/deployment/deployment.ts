@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test'
 import type { Role } from '@holdfast/contract/vocabulary'
 import { defaultOidArc, type PasswordParams } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
-import { Agent, buildConnector } from 'undici'
+import { type Agent, buildConnector } from 'undici'
 import { bootstrap } from '../../../src/app/bootstrap.ts'
 import { type App, createApp } from '../../../src/app/create-app.ts'
 import type { Config } from '../../../src/config/config.ts'
@@ -19,6 +19,7 @@ import type { SnapshotSize } from '../../../src/modules/gateways/index.ts'
 import { openPeppers, type Peppers } from '../../../src/modules/secrets/index.ts'
 import type { Outbound } from '../../../src/outbound/outbound.ts'
 import '../../statements/record.ts'
+import { agentWith, type StatusCheck, watchStatuses } from '../clients/declared-statuses.ts'
 import { createTestDatabase, type Template, withClient } from '../database/test-database.ts'
 import { consoleOfRun } from './console-build.ts'
 import { docsOfRun } from './docs-build.ts'
@@ -186,6 +187,7 @@ export async function startKit(
   const database = await createTestDatabase(pkcs11 ? keyless : started)
   const packagesDir = await mkdtemp(join(tmpdir(), 'holdfast-packages-'))
   const nothingIsLeft = watchLeaks()
+  const statuses = watchStatuses()
   const logs: string[] = []
   const note = (o: object, message: string) => void logs.push(`${message} ${JSON.stringify(o, errors)}`)
   const log = { info: note, warn: note, error: note }
@@ -221,7 +223,7 @@ export async function startKit(
     })
     await bootstrap(app, secrets, () => {})
     const url = await app.http.listen({ host: '127.0.0.1', port: config.port })
-    const dispatcher = dispatcherTo(url)
+    const dispatcher = dispatcherTo(url, undefined, statuses)
     let stopping: Promise<void> | undefined
     const stop = () => {
       stopping ??= dispatcher.destroy().then(app.stop)
@@ -246,6 +248,7 @@ export async function startKit(
     await database.drop()
     await rm(packagesDir, { recursive: true })
     await nothingIsLeft()
+    statuses.assertDeclared()
     // The test runner keeps the closures of all tests, and so would keep each deployment in memory.
     for (const held of [...replicas, kit]) Object.assign(held, { app: undefined, db: undefined })
   })
@@ -289,13 +292,13 @@ export async function startKit(
 
 /**
  * A dispatcher for requests to the public URL, as proofs and cookies require it. It connects to the given replica, if
- * given from another loopback address.
+ * given from another loopback address. `statuses` checks the status of each answer.
  */
-export function dispatcherTo(url: string, localAddress?: string): Agent {
+export function dispatcherTo(url: string, localAddress?: string, statuses?: StatusCheck): Agent {
   const { hostname, port } = new URL(url)
   const connect = buildConnector({})
   const there = { hostname, port, ...(localAddress && { localAddress }) }
-  return new Agent({ connect: (options, callback) => connect({ ...options, ...there }, callback) })
+  return agentWith(statuses, { connect: (options, callback) => connect({ ...options, ...there }, callback) })
 }
 
 const errors = (_: string, value: unknown) =>

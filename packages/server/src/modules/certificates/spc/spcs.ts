@@ -36,7 +36,6 @@ export function createSpcs({
             issued_at: { column: 'issued_at', kind: 'time' },
             not_after: { column: 'not_after', kind: 'time' },
           },
-          otherwise: '-issued_at',
           tie: 'spc_id',
         }),
       ),

@@ -107,7 +107,6 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
           tenant,
           query,
           orders: { created_at: { column: 'created_at', kind: 'time' } },
-          otherwise: 'created_at',
           tie: 'source_id',
         }),
       ),

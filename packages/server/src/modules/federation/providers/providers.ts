@@ -145,7 +145,6 @@ export function createProviders({
             name: { column: 'name', kind: 'text' },
             created_at: { column: 'created_at', kind: 'time' },
           },
-          otherwise: 'name',
           tie: 'provider_id',
         }),
       ),

@@ -66,7 +66,6 @@ export function createGatewayRules(deps: Deps & Parameters<typeof createGatewayL
           tenant,
           query,
           orders: { name: { column: 'name', kind: 'text' }, created_at: { column: 'created_at', kind: 'time' } },
-          otherwise: 'name',
           tie: 'gateway_id',
         })
         return { items: await withActivity(tx, tenant, found.items), next_cursor: found.next_cursor }

@@ -63,7 +63,6 @@ export function createPools({
           tenant,
           query,
           orders: { name: { column: 'name', kind: 'text' }, created_at: { column: 'created_at', kind: 'time' } },
-          otherwise: 'name',
           tie: 'pool_id',
         })
         return { items: await withGateways(tx, tenant, found.items), next_cursor: found.next_cursor }

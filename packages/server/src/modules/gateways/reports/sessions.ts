@@ -61,7 +61,6 @@ export function createVpnSessions({
           tenant,
           query: { ...query, state, ...filter },
           orders: { started_at: { column: 'started_at', kind: 'time' } },
-          otherwise: '-started_at',
           tie: 'session_id',
         })
         return { items: await withNames(tx, tenant, found.items), next_cursor: found.next_cursor }

@@ -33,7 +33,6 @@ export function grantHandlers(deps: { db: Database; pager: Pager; now: () => Dat
           tenant: actor.tenantId,
           query,
           orders: { granted_at: { column: 'granted_at', kind: 'time' } },
-          otherwise: '-granted_at',
           tie: 'grant_id',
         })
         const names = await findNames(tx, actor.tenantId, makersOf(found.items))

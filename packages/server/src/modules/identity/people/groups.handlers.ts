@@ -23,7 +23,6 @@ export function groupHandlers({ db, pager, groups }: { db: Database; pager: Page
           tenant: actor.tenantId,
           query,
           orders,
-          otherwise: 'name',
           tie: 'group_id',
         })
         return { items: found.items.map(viewGroup), next_cursor: found.next_cursor }

@@ -53,7 +53,6 @@ export function userHandlers(deps: {
             tenant: actor.tenantId,
             query,
             orders,
-            otherwise: 'username',
             tie: 'user_id',
           },
           walkUsers(tx, actor.tenantId, filter, dense),

@@ -28,7 +28,6 @@ export function adminSessionHandlers(deps: {
           tenant: tenantId,
           query: { ...query, user_id: user },
           orders: { started_at: { column: 'started_at', kind: 'time' } },
-          otherwise: '-started_at',
           tie: 'session_id',
         })
         return { items: found.items.map((row) => view(row, asking)), next_cursor: found.next_cursor }

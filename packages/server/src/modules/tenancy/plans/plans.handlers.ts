@@ -15,7 +15,6 @@ export const planHandlers = ({ db, pager, plans }: { db: Database; pager: Pager;
           tenant: actor.tenantId,
           query,
           orders: { name: { column: 'name', kind: 'text' }, created_at: { column: 'created_at', kind: 'time' } },
-          otherwise: 'name',
           tie: 'plan_id',
         })
         return { items: found.items.map(view), next_cursor: found.next_cursor }

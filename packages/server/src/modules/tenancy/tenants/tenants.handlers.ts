@@ -30,7 +30,6 @@ export function tenantHandlers({ db, pager, lifecycle }: { db: Database; pager: 
           tenant: only ?? actor.tenantId,
           query: { ...page, ...filter, all: only === undefined },
           orders,
-          otherwise: 'name',
           tie: 'tenant_id',
         })
         return { items: found.items.map(view), next_cursor: found.next_cursor }

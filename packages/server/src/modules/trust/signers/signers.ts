@@ -93,7 +93,6 @@ export function createSigners({
           tenant,
           query,
           orders: { created_at: { column: 'created_at', kind: 'time' } },
-          otherwise: '-created_at',
           tie: 'signer_id',
         }),
       ),

@@ -18,7 +18,6 @@ export function createPackageRules({ db, audit, pager }: Pick<UpdatesDeps, 'db' 
           tenant,
           query,
           orders: { created_at: { column: 'p.created_at', kind: 'time' } },
-          otherwise: 'created_at',
           tie: 'p.package_id',
         })
       }),
