@@ -197,7 +197,7 @@ test('inspect checks the signature; a bad one exits with 1 and still shows the c
 
   const strange = await ask(file, await write('other.pem', generateLicenseKey().publicKey))
   assert.deepEqual([strange.code, strange.shown.signature], [1, 'unknown_key'])
-  assert.match(strange.err, /^The signature is invalid: .+ not known here.+\.\n$/)
+  assert.match(strange.err, /^The signature is invalid: .+ signed with an unknown key.+\.\n$/)
 
   const [head, , tail] = (await readFile(file, 'utf8')).split('.')
   const payload = Buffer.from(JSON.stringify({ ...claims, limits: {} })).toString('base64url')
@@ -212,11 +212,11 @@ test('inspect refuses a file without a license, and wrong keys', async (t) => {
   for (const content of ['', 'no license', `${text}${text}`, text.slice(0, -20).replace('.', ''), `${text}\0`]) {
     const { code, out, err } = await license('inspect', await write('bad', content))
     assert.deepEqual([code, out], [2, ''])
-    assert.match(err, /^Error: the license .+; copy its file again.+\n$/)
+    assert.match(err, /^Error: the license .+; copy the complete, unchanged file again.+\n$/)
   }
   for (const [keys, said] of [
-    [key, /private key stands among the public ones/],
-    [file, /not whole PEM blocks/],
+    [key, /contains a private key/],
+    [file, /complete PEM blocks/],
   ] as const) {
     const { code, out, err } = await license('inspect', file, '--keys', keys)
     assert.deepEqual([code, out], [2, ''])
