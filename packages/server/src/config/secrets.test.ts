@@ -65,7 +65,7 @@ test('a malformed master key file is refused by name, without showing a key', as
     [`${a}${b}\n`, /no 32 bytes in base64 in line 1/],
     [`${a}\n${b} and more\n`, /no 32 bytes in base64 in line 2/],
     [`${a}\n${b}\n${a}\n`, /the same key twice, in line 3 again/],
-    [`${[a, b, line(), line(), line()].join('\n')}\n`, /has 5 lines; at most 4 keys are read/],
+    [`${[a, b, line(), line(), line()].join('\n')}\n`, /has 5 lines, but at most 4 keys are read/],
     [randomBytes(32).toString('hex'), /no 32 bytes in base64 in line 1/],
   ] as const)
     await assert.rejects(load(text), (e: unknown) => {

@@ -119,7 +119,7 @@ test('scheduled pulls are spread, back off on failure, and notify once at its st
     const failed = await nextOne()
     assert.deepEqual(
       [failed.status, failed.failure],
-      ['failed', 'The directory gave no token for the client id and its credential (invalid_client).'],
+      ['failed', 'The directory issued no token for the client id and its credential (invalid_client): check both.'],
     )
     waits.push(minutesTo((await admin.getDirectorySource({ params })).next_run_at))
   }

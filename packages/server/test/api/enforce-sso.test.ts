@@ -41,7 +41,11 @@ test('single sign-on can be enforced, and the last fallback account or provider 
   await assert.rejects(enforce(kit), refused(422, /platform_admin or tenant_admin/), 'a viewer mends nothing')
   await mark(kit, safe)
   await kit.admin.changePassword({ body: { user_id: safe, generate: true } })
-  await assert.rejects(enforce(kit), refused(422, /a password of their own/), 'nor who must change theirs first')
+  await assert.rejects(
+    enforce(kit),
+    refused(422, /a password that is not temporary/),
+    'nor who must change theirs first',
+  )
   await kit.admin.changePassword({ body: { user_id: safe, new_password: passwordOf('safe') } })
   await set({ sign_in: false })
   await assert.rejects(enforce(kit), refused(422, /needs an identity provider/))

@@ -61,7 +61,7 @@ test('publishing to stable during a canary', async (t: TestContext) => {
         assert.deepEqual([run.status, run.steps[0]?.status], ['failed', 'failed'])
         throw new Error(run.steps[0]?.error ?? '')
       }),
-      /nothing to go back to/,
+      /nothing would change/,
     )
     assert.equal((await admin.listPolicyBundles()).items.length, number)
     await admin.publishPolicy({ body: { channel: 'canary', policy: b, rollout: everyone } })

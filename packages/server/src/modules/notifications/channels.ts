@@ -39,7 +39,7 @@ export function createChannels(deps: {
         await rejectOnAbort(mailer.send(mailMessage), limit)
         return { ok: true, error: null }
       } catch (e) {
-        return limit.aborted ? { ok: false, error: 'The mail server took too long.' } : sentence(e)
+        return limit.aborted ? { ok: false, error: 'The mail server did not answer in time.' } : sentence(e)
       }
     },
     webhook: async (

@@ -21,7 +21,7 @@ test('a gateway is never seen, healthy, degraded after 30 s of silence, and down
 test('a clock behind the report does not make a gateway silent', () => {
   assert.deepEqual(gatewayStatusOf(serving, at + 5000, at), {
     status: 'healthy',
-    status_reason: 'Last report 0 seconds ago.',
+    status_reason: 'Its last report was 0 seconds ago.',
   })
 })
 

@@ -26,7 +26,7 @@ function clientOf(
 }
 const away = (reason: RegExp) => (e: unknown) => {
   assert.ok(e instanceof KeyAwayError)
-  assert.equal(e.message, 'a signing key cannot be used at the moment: try again shortly')
+  assert.equal(e.message, 'a signing key is unavailable: try again shortly')
   assert.ok(e.retryAfterSeconds)
   assert.match((e.cause as Error).message, reason)
   return true
