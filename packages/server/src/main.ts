@@ -64,7 +64,7 @@ async function start(): Promise<void> {
   if (embedded) running.push({ name: 'the embedded PostgreSQL', stop: embedded.stop })
   embedded?.exited.then(({ expected, reason }) => {
     if (expected) return
-    log.fatal({ reason }, 'the embedded PostgreSQL ended')
+    log.fatal({ reason }, 'embedded PostgreSQL stopped')
     process.exit(1)
   })
   const databaseUrl = config.databaseUrl ?? embedded!.connectionString

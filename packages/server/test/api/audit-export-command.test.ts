@@ -25,7 +25,7 @@ test('holdfast audit export writes a complete signed file of each format, or non
   const kept = await readFile(file('events.csv'))
   const again = await run('audit', 'export', '--format', 'csv', '--out', file('events.csv'))
   assert.equal(again.code, 2)
-  assert.match(again.err, /already exists/)
+  assert.match(again.err, /exists already/)
   assert.deepEqual(await readFile(file('events.csv')), kept)
 
   const piped = await run('audit', 'export', '--kind', 'enrollment_token.created')

@@ -223,7 +223,7 @@ test('a directory provisioned by SCIM cannot be pulled too', async (t) => {
   keycloak.addUsers(1)
   const { scim } = await createScimDirectory(kit)
   await createScimUsers(scim, ['jane'])
-  const refused = { status: 422, message: /kept by an identity provider that provisions it/ }
+  const refused = { status: 422, message: /already updated by SCIM/ }
   await assert.rejects(createSource(admin, keycloak, { provider: 'Entra' }), refused)
   const { source_id } = await createSource(admin, keycloak)
   await kit.db.inTenant(tenant, (tx) =>

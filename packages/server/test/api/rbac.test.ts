@@ -81,7 +81,7 @@ async function warnsOfSetters(kit: Kit): Promise<void> {
   )
   assert.match(
     granted.warnings[0]?.message ?? '',
-    /last 7 days 1 other person or API key .*holdfast audit list --target set-by-helpdesk$/,
+    /last 7 days, 1 other person or API key .*holdfast audit list --target set-by-helpdesk$/,
   )
   assert.deepEqual((await grant(user_id, 'auditor')).warnings, [], 'nothing changed')
   const events = (await eventsOf(kit, 'role.granted')).filter((e) => e.user_id === user_id)

@@ -206,7 +206,7 @@ test('a token that was unavailable is used again without a restart', { skip }, a
     assert.deepEqual(await atEach(), held)
     const answer = await fetch(`${kit.url}/readyz`)
     assert.equal(answer.status, 200)
-    assert.ok(kit.logs.some((line) => /the PKCS#11 token cannot be used.*no token has the label/.test(line)))
+    assert.ok(kit.logs.some((line) => /PKCS#11 token cannot be opened.*no token has the label/.test(line)))
     hsm.bringBack()
     await until(async () => {
       const { secret } = await kit.admin.generateToken({ body: {} })
@@ -230,7 +230,7 @@ test('a token that was unavailable is used again without a restart', { skip }, a
     writeFileSync(hsm.config.pinFile, 'wrong\n')
     for (const process of beside()) globalThis.process.kill(process, 'SIGKILL')
     for (let i = 0; i < 3; i++) await assert.rejects(enroll(kit, 'tv'), areKeysUnreachable)
-    assert.equal(kit.logs.filter((line) => /the PKCS#11 token cannot be used.*CKR_PIN_INCORRECT/.test(line)).length, 1)
+    assert.equal(kit.logs.filter((line) => /PKCS#11 token cannot be opened.*CKR_PIN_INCORRECT/.test(line)).length, 1)
     writeFileSync(hsm.config.pinFile, pin)
     await enroll(kit, 'tv')
   })

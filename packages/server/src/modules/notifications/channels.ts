@@ -26,7 +26,7 @@ export function createChannels(deps: {
   const { outbound, mailer, tenantName, publicUrl, now } = deps
   const sentence = (e: unknown): DeliveryOutcome => ({
     ok: false,
-    error: e instanceof Error ? e.message : 'It failed.',
+    error: e instanceof Error ? e.message : 'The delivery failed.',
   })
 
   return {

@@ -78,5 +78,5 @@ export type Mailer = ReturnType<typeof createMailer>
 function sentenceOf(e: unknown): string {
   const { responseCode, code } = e as { responseCode?: unknown; code?: unknown }
   if (typeof responseCode === 'number') return `The mail server refused the message (${responseCode}).`
-  return `The server could not send through the mail server${typeof code === 'string' ? ` (${code})` : ''}.`
+  return `The mail server cannot be used${typeof code === 'string' ? ` (${code})` : ''}.`
 }

@@ -32,7 +32,7 @@ test('draining outranks silence, and names who drains, why and the last report',
     at,
   )
   assert.equal(status, 'draining')
-  assert.match(status_reason, /administrator: kernel update\. Last report 90 seconds ago\./)
+  assert.match(status_reason, /administrator is draining it: kernel update\. Its last report was 90 seconds ago\./)
 })
 
 test('a gateway is pending only while its first key waits for approval', () => {
