@@ -51,7 +51,10 @@ test('publishing to stable during a canary', async (t: TestContext) => {
     },
   )
   await t.test('a rollback to the delivered version is refused, unless it ends a canary', async () => {
-    const nothing = refused(422, /^from: stable already delivers this document, as version 7, and no canary.*nothing would change/)
+    const nothing = refused(
+      422,
+      /^from: stable already delivers this document, as version 7, and no canary.*nothing would change/,
+    )
     const number = (await admin.listPolicyBundles()).items.length
     for (const from of [{ channel: 'stable' }, { version: 7 }, { version: 1 }] as const)
       for (const supersede of [true, false])
@@ -93,7 +96,9 @@ test('publishing to stable during a canary', async (t: TestContext) => {
       const [seen] = (await admin.listPolicyBundles({ query: { channel: 'stable', limit: 1 } })).items
       const published = await times(20, (i) => {
         const body = { channel: 'stable', policy: policyTo(`10.50.${i}.0/24`), previous_digest: seen!.digest } as const
-        return clients[i % 2]!.publishPolicy({ body }).catch(refused(422, /previous_digest.*stable was changed meanwhile and now has sha256:/))
+        return clients[i % 2]!.publishPolicy({ body }).catch(
+          refused(422, /previous_digest.*stable was changed meanwhile and now has sha256:/),
+        )
       })
       assert.equal(published.filter((p) => p !== true).length, 1)
       const nothing = { channel: 'stable', policy: a, previous_digest: null } as const

@@ -278,7 +278,7 @@ test('while the database is unavailable the pages say so, and recover by themsel
   const form = await openBrowser(kit).get('/admin/login')
   network?.refuse(true)
   network?.cut()
-  const away = /^The server can&#39;t reach its database/
+  const away = /^The server cannot reach its database/
   for (const got of [
     await openBrowser(kit).get('/admin/login?tenant=another'),
     await openBrowser(kit).submit(form, typed),

@@ -101,7 +101,7 @@ function requireForm(signed: Root['signed'], keys: RoleKeys, expiresAt: Date, no
   for (const role of onlineRoles) {
     const { keyids, threshold } = signed.roles[role]
     if (threshold !== 1 || keyids.length !== 1 || keyids[0] !== keyIdOf(keys[role]))
-      failField(`signed.roles.${role}`, `must list only ${keyIdOf(keys[role])}, the signing key of this server`)
+      failField(`signed.roles.${role}`, `must list only the key ${keyIdOf(keys[role])}, the signing key of this server`)
   }
   const left = expiresAt.getTime() - now.getTime()
   if (!(left >= lifetime.least && left <= lifetime.most))
