@@ -60,12 +60,12 @@ test('a malformed master key file is refused by name, without showing a key', as
   for (const [text, why] of [
     ['', /is empty/],
     [`${a.slice(0, 20)}\n`, /not have 32 bytes in base64 in line 1/],
-    [`${a}\n${b.slice(4)}\n`, /no 32 bytes in base64 in line 2/],
-    [`${a}\n\n${b}\n`, /no 32 bytes in base64 in line 2/],
+    [`${a}\n${b.slice(4)}\n`, /not have 32 bytes in base64 in line 2/],
+    [`${a}\n\n${b}\n`, /not have 32 bytes in base64 in line 2/],
     [`${a}${b}\n`, /not have 32 bytes in base64 in line 1/],
-    [`${a}\n${b} and more\n`, /no 32 bytes in base64 in line 2/],
-    [`${a}\n${b}\n${a}\n`, /the same key twice, in line 3 again/],
-    [`${[a, b, line(), line(), line()].join('\n')}\n`, /has 5 lines, but at most 4 keys are read/],
+    [`${a}\n${b} and more\n`, /not have 32 bytes in base64 in line 2/],
+    [`${a}\n${b}\n${a}\n`, /a key twice: line 3 repeats/],
+    [`${[a, b, line(), line(), line()].join('\n')}\n`, /has 5 lines, but at most 4 keys are allowed/],
     [randomBytes(32).toString('hex'), /not have 32 bytes in base64 in line 1/],
   ] as const)
     await assert.rejects(load(text), (e: unknown) => {

@@ -140,14 +140,14 @@ test('a restore needs an empty database, and restores all or nothing', async (t)
   const third = await emptyDatabase(beside)
   assert.match(
     (await operator.restore(third, 'later.age')).err,
-    /of a newer Holdfast \(schema 9999.*install that version/,
+    /by a newer Holdfast \(schema 9999.*install that version/,
   )
   await withClient(kit.databaseUrl, async (c) => {
     await c.query('delete from schema_migrations where version = 9999')
     await c.query(`update schema_migrations set sha256 = repeat('0', 64) where version = 50`)
   })
   assert.equal((await operator.backUp(kit.databaseUrl, 'other.age')).code, 0)
-  assert.match((await operator.restore(third, 'other.age')).err, /whose migration 50 this version does not have/)
+  assert.match((await operator.restore(third, 'other.age')).err, /with the migration 50, which this version does not have/)
   const untouched = await withClient(third, (c) => c.query(`select from pg_tables where schemaname = 'public'`))
   assert.equal(untouched.rowCount, 0)
 })

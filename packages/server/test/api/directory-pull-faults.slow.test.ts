@@ -48,7 +48,7 @@ const faults: Record<string, { does: (keycloak: Keycloak) => Meddle; becomes: Re
   },
   'asks to wait too long': {
     does: () => always(third, { status: 429, headers: { 'retry-after': '3600' } }),
-    becomes: /asks to wait for 3600 seconds/,
+    becomes: /asked to wait 3600 seconds/,
   },
   'ten megabytes': {
     does: () => always(third, { raw: Buffer.alloc(10 * 1024 * 1024, ' ') }),

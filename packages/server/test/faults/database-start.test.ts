@@ -80,7 +80,7 @@ test('a failed migration ends the start at once with its cause, even if its text
   )
   await assert.rejects(starting, (e: unknown) => {
     assert.ok(e instanceof MigrationError)
-    assert.match(e.message, /^Migration \d{4}_\w+\.sql failed, and none of it was kept: .*already exists.*42P07/)
+    assert.match(e.message, /^Migration \d{4}_\w+\.sql failed and was rolled back: .*already exists.*42P07/)
     return !e.message.includes('\n')
   })
   assert.deepEqual(waits, [])

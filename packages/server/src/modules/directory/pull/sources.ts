@@ -63,7 +63,7 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
     const problem = vendors[kind].problemOf(fields.issuer) ?? outbound.refusalOf(fields.issuer)
     if (problem) failField('issuer', problem)
     if (kind === 'okta' && credential && !clientKeyOf(credential))
-      failField('credential', 'must be a private RSA or P-256 key, as JWK or PEM')
+      failField('credential', 'must be a private key (RSA or P-256), as JWK or PEM')
     if (fields.take_groups === 'listed' && fields.group_names.length === 0)
       failField('groups.names', 'must name the groups to import')
     if (fields.take_users === 'in_groups' && fields.take_groups === 'none')
