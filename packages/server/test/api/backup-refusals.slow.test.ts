@@ -147,7 +147,10 @@ test('a restore needs an empty database, and restores all or nothing', async (t)
     await c.query(`update schema_migrations set sha256 = repeat('0', 64) where version = 50`)
   })
   assert.equal((await operator.backUp(kit.databaseUrl, 'other.age')).code, 0)
-  assert.match((await operator.restore(third, 'other.age')).err, /with the migration 50, which this version does not have/)
+  assert.match(
+    (await operator.restore(third, 'other.age')).err,
+    /with the migration 50, which this version does not have/,
+  )
   const untouched = await withClient(third, (c) => c.query(`select from pg_tables where schemaname = 'public'`))
   assert.equal(untouched.rowCount, 0)
 })
