@@ -173,7 +173,7 @@ test('a selection above the limit of one request is not offered, with the reason
   await page.getByLabel('Select all on this page').check()
   const bar = page.getByRole('toolbar', { name: 'Selected devices' })
   await bar
-    .getByText(/^The filter matches more than 10,000 devices, and one request changes at most 10,000; narrow it\.$/)
+    .getByText(/^The filter matches more than 10,000 devices, the maximum of one request: use a narrower filter\.$/)
     .waitFor()
   assert.equal(await bar.getByRole('button', { name: /^Select all/ }).count(), 0)
   await page.getByLabel('Select all on this page').uncheck()

@@ -19,7 +19,7 @@ const onRow = (key: string, then: 'dialog' | 'alertdialog') => async (page: Page
 }
 const list = '/admin/devices'
 const stepUp =
-  'this change needs a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it'
+  'this change needs a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat the request'
 
 /** Opens the step-up dialog, with the response of a tenant that requires a one-time code for the change. */
 async function openStepUp(page: Page): Promise<void> {

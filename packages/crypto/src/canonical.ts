@@ -6,7 +6,7 @@ const maxDepth = 64
 
 function checkDepth(value: unknown, depth: number): void {
   if (typeof value !== 'object' || value === null) return
-  if (depth >= maxDepth) refuse('malformed', `nested deeper than ${maxDepth} levels`)
+  if (depth >= maxDepth) refuse('malformed', `the value is nested deeper than ${maxDepth} levels`)
   for (const member of Object.values(value)) checkDepth(member, depth + 1)
 }
 
@@ -47,9 +47,9 @@ export function canonicalJson(value: unknown): string {
     const text = canonicalize(value)
     if (text !== undefined) return text
   } catch (cause) {
-    return refuse('malformed', 'not representable as canonical JSON', cause)
+    return refuse('malformed', 'the value cannot be written as canonical JSON', cause)
   }
-  return refuse('malformed', 'not a JSON value')
+  return refuse('malformed', 'the value is not a JSON value')
 }
 
 export function sha256Hex(bytes: Uint8Array | string): string {

@@ -25,7 +25,7 @@ export function noteKeyId(keyName: string, publicJwk: PublicJwk): Buffer {
 
 /** Signs a text under this name (C2SP signed-note). Throws TypeError for a key that is not Ed25519. */
 export async function signNote(text: string, keyName: string, signer: Signer): Promise<string> {
-  if (signer.alg !== 'Ed25519') throw new TypeError('a note is signed with Ed25519')
+  if (signer.alg !== 'Ed25519') throw new TypeError('a note must be signed with an Ed25519 key')
   const signature = await signer.sign(Buffer.from(text))
   return `${text}\n${dash} ${keyName} ${Buffer.concat([noteKeyId(keyName, signer.publicJwk), signature]).toString('base64')}\n`
 }
@@ -39,14 +39,15 @@ type NoteSignature = { name: string; keyId: Buffer; signature: Buffer }
 export function readNote(note: string): { text: string; signatures: NoteSignature[] } {
   const end = note.lastIndexOf('\n\n')
   if (note.length > longest || end < 0 || /[\x00-\x09\x0b-\x1f\ufffd]/.test(note))
-    refuse('malformed', 'not a signed note')
+    refuse('malformed', 'it is not a signed note')
   const lines = note.slice(end + 2).split('\n')
-  if (lines.pop() !== '' || lines.length === 0) refuse('malformed', 'a note ends with signatures')
+  if (lines.pop() !== '' || lines.length === 0) refuse('malformed', 'the note has no signature lines at its end')
   const signatures = lines.map((line) => {
     const [mark, keyName = '', base64 = '', ...more] = line.split(' ')
     const bytes = Buffer.from(base64, 'base64')
     const isSignature = mark === dash && name.test(keyName) && more.length === 0 && bytes.length > 4
-    if (!isSignature || bytes.toString('base64') !== base64) refuse('malformed', 'a line is no signature of a note')
+    if (!isSignature || bytes.toString('base64') !== base64)
+      refuse('malformed', 'a signature line of the note is malformed')
     return { name: keyName, keyId: bytes.subarray(0, 4), signature: bytes.subarray(4) }
   })
   return { text: note.slice(0, end + 1), signatures }
@@ -56,7 +57,7 @@ export function readNote(note: string): { text: string; signatures: NoteSignatur
 export function peekCheckpoint(note: string): Checkpoint {
   const [origin = '', size = '', root = '', ...more] = readNote(note).text.slice(0, -1).split('\n')
   const isOne = name.test(origin) && whole.test(size) && base64Root.test(root) && !more.includes('')
-  if (!isOne || !Number.isSafeInteger(Number(size))) refuse('malformed', 'not a checkpoint')
+  if (!isOne || !Number.isSafeInteger(Number(size))) refuse('malformed', 'the note is not a checkpoint')
   return { origin, size: Number(size), root: Buffer.from(root, 'base64') }
 }
 
@@ -79,9 +80,9 @@ export function openNote(note: string, keyName: string, keys: readonly PublicJwk
     const keyId = noteKeyId(keyName, key)
     for (const { signature } of signatures.filter((s) => s.name === keyName && s.keyId.equals(keyId))) {
       if (!verifyBytes({ alg: 'Ed25519', publicKey: importPublic(key) }, Buffer.from(text), signature))
-        refuse('bad_signature', 'a signature of the note does not hold')
+        refuse('bad_signature', 'a signature of the note is invalid')
       isSigned = true
     }
   }
-  return isSigned ? text : refuse('unknown_key', 'none of the keys has signed the note')
+  return isSigned ? text : refuse('unknown_key', 'the note has no signature by a known key')
 }

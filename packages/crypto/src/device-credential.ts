@@ -38,12 +38,12 @@ const maxChars = 8 * 1024
 const clockToleranceSeconds = 5
 
 const text = (value: unknown, name: string): string =>
-  typeof value === 'string' && value.length > 0 ? value : refuse('malformed', `claim ${name} is not a text`)
+  typeof value === 'string' && value.length > 0 ? value : refuse('malformed', `claim ${name} is not a string`)
 
 const integer = (value: unknown, name: string): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     ? value
-    : refuse('malformed', `claim ${name} is not a whole number`)
+    : refuse('malformed', `claim ${name} is not a whole number from 0 up`)
 
 /** An unreadable `cnf` must not count as absent, because that would skip the proof of possession. */
 function confirmation(value: unknown): Pick<DeviceCredentialClaims, 'cnf'> {
@@ -73,7 +73,9 @@ function parseClaims(payload: Buffer): DeviceCredentialClaims {
     tid: text(tid, 'tid'),
     ...(uid !== undefined && { uid: text(uid, 'uid') }),
     gen: integer(gen, 'gen'),
-    enr: enrollmentMethods.find((method) => method === enr) ?? refuse('malformed', 'claim enr is unknown'),
+    enr:
+      enrollmentMethods.find((method) => method === enr) ??
+      refuse('malformed', 'claim enr is not a known enrollment method'),
     ...(addresses && { addresses: addresses.map((entry: unknown) => text(entry, 'addresses')) }),
   }
 }
@@ -111,7 +113,7 @@ export function verifyDeviceCredential(
   if (token.length > maxChars) refuse('malformed', 'the credential is too large')
   const claims = parseClaims(verifyJws(token, { typ: deviceCredentialType, key: () => key }).payload)
   const at = numericDate(now)
-  if (claims.iss !== issuer) refuse('wrong_issuer', 'the credential is of another issuer')
+  if (claims.iss !== issuer) refuse('wrong_issuer', 'the credential is from another issuer')
   if (!claims.aud.includes(audience)) refuse('wrong_audience', 'the credential is for another audience')
   if (at >= claims.exp) refuse('expired', 'the credential has expired')
   if (at + clockToleranceSeconds < claims.nbf) refuse('not_yet_valid', 'the credential is not valid yet')

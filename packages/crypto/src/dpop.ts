@@ -47,10 +47,10 @@ const maxJtiChars = 256
 
 function readHeader(segment: string): ReadHeader {
   const { typ, alg, jwk } = decodeHeader(segment)
-  if (typ !== proofType) refuse('wrong_type', 'not a DPoP proof')
-  if (alg !== 'ES256' && alg !== 'Ed25519') refuse('bad_algorithm', 'the proof uses an algorithm that is not allowed')
+  if (typ !== proofType) refuse('wrong_type', 'the value of the DPoP header is not a DPoP proof')
+  if (alg !== 'ES256' && alg !== 'Ed25519') refuse('bad_algorithm', 'the algorithm of the proof is not allowed')
   const publicJwk = Object.freeze(parsePublicJwk(jwk))
-  if (algOf(publicJwk) !== alg) refuse('bad_algorithm', "the proof uses another algorithm than its key's")
+  if (algOf(publicJwk) !== alg) refuse('bad_algorithm', 'the algorithm of the proof does not match its key')
   return { segment, jkt: thumbprint(publicJwk), publicJwk }
 }
 
@@ -102,21 +102,21 @@ export function verifyProof(expected: ProofExpectation): VerifiedProof {
   const payload = decodeBase64url(proof.slice(first + 1, second), 'the proof payload')
   const signed = Buffer.from(proof.slice(0, second), 'latin1')
   const holds = known ? verifyBytes(known.key, signed, signature) : verifyBytesOnce(publicJwk, signed, signature)
-  if (!holds) refuse('bad_signature', 'the proof signature does not hold')
+  if (!holds) refuse('bad_signature', 'the signature of the proof is invalid')
 
   const { htm, htu, iat, jti, ath, nonce } = parseStrictObject(payload, 'the proof')
   if (typeof jti !== 'string' || jti.length === 0 || jti.length > maxJtiChars)
-    refuse('malformed', 'the proof has no usable jti')
+    refuse('malformed', 'the jti of the proof is missing or too long')
   if (typeof iat !== 'number') refuse('malformed', 'the proof has no iat')
-  if (nonce !== undefined && typeof nonce !== 'string') refuse('malformed', 'the proof has an unusable nonce')
+  if (nonce !== undefined && typeof nonce !== 'string') refuse('malformed', 'the nonce of the proof is not a string')
   if (htm !== expected.method) refuse('wrong_binding', 'the proof is for another method')
   if (typeof htu !== 'string' || !isTarget(htu, expected)) refuse('wrong_binding', 'the proof is for another URL')
   const now = numericDate(expected.now)
   if (now - iat > expected.toleranceSeconds) refuse('expired', 'the proof is too old')
-  if (iat - now > expected.toleranceSeconds) refuse('not_yet_valid', 'the proof is from the future')
+  if (iat - now > expected.toleranceSeconds) refuse('not_yet_valid', 'the iat of the proof is in the future')
   if (ath !== tokenHash(expected.accessToken)) refuse('wrong_binding', 'the proof is for another token')
   if (expected.jkt !== undefined) {
-    if (jkt !== expected.jkt) refuse('wrong_binding', 'the proof is by another key')
+    if (jkt !== expected.jkt) refuse('wrong_binding', 'the proof was signed with another key')
     if (!known && segment.length <= maxKnownHeaderChars) expected.onHeader?.(() => toKeep(header))
   }
   return nonce === undefined ? { jkt, jti, iat, publicJwk } : { jkt, jti, iat, publicJwk, nonce }
@@ -165,7 +165,7 @@ function toSigner(key: KeyObject | PrivateJwk | ProofSigner): ProofSigner {
       ? { privateKey: key, publicJwk: parsePublicJwk(createPublicKey(key).export({ format: 'jwk' })) }
       : openPrivateKey(key)
   const alg = algOf(publicJwk)
-  if (alg === 'ES384') return refuse('bad_algorithm', 'a proof is signed with ES256 or Ed25519')
+  if (alg === 'ES384') return refuse('bad_algorithm', 'a proof must be signed with ES256 or Ed25519')
   return { alg, publicJwk, signSync: (bytes) => signBytes(alg, privateKey, bytes) }
 }
 

@@ -34,7 +34,7 @@ export function rawFromDer(der: Uint8Array, length: number): Buffer {
     const next = at + 2 + der[at + 1]!
     let from = at + 2
     while (from < next && der[from] === 0) from++
-    if (next - from > half) throw new RangeError('a signature of a larger curve')
+    if (next - from > half) throw new RangeError('the signature belongs to a larger curve')
     raw.set(der.subarray(from, next), end - (next - from))
     at = next
   }
@@ -46,7 +46,7 @@ export function rawFromDer(der: Uint8Array, length: number): Buffer {
  */
 export function derFromRaw(signature: Uint8Array): Buffer {
   const half = signature.length / 2
-  if (half !== 32 && half !== 48) throw new RangeError('not a raw P-256 or P-384 signature')
+  if (half !== 32 && half !== 48) throw new RangeError('the value is not a raw P-256 or P-384 signature')
   const der = Buffer.allocUnsafe(2 + 2 * (half + 3))
   const end = putInteger(der, putInteger(der, 2, signature, 0, half), signature, half, 2 * half)
   der[0] = 0x30

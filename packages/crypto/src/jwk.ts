@@ -47,7 +47,7 @@ export function parsePublicJwk(value: unknown): PublicJwk {
   const { kty, crv, x, y, alg, use } = value
   const curve = crv === 'P-256' || crv === 'P-384' || crv === 'Ed25519' ? curves[crv] : undefined
   if (!curve || kty !== curve.kty) refuse('malformed', 'the JWK has an unknown key type or curve')
-  if (alg !== undefined && alg !== curve.alg) refuse('malformed', 'the JWK names another algorithm than its curve')
+  if (alg !== undefined && alg !== curve.alg) refuse('malformed', 'the alg of the JWK does not match its curve')
   if (use !== undefined && use !== 'sig') refuse('malformed', 'the JWK is not for signatures')
   const coordinate = (text: unknown): string => {
     if (typeof text !== 'string') refuse('malformed', 'the JWK lacks a coordinate')
@@ -57,7 +57,7 @@ export function parsePublicJwk(value: unknown): PublicJwk {
   }
   if (crv === 'Ed25519') {
     if (!isEd25519Key(decodeBase64url(coordinate(x), 'a JWK coordinate')))
-      refuse('malformed', 'the JWK is a point of small order, or in another encoding than its own')
+      refuse('malformed', 'the JWK is a point of small order, or not in canonical encoding')
     return { kty: 'OKP', crv, x: coordinate(x) }
   }
   if (crv === 'P-256' || crv === 'P-384') return { kty: 'EC', crv, x: coordinate(x), y: coordinate(y) }
@@ -95,12 +95,12 @@ export function publicJwkOf(spki: Buffer): PublicJwk {
       spki.length === start.length + (kty === 'EC' ? 2 * bytes : bytes) && start.equals(spki.subarray(0, start.length))
     )
   })
-  if (!crv) return refuse('bad_algorithm', 'a key is on P-256 or P-384, or is of Ed25519')
+  if (!crv) return refuse('bad_algorithm', 'the key is not a P-256, P-384 or Ed25519 key')
   const { spki: start, bytes } = curves[crv]
   const coordinate = (n: number) =>
     encodeBase64url(spki.subarray(start.length + n * bytes, start.length + (n + 1) * bytes))
   if (crv === 'Ed25519' && !isEd25519Key(spki.subarray(start.length)))
-    refuse('malformed', 'the key is a point of small order, or in another encoding than its own')
+    refuse('malformed', 'the key is a point of small order, or not in canonical encoding')
   return crv === 'Ed25519'
     ? { kty: 'OKP', crv, x: coordinate(0) }
     : { kty: 'EC', crv, x: coordinate(0), y: coordinate(1) }

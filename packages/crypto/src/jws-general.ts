@@ -15,7 +15,8 @@ export async function signGeneralJws(
   typ: string,
   payload: object | Uint8Array,
 ): Promise<GeneralJws> {
-  if (signers.length === 0 || signers.length > maxSignatures) throw new RangeError(`1 to ${maxSignatures} signers`)
+  if (signers.length === 0 || signers.length > maxSignatures)
+    throw new RangeError(`a general JWS needs 1 to ${maxSignatures} signers`)
   const encoded = encodePayload(payload)
   const signatures = await Promise.all(
     signers.map(async (signer) => {
@@ -31,17 +32,19 @@ const hasOnly = (value: object, names: readonly string[]) =>
   Object.keys(value).length === names.length && names.every((name) => name in value)
 
 function parseGeneralJws(value: unknown): GeneralJws {
-  if (!isObject(value) || !hasOnly(value, ['payload', 'signatures'])) refuse('malformed', 'not a general JWS')
+  if (!isObject(value) || !hasOnly(value, ['payload', 'signatures']))
+    refuse('malformed', 'the value is not a general JWS')
   const { payload, signatures } = value
-  if (typeof payload !== 'string' || !Array.isArray(signatures)) refuse('malformed', 'not a general JWS')
+  if (typeof payload !== 'string' || !Array.isArray(signatures)) refuse('malformed', 'the value is not a general JWS')
   if (signatures.length === 0 || signatures.length > maxSignatures)
-    refuse('malformed', 'a general JWS has 1 to 16 signatures')
+    refuse('malformed', 'the general JWS does not have 1 to 16 signatures')
   return {
     payload,
     signatures: signatures.map((entry: unknown) => {
-      if (!isObject(entry) || !hasOnly(entry, ['protected', 'signature'])) refuse('malformed', 'not a JWS signature')
+      if (!isObject(entry) || !hasOnly(entry, ['protected', 'signature']))
+        refuse('malformed', 'an entry of the general JWS is not a signature')
       if (typeof entry.protected !== 'string' || typeof entry.signature !== 'string')
-        refuse('malformed', 'not a JWS signature')
+        refuse('malformed', 'an entry of the general JWS is not a signature')
       return { protected: entry.protected, signature: entry.signature }
     }),
   }
@@ -64,11 +67,11 @@ export function verifyGeneralJws(
     const kid = requireKid(header, typ)
     const found = key(kid)
     if (!found) continue
-    if (kids.has(kid)) refuse('malformed', 'a key signs a general JWS once')
+    if (kids.has(kid)) refuse('malformed', 'the general JWS has two signatures by the same key')
     const signingInput = Buffer.from(`${entry.protected}.${general.payload}`, 'latin1')
     requireSignature(found, { header, signingInput, signature: decodeBase64url(entry.signature, 'the JWS signature') })
     kids.add(kid)
   }
-  if (kids.size === 0) refuse('unknown_key', 'the JWS is signed by unknown keys only')
+  if (kids.size === 0) refuse('unknown_key', 'the JWS has no signature by a known key')
   return { payload, kids: [...kids] }
 }

@@ -39,7 +39,8 @@ export function decodeHeader(segment: string): JwsHeader {
 function readHeader(bytes: Buffer): JwsHeader {
   if (bytes.length > maxHeaderBytes) refuse('malformed', 'the JWS header is too large')
   const header = parseStrictObject(bytes, 'the JWS header')
-  if ('crit' in header || 'b64' in header) refuse('malformed', 'the JWS uses an extension')
+  if ('crit' in header || 'b64' in header)
+    refuse('malformed', 'the JWS header has crit or b64, which are not supported')
   return header
 }
 
@@ -51,7 +52,7 @@ export function splitCompact(compact: string): [first: number, second: number] {
   const first = compact.indexOf('.')
   const second = compact.indexOf('.', first + 1)
   if (first < 1 || second <= first + 1 || second === compact.length - 1 || compact.indexOf('.', second + 1) >= 0) {
-    refuse('malformed', 'a compact JWS has three parts')
+    refuse('malformed', 'the compact JWS does not have three parts')
   }
   return [first, second]
 }
@@ -83,8 +84,8 @@ export function decodeJws(compact: string): DecodedJws {
  */
 export function requireKid(header: JwsHeader, typ: string): string {
   if (header.typ !== typ) refuse('wrong_type', `the JWS is not a ${typ}`)
-  if (!isSigningAlg(header.alg)) refuse('bad_algorithm', 'the JWS uses an algorithm that is not allowed')
-  if (typeof header.kid !== 'string' || header.kid.length === 0) refuse('malformed', 'the JWS names no key')
+  if (!isSigningAlg(header.alg)) refuse('bad_algorithm', 'the algorithm of the JWS is not allowed')
+  if (typeof header.kid !== 'string' || header.kid.length === 0) refuse('malformed', 'the JWS header has no kid')
   return header.kid
 }
 
@@ -93,8 +94,8 @@ export function requireSignature(
   key: VerificationKey,
   { header, signingInput, signature }: Omit<DecodedJws, 'payload'>,
 ): void {
-  if (header.alg !== key.alg) refuse('bad_algorithm', "the JWS uses another algorithm than its key's")
-  if (!verifyBytes(key, signingInput, signature)) refuse('bad_signature', 'the JWS signature does not hold')
+  if (header.alg !== key.alg) refuse('bad_algorithm', 'the algorithm of the JWS does not match its key')
+  if (!verifyBytes(key, signingInput, signature)) refuse('bad_signature', 'the signature of the JWS is invalid')
 }
 
 /**

@@ -52,7 +52,7 @@ const isWhole = (value: unknown, most: number) =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= most
 const text = (most: number): Rule => ({
   holds: (value) => typeof value === 'string' && new RegExp(`^[^\\p{Cc}\\p{Cs}]{1,${most}}$`, 'u').test(value),
-  says: `a text of 1 to ${most} characters, without control characters`,
+  says: `a string of 1 to ${most} characters, without control characters`,
 })
 // RFC 3339 ends with the year 9999. Milliseconds given instead of seconds are beyond it.
 const time: Rule = {
@@ -77,7 +77,7 @@ const claimRules: Record<keyof LicenseClaims, Rule> = {
   features: {
     holds: (value) =>
       Array.isArray(value) && value.length <= 64 && new Set(value).size === value.length && value.every(feature.holds),
-    says: `a list of at most 64 different texts, each ${feature.says}`,
+    says: `a list of at most 64 different strings, each ${feature.says}`,
   },
   limits: { holds: isObject, says: 'an object' },
   deployment_id: {
@@ -86,11 +86,11 @@ const claimRules: Record<keyof LicenseClaims, Rule> = {
   },
 }
 
-const refuseClaims = (what: string): never => refuse('bad_claims', `${what}; issue the license with this put right`)
+const refuseClaims = (what: string): never => refuse('bad_claims', `${what}; correct this and issue the license again`)
 
 function checkMembers(members: Record<string, unknown>, rules: Record<string, Rule>, noun: string): void {
   for (const [name, value] of Object.entries(members)) {
-    if (!Object.hasOwn(rules, name)) refuseClaims(`there is no ${noun} ${JSON.stringify(name.slice(0, 64))}`)
+    if (!Object.hasOwn(rules, name)) refuseClaims(`unknown ${noun} ${JSON.stringify(name.slice(0, 64))}`)
     if (!rules[name]?.holds(value)) refuseClaims(`the ${noun} ${name} must be ${rules[name]?.says}`)
   }
 }
@@ -118,7 +118,7 @@ function readable<T>(read: () => T): T {
 
 const licenseType = 'license+jwt'
 const maxBytes = 64 * 1024
-const copyAgain = 'copy its file again, whole and unchanged'
+const copyAgain = 'copy the complete, unchanged file again'
 
 /** Parses the file. It checks form and header, but neither signature nor claims. */
 function open(file: string) {
@@ -127,12 +127,17 @@ function open(file: string) {
   if (compact === '') refuse('malformed', `the license is empty; ${copyAgain}`)
   const decoded = readable(() => decodeJws(compact))
   const { typ, alg, kid, ...others } = decoded.header
-  if (typ !== licenseType) refuse('wrong_type', 'this is no license but another signed file; name a license file')
-  if (alg !== 'Ed25519') refuse('wrong_type', 'the license is not signed with Ed25519; ask for one that is')
+  if (typ !== licenseType)
+    refuse('wrong_type', 'the file is signed, but it is not a license; set the path of a license file')
+  if (alg !== 'Ed25519')
+    refuse('wrong_type', 'the license is not signed with Ed25519; ask its issuer for a license that is')
   if (typeof kid !== 'string' || !/^[\w-]{43}$/.test(kid))
-    refuse('malformed', 'the license does not name its key by thumbprint; ask for one that does')
+    refuse('malformed', 'the kid of the license is not a key thumbprint; ask its issuer for a license with such a kid')
   if (Object.keys(others).length > 0)
-    refuse('malformed', 'the header of the license has other members than typ, alg and kid; ask for one without')
+    refuse(
+      'malformed',
+      'the header of the license has members other than typ, alg and kid; ask its issuer for a license without them',
+    )
   return { ...decoded, kid }
 }
 
@@ -154,7 +159,7 @@ export function verifyLicense(file: string, keys: readonly LicenseKey[]): Licens
     const known = keys.map((one) => one.kid).join(', ') || 'none'
     refuse(
       'unknown_key',
-      `the license is signed with a key that is not known here; add its public key (known: ${known})`,
+      `the license is signed with an unknown key; add the public key of its issuer (known keys: ${known})`,
     )
   }
   if (!verifyBytes(key, signingInput, signature))
@@ -177,13 +182,13 @@ export function signLicense(claims: LicenseClaims, privateKey: string): string {
 /** Reads the Ed25519 keys of a text with `PUBLIC KEY` blocks (PEM, RFC 8410), at least one. Throws LicenseError. */
 export function readLicenseKeys(pem: string): LicenseKey[] {
   if (pem.includes('PRIVATE KEY-----'))
-    refuse('malformed', 'a private key stands among the public ones; take it out, only whoever signs licenses has it')
-  const blocks = pem.match(/-----BEGIN PUBLIC KEY-----\s[A-Za-z0-9+/=\s]+-----END PUBLIC KEY-----/g) ?? []
-  if (blocks.length === 0 || blocks.length !== pem.split('-----BEGIN').length - 1)
     refuse(
       'malformed',
-      'the public keys are not whole PEM blocks, each named PUBLIC KEY; put only such blocks there, one or several',
+      'the file of public keys contains a private key; remove it, because only the license issuer may have it',
     )
+  const blocks = pem.match(/-----BEGIN PUBLIC KEY-----\s[A-Za-z0-9+/=\s]+-----END PUBLIC KEY-----/g) ?? []
+  if (blocks.length === 0 || blocks.length !== pem.split('-----BEGIN').length - 1)
+    refuse('malformed', 'the file must contain one or more complete PEM blocks named PUBLIC KEY, and no other blocks')
   return blocks.map((block) => {
     const publicKey = ed25519Key(() => createPublicKey(block), 'each public key')
     return { kid: kidOf(publicKey), publicKey, alg: 'Ed25519' }
@@ -211,6 +216,6 @@ function ed25519Key(read: () => KeyObject, what: string): KeyObject {
   }
   return refuse(
     'malformed',
-    `${what} must be an Ed25519 key in PEM, not encrypted; holdfast license keygen makes a pair`,
+    `${what} must be an unencrypted Ed25519 key in PEM; holdfast license keygen creates a key pair`,
   )
 }

@@ -46,7 +46,7 @@ function derive(text: string, salt: Buffer, length: number, { m, t, p }: Passwor
 
 function parsePhc(text: string): Hashed {
   const match = phc.exec(text)
-  if (!match) refuse('malformed', 'not an argon2id PHC string')
+  if (!match) refuse('malformed', 'the hash is not an argon2id PHC string')
   const [, m, t, p, salt = '', tag = ''] = match
   const params = { m: Number(m), t: Number(t), p: Number(p) }
   if (
@@ -57,7 +57,7 @@ function parsePhc(text: string): Hashed {
     params.p < 1 ||
     params.m < 8 * params.p
   ) {
-    refuse('malformed', 'argon2id parameters out of range')
+    refuse('malformed', 'the argon2id parameters are out of range')
   }
   return { ...params, salt: Buffer.from(salt, 'base64'), tag: Buffer.from(tag, 'base64') }
 }

@@ -26,8 +26,9 @@ export function createPeppers(
   if (given.length > mostPeppers) throw new RangeError(`more than ${mostPeppers} peppers`)
   const all = given.map((pepper, i) => ({ ...pepper, version: i + 1, character: toBase62(BigInt(i + 1), 1) }))
   const mints = all[current - 1]
-  if (!mints || mints.isRetired) throw new RangeError('the pepper that mints is not there')
-  if (all.some(({ key }) => (key.symmetricKeySize ?? 0) < 16)) throw new RangeError('a pepper has at least 16 bytes')
+  if (!mints || mints.isRetired) throw new RangeError('the current pepper is missing or retired')
+  if (all.some(({ key }) => (key.symmetricKeySize ?? 0) < 16))
+    throw new RangeError('a pepper must have at least 16 bytes')
   return { current: mints, all }
 }
 

@@ -11,6 +11,6 @@ const alg = 'ECDH-ES+A256KW'
  */
 export async function sealTo({ kty, crv, x, y }: Recipient, plaintext: string): Promise<string> {
   const jwk: JWK = { kty, crv, x, y }
-  const key = await importJWK(jwk, alg).catch(() => refuse('malformed', 'no public key on P-256'))
+  const key = await importJWK(jwk, alg).catch(() => refuse('malformed', 'the JWK is not a public P-256 key'))
   return new CompactEncrypt(Buffer.from(plaintext)).setProtectedHeader({ alg, enc: 'A256GCM' }).encrypt(key)
 }

@@ -14,7 +14,7 @@ const sealType = 'holdfast-secret'
 
 /** Imports keys of 32 bytes. The `kid` is derived from them, so replicas and restarts agree on it. */
 export function openKek(bytes: Uint8Array, others: readonly Uint8Array[] = []): Kek {
-  if ([bytes, ...others].some((b) => b.length !== 32)) throw new RangeError('a key-encryption key has 32 bytes')
+  if ([bytes, ...others].some((b) => b.length !== 32)) throw new RangeError('a key-encryption key must have 32 bytes')
   return {
     kid: kidOf(bytes),
     key: createSecretKey(bytes),
@@ -45,9 +45,9 @@ export function sealedPrefix(kid: string): string {
 
 function sealHeader(jwe: string): Record<string, unknown> {
   const end = jwe.indexOf('.')
-  if (end < 1 || end > 4096) refuse('malformed', 'not a sealed secret')
+  if (end < 1 || end > 4096) refuse('malformed', 'the value is not a sealed secret')
   const header = parseStrictObject(decodeBase64url(jwe.slice(0, end), 'the JWE header'), 'the JWE header')
-  if (header.typ !== sealType) refuse('wrong_type', 'not a sealed secret')
+  if (header.typ !== sealType) refuse('wrong_type', 'the value is not a sealed secret')
   return header
 }
 
@@ -57,7 +57,7 @@ function sealHeader(jwe: string): Record<string, unknown> {
  */
 export function sealedKid(jwe: string): string {
   const { kid } = sealHeader(jwe)
-  return typeof kid === 'string' ? kid : refuse('malformed', 'the sealed secret names no key')
+  return typeof kid === 'string' ? kid : refuse('malformed', 'the sealed secret has no kid')
 }
 
 /**
@@ -67,10 +67,9 @@ export function sealedKid(jwe: string): string {
 export async function unseal(kek: Kek, context: string, jwe: string): Promise<Buffer> {
   const { alg, enc, kid, ctx } = sealHeader(jwe)
   const key = kid === kek.kid ? kek.key : kek.others.get(String(kid))
-  if (!key) refuse('unknown_key', 'sealed under another key-encryption key')
-  if (alg !== 'A256KW' || enc !== 'A256GCM')
-    refuse('bad_algorithm', 'sealed with other algorithms than A256KW and A256GCM')
-  if (ctx !== context) refuse('wrong_context', 'sealed for another place')
+  if (!key) refuse('unknown_key', 'the secret is sealed under an unknown key-encryption key')
+  if (alg !== 'A256KW' || enc !== 'A256GCM') refuse('bad_algorithm', 'the secret is not sealed with A256KW and A256GCM')
+  if (ctx !== context) refuse('wrong_context', 'the secret is sealed for another context')
   const [, ...parts] = jwe.split('.')
   for (const part of parts) decodeBase64url(part, 'the sealed secret')
   try {
@@ -87,7 +86,7 @@ export async function unseal(kek: Kek, context: string, jwe: string): Promise<Bu
 /** Seals the same secret again for the same place. Throws like `unseal`. */
 export async function reseal(kek: Kek, jwe: string): Promise<string> {
   const { ctx } = sealHeader(jwe)
-  if (typeof ctx !== 'string') return refuse('malformed', 'the sealed secret names no place')
+  if (typeof ctx !== 'string') return refuse('malformed', 'the sealed secret has no context')
   const plaintext = await unseal(kek, ctx, jwe)
   const sealed = await seal(kek, ctx, plaintext)
   plaintext.fill(0)

@@ -1,14 +1,14 @@
 /** Thrown without starting the task, because the queue is full. */
 export class QueueFullError extends Error {
   constructor() {
-    super('too many waiting')
+    super('too many tasks are waiting')
     this.name = 'QueueFullError'
   }
 }
 
 /** Runs at most `concurrency` tasks at once, first come first served, with at most `maxQueue` waiting. */
 export function createSemaphore({ concurrency, maxQueue }: { concurrency: number; maxQueue: number }) {
-  if (!Number.isInteger(concurrency) || concurrency < 1) throw new RangeError('concurrency is at least 1')
+  if (!Number.isInteger(concurrency) || concurrency < 1) throw new RangeError('concurrency must be at least 1')
   const waiting: (() => void)[] = []
   let free = concurrency
 

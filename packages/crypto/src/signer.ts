@@ -71,7 +71,7 @@ export function openPrivateKey(privateJwk: PrivateJwk): {
     if (verifyBytes({ alg, publicKey: importPublic(publicJwk) }, probe, signature))
       return { privateKey, publicJwk, alg }
   } catch (cause) {
-    return refuse('malformed', 'not a private key', cause)
+    return refuse('malformed', 'the JWK is not a private key', cause)
   }
   return refuse('malformed', 'the private key does not belong to the public key')
 }
@@ -98,7 +98,7 @@ type DigestSigner = (digest: Buffer) => Promise<Buffer>
 export function remoteSigner(purpose: Purpose, publicJwk: PublicJwk, signDigest: DigestSigner): Signer {
   const alg = algOf(publicJwk)
   const digestName = alg === 'ES256' ? 'sha256' : alg === 'ES384' ? 'sha384' : undefined
-  if (digestName === undefined) throw new Error(`a key of ${alg} does not sign digests`)
+  if (digestName === undefined) throw new Error(`an ${alg} key cannot sign digests`)
   const publicKey = importPublic(publicJwk)
   const kid = thumbprint(publicJwk)
   return {
@@ -109,7 +109,7 @@ export function remoteSigner(purpose: Purpose, publicJwk: PublicJwk, signDigest:
     sign: async (bytes) => {
       const signature = await signDigest(hash(digestName, bytes, 'buffer'))
       if (verifyBytes({ alg, publicKey }, bytes, signature)) return signature
-      throw new Error(`what was signed for the key ${kid} does not verify with it`)
+      throw new Error(`a signature made for the key ${kid} does not verify with that key`)
     },
   }
 }

@@ -24,7 +24,7 @@ export function tufKeyOf(jwk: PublicJwk): TufKey {
       scheme: 'ed25519',
       keyval: { public: Buffer.from(jwk.x, 'base64url').toString('hex') },
     }
-  throw new TypeError('TUF has no scheme for the key')
+  throw new TypeError('TUF has no scheme for this kind of key')
 }
 
 /** Returns the SHA-256 of the key's canonical form, in hexadecimal (§4.2.1). */

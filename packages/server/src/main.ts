@@ -64,7 +64,7 @@ async function start(): Promise<void> {
   if (embedded) running.push({ name: 'the embedded PostgreSQL', stop: embedded.stop })
   embedded?.exited.then(({ expected, reason }) => {
     if (expected) return
-    log.fatal({ reason }, 'the embedded PostgreSQL ended')
+    log.fatal({ reason }, 'embedded PostgreSQL stopped')
     process.exit(1)
   })
   const databaseUrl = config.databaseUrl ?? embedded!.connectionString
@@ -156,15 +156,14 @@ const unreachable =
     if (e instanceof MigrationError) throw new StartError(e.message)
     if (databaseUrl === undefined) throw e
     const why = e instanceof UnsuitableDatabaseError ? e.message : await explainDatabaseError(e, databaseUrl)
-    throw new StartError(`The database of DATABASE_URL can not be used: ${why}`)
+    throw new StartError(`The database of DATABASE_URL cannot be used: ${why}`)
   }
 const taken =
   (host: string, port: number, name: Variable, hostName: Variable = 'HOLDFAST_HOST') =>
   (e: NodeJS.ErrnoException) => {
     if (e.code === 'EADDRINUSE')
-      throw new StartError(`Port ${port} on ${host} is in use: stop what listens there or set ${name}.`)
-    if (e.code === 'EACCES')
-      throw new StartError(`Port ${port} needs more rights than this user has: set ${name} to 1024 or higher.`)
+      throw new StartError(`Port ${port} on ${host} is in use: stop the process that listens there, or set ${name}.`)
+    if (e.code === 'EACCES') throw new StartError(`Port ${port} is reserved for root: set ${name} to 1024 or higher.`)
     if (e.code === 'EADDRNOTAVAIL')
       throw wrongSetting(
         hostName,
@@ -172,7 +171,11 @@ const taken =
         'an address of one of the network interfaces of this machine, or 0.0.0.0 for all',
       )
     if (e.code === 'ENOTFOUND' || e.code === 'EAI_AGAIN')
-      throw wrongSetting(hostName, `is ${shown(host)}, a name that was not found`, 'an address or name of this machine')
+      throw wrongSetting(
+        hostName,
+        `is ${shown(host)}, a host name that was not found`,
+        'an address or name of this machine',
+      )
     throw e
   }
 
@@ -195,7 +198,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     stopping = true
     const begun = (starting ?? Promise.resolve()).catch(() => {})
     setTimeout(() => {
-      process.stderr.write(`holdfast: the stop took longer than ${stopWithinMs / 1000} s, waiting for ${waitingFor}\n`)
+      process.stderr.write(`holdfast: stopping took longer than ${stopWithinMs / 1000} s, waiting for ${waitingFor}\n`)
       process.exit(1)
     }, stopWithinMs).unref()
     void begun.then(stopAll).then((isClean) => process.exit(isClean ? 0 : 1))

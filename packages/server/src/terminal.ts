@@ -8,7 +8,7 @@ export function printFirstStart({ username, password, generated }: FirstStart, c
     '',
     '  First start: tenant "default" and its administrator were created.',
     `    username  ${username}`,
-    `    password  ${generated ? `${password}   (shown once; keep it)` : 'as given in HOLDFAST_ADMIN_PASSWORD'}`,
+    `    password  ${generated ? `${password}   (shown once; keep it)` : 'as set in HOLDFAST_ADMIN_PASSWORD'}`,
     `    keys and database  ${config.dataDir}`,
     '',
   ]
@@ -22,7 +22,7 @@ export function printReady(config: Config, addresses: (AddressInfo | string)[]):
   process.stdout.write(`  Holdfast listens on ${at}; sign in at ${config.publicUrl}/admin/login\n`)
   if (!config.publicUrlIsSet && isEveryAddress(config.host))
     process.stdout.write(
-      `  Warning: HOLDFAST_HOST ${config.host} lets other machines in, but HOLDFAST_PUBLIC_URL is not set: people sign in and devices enroll on this machine only. Set it to the address that others use, such as https://vpn.example.com.\n`,
+      `  Warning: HOLDFAST_HOST ${config.host} accepts connections from other machines, but HOLDFAST_PUBLIC_URL is not set: users can sign in, and devices can enroll, on this machine only. Set HOLDFAST_PUBLIC_URL to the address that others use, such as https://vpn.example.com.\n`,
     )
   if (config.metrics)
     process.stdout.write(`  Metrics are served on ${hostInUrl(config.metrics.host)}:${config.metrics.port}/metrics\n`)

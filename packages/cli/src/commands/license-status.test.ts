@@ -64,7 +64,7 @@ test('reload prints whether the license changed', async (t) => {
 })
 
 test('a refused license file prints the error of the server and exits with 1', async (t) => {
-  const detail = 'license: the file was refused, and the license before it stays in force: it ended 2030-01-01'
+  const detail = 'license: the file was refused, and the previous license remains valid: it ended 2030-01-01'
   const { license } = await start(t, {
     status: 422,
     body: { error: 'validation_error', detail, request_id: 'r-1', errors: [] },

@@ -95,7 +95,7 @@ test('sign refuses wrong claims, with the correction', async (t) => {
   const twice = `{"sub":"x",${JSON.stringify(claims).slice(1)}`
   for (const [content, said] of [
     [{ ...claims, sub: undefined }, /^Error: the claim sub is missing; .+\n$/],
-    [{ ...claims, seats: 5 }, /^Error: there is no claim "seats"; .+\n$/],
+    [{ ...claims, seats: 5 }, /^Error: unknown claim "seats"; .+\n$/],
     [{ ...claims, limits: { users: -1 } }, /^Error: the limit users must be a whole number from 0 .+\n$/],
     [{ ...claims, exp: claims.nbf }, /nbf must be earlier than exp/],
     [twice, /c\.json has duplicate members/],
@@ -116,7 +116,7 @@ test('sign refuses a text that is no private key, without printing it', async (t
   for (const key of [pub, file, await write('empty', '')]) {
     const { code, out, err } = await license('sign', file, '--key', key)
     assert.deepEqual([code, out], [2, ''])
-    assert.match(err, /^Error: the private key must be an Ed25519 key in PEM.+\n$/)
+    assert.match(err, /^Error: the private key must be an unencrypted Ed25519 key in PEM.+\n$/)
   }
   assert.equal((await license('sign', file)).code, 2)
 })
@@ -197,7 +197,7 @@ test('inspect checks the signature; a bad one exits with 1 and still shows the c
 
   const strange = await ask(file, await write('other.pem', generateLicenseKey().publicKey))
   assert.deepEqual([strange.code, strange.shown.signature], [1, 'unknown_key'])
-  assert.match(strange.err, /^The signature is invalid: .+ not known here.+\.\n$/)
+  assert.match(strange.err, /^The signature is invalid: .+ signed with an unknown key.+\.\n$/)
 
   const [head, , tail] = (await readFile(file, 'utf8')).split('.')
   const payload = Buffer.from(JSON.stringify({ ...claims, limits: {} })).toString('base64url')
@@ -212,11 +212,11 @@ test('inspect refuses a file without a license, and wrong keys', async (t) => {
   for (const content of ['', 'no license', `${text}${text}`, text.slice(0, -20).replace('.', ''), `${text}\0`]) {
     const { code, out, err } = await license('inspect', await write('bad', content))
     assert.deepEqual([code, out], [2, ''])
-    assert.match(err, /^Error: the license .+; copy its file again.+\n$/)
+    assert.match(err, /^Error: the license .+; copy the complete, unchanged file again\n$/)
   }
   for (const [keys, said] of [
-    [key, /private key stands among the public ones/],
-    [file, /not whole PEM blocks/],
+    [key, /contains a private key/],
+    [file, /complete PEM blocks/],
   ] as const) {
     const { code, out, err } = await license('inspect', file, '--keys', keys)
     assert.deepEqual([code, out], [2, ''])

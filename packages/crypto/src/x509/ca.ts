@@ -41,7 +41,7 @@ const rootUsages = keyUsages.keyCertSign | keyUsages.cRLSign
  */
 export async function createRootCertificate(signer: Signer, fields: CaCertificateFields): Promise<CertificateFiles> {
   requirePurpose(signer, 'ca-root')
-  if (signer.alg !== 'ES384') refuse('bad_algorithm', 'a root key is on P-384')
+  if (signer.alg !== 'ES384') refuse('bad_algorithm', 'the root key is not a P-384 key')
   const subject = caSubject('Root CA', fields)
   const spki = publicSpki(signer.publicJwk)
   const id = keyIdentifierOf(spki)
@@ -71,7 +71,8 @@ export async function createIssuingCertificate(
   fields: CaCertificateFields,
 ): Promise<CertificateFiles> {
   const root = readIssuer(rootSigner, rootCertificate, 'ca-root')
-  if (readName(root.subject).organization !== fields.tenantId) refuse('wrong_context', 'the root is of another tenant')
+  if (readName(root.subject).organization !== fields.tenantId)
+    refuse('wrong_context', 'the root belongs to another tenant')
   requireWithin(fields, root)
   const spki = publicSpki(issuingPublicJwk)
   return signCertificate(rootSigner, {
@@ -102,7 +103,7 @@ export async function createCrossCertificate(
   const issuer = readIssuer(issuerSigner, issuerCertificate, 'ca-root')
   const subject = readCertificate(subjectCertificate)
   if (readName(issuer.subject).organization !== readName(subject.subject).organization)
-    refuse('wrong_context', 'the two roots are of different tenants')
+    refuse('wrong_context', 'the two roots belong to different tenants')
   requireWithin(fields, issuer)
   requireWithin(fields, subject)
   return signCertificate(issuerSigner, {

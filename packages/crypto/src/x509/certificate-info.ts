@@ -21,9 +21,9 @@ export function openCertificate(certificate: string | Buffer): X509Certificate {
     const dates = [opened.validFrom, opened.validTo].map((text) => Date.parse(text))
     if (opened.publicKey && opened.serialNumber && dates.every(Number.isFinite)) return opened
   } catch (cause) {
-    return refuse('malformed', 'not a certificate', cause)
+    return refuse('malformed', 'the text is not a certificate', cause)
   }
-  return refuse('malformed', 'a certificate with a date that does not exist')
+  return refuse('malformed', 'the certificate has a date that does not exist')
 }
 
 /** Returns the listed fields of a certificate (PEM or DER) of any issuer. Throws `malformed`. */

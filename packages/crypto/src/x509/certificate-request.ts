@@ -25,7 +25,7 @@ export function readCertificateRequest(text: string): CertificateRequest {
   const signed = readDer(der, readSigned)
   const spki = readDer(signed.tbs, (reader) => {
     const info = reader.sequence()
-    if (info.number() !== 0) refuse('malformed', 'not a request of version 1')
+    if (info.number() !== 0) refuse('malformed', 'the request is not of version 1')
     info.sequence()
     const key = info.whole()
     info.content(contextOf(0))
@@ -34,7 +34,7 @@ export function readCertificateRequest(text: string): CertificateRequest {
   })
   const publicJwk = publicJwkOf(spki)
   if (signed.algorithm.keyType !== (publicJwk.kty === 'EC' ? 'ec' : 'ed25519'))
-    refuse('bad_algorithm', 'the signature is of another kind than the key')
+    refuse('bad_algorithm', 'the signature algorithm does not match the key')
   if (!isSignedWith(signed, spki)) refuse('bad_signature', 'the request is not signed with its key')
   return { publicJwk, spkiSha256: hash('sha256', spki, 'hex') }
 }

@@ -31,7 +31,7 @@ export const toSecond = (date: Date): Date => new Date(Math.floor(date.getTime()
 
 /** Throws `malformed` for a certificate that would end before it begins. */
 function validity(notBefore: Date, notAfter: Date): Buffer {
-  if (!(toSecond(notAfter) > toSecond(notBefore))) refuse('malformed', 'a certificate ends after it begins')
+  if (!(toSecond(notAfter) > toSecond(notBefore))) refuse('malformed', 'the certificate would end before it begins')
   return sequence(time(notBefore), time(notAfter))
 }
 
@@ -39,7 +39,7 @@ function validity(notBefore: Date, notAfter: Date): Buffer {
 function serialNumber(serial: Uint8Array): Buffer {
   const encoded = integer(serial)
   if (encoded.length > maxSerialBytes + 2 || serial.every((byte) => byte === 0))
-    refuse('malformed', 'a serial number is positive and has at most 20 octets')
+    refuse('malformed', 'the serial number is zero or longer than 20 octets')
   return encoded
 }
 
@@ -95,16 +95,17 @@ export function readCertificate(certificate: string | Uint8Array): Certificate {
   const signed = readDer(der, readSigned)
   return readDer(signed.tbs, (reader) => {
     const tbs = reader.sequence()
-    const version = tbs.explicit(0) ?? refuse('malformed', 'not a certificate of version 3')
-    if (version.number() !== 2) refuse('malformed', 'not a certificate of version 3')
+    const version = tbs.explicit(0) ?? refuse('malformed', 'the certificate is not of version 3')
+    if (version.number() !== 2) refuse('malformed', 'the certificate is not of version 3')
     version.done()
     const serial = tbs.magnitude().toString('hex')
-    if (readAlgorithm(tbs) !== signed.algorithm) refuse('malformed', 'a certificate that names two algorithms')
+    if (readAlgorithm(tbs) !== signed.algorithm)
+      refuse('malformed', 'the certificate names two different signature algorithms')
     const issuer = tbs.whole()
     const [notBefore, notAfter] = readValidity(tbs.sequence())
     const subject = tbs.whole()
     const spki = tbs.whole()
-    const tagged = tbs.explicit(3) ?? refuse('malformed', 'a certificate without extensions')
+    const tagged = tbs.explicit(3) ?? refuse('malformed', 'the certificate has no extensions')
     tbs.done()
     const extensions = readTaggedExtensions(tagged)
     return { der, signed, serial, issuer, subject, notBefore, notAfter, spki, extensions }
@@ -113,7 +114,7 @@ export function readCertificate(certificate: string | Uint8Array): Certificate {
 
 function certificateDer(certificate: string | Uint8Array): Buffer {
   if (typeof certificate === 'string') return decodePem(certificate, ['CERTIFICATE'], maxCertificateBytes)
-  if (certificate.length > maxCertificateBytes) refuse('malformed', 'a certificate of more than 8 KiB')
+  if (certificate.length > maxCertificateBytes) refuse('malformed', 'the certificate is larger than 8 KiB')
   return Buffer.from(certificate.buffer, certificate.byteOffset, certificate.byteLength)
 }
 

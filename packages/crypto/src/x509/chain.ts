@@ -63,7 +63,7 @@ function createSearch(anchors: readonly Certificate[], intermediates: readonly C
       requireUsable(issuer, at)
       requireSameTenant(last, issuer)
       requireMore()
-      if (checksLeft === 0) refuse('malformed', 'too many ways to an anchor')
+      if (checksLeft === 0) refuse('malformed', 'too many possible chains to a trust anchor')
       checksLeft--
       if (!isSignedBy(last.signed, importSpki(issuer.spki)))
         refuse('bad_signature', 'a certificate is not signed by its issuer')
@@ -90,7 +90,7 @@ function createSearch(anchors: readonly Certificate[], intermediates: readonly C
   return (path: readonly Certificate[]): readonly Certificate[] => {
     const found = extend(path)
     if (found) return found
-    throw firstRefusal ?? new CryptoError('wrong_issuer', 'no way leads to an anchor')
+    throw firstRefusal ?? new CryptoError('wrong_issuer', 'no chain leads to a trust anchor')
   }
 }
 
@@ -118,11 +118,11 @@ function requireSameTenant(one: Certificate, other: Certificate): void {
 function requireIssuer({ extensions }: Certificate, path: readonly Certificate[]): void {
   const constraints = extensions.get(oids.basicConstraints)
   const { ca, pathLength = Number.POSITIVE_INFINITY } = constraints ? readBasicConstraints(constraints) : { ca: false }
-  if (!ca) refuse('wrong_issuer', 'a certificate is issued by one that is no CA')
+  if (!ca) refuse('wrong_issuer', 'the issuer of a certificate is not a CA')
   const usage = extensions.get(oids.keyUsage)
   if (!usage || !(readKeyUsage(usage) & keyUsages.keyCertSign))
-    refuse('wrong_issuer', 'a certificate is issued by a CA that may not')
+    refuse('wrong_issuer', 'the key usage of a CA does not allow it to issue certificates')
   // Certificates issued under their own name do not count (RFC 5280 §6.1.4).
   const between = path.slice(1).filter(({ subject, issuer }) => !subject.equals(issuer)).length
-  if (between > pathLength) refuse('wrong_issuer', 'more certificates below a CA than it allows')
+  if (between > pathLength) refuse('wrong_issuer', 'the chain is longer than a CA allows')
 }

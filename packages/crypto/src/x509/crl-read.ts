@@ -32,32 +32,34 @@ const maxCrlBytes = 16 * 1024 * 1024
  * newest. Throws `malformed`, `bad_algorithm`, `wrong_issuer` for the CRL of another CA, `bad_signature`.
  */
 export function readCrl(der: Uint8Array, issuerCertificate: string | Uint8Array): Crl {
-  if (der.length > maxCrlBytes) refuse('malformed', 'a list of more than 16 MiB')
+  if (der.length > maxCrlBytes) refuse('malformed', 'the CRL is larger than 16 MiB')
   const issuer = readCertificate(issuerCertificate)
   const usage = issuer.extensions.get(oids.keyUsage)
-  if (!usage || !(readKeyUsage(usage) & keyUsages.cRLSign)) refuse('wrong_issuer', 'this CA signs no lists')
+  if (!usage || !(readKeyUsage(usage) & keyUsages.cRLSign))
+    refuse('wrong_issuer', 'the key usage of this CA does not allow it to sign CRLs')
   const signed = readDer(Buffer.from(der.buffer, der.byteOffset, der.byteLength), readSigned)
   return readDer(signed.tbs, (reader) => {
     const list = reader.sequence()
-    if (list.number() !== 1) refuse('malformed', 'not a list of version 2')
-    if (readAlgorithm(list) !== signed.algorithm) refuse('malformed', 'a list that names two algorithms')
-    if (!list.whole().equals(issuer.subject)) refuse('wrong_issuer', 'the list is of another CA')
-    if (!isSignedBy(signed, importSpki(issuer.spki))) refuse('bad_signature', 'the list is not signed by its issuer')
+    if (list.number() !== 1) refuse('malformed', 'the CRL is not of version 2')
+    if (readAlgorithm(list) !== signed.algorithm)
+      refuse('malformed', 'the CRL names two different signature algorithms')
+    if (!list.whole().equals(issuer.subject)) refuse('wrong_issuer', 'the CRL is from another CA')
+    if (!isSignedBy(signed, importSpki(issuer.spki))) refuse('bad_signature', 'the CRL is not signed by its issuer')
     const [thisUpdate, nextUpdate] = [list.time(), list.time()]
     const revoked = list.isAt(tags.sequence) ? readEntries(list.sequence()) : new Map()
-    const tagged = list.explicit(0) ?? refuse('malformed', 'a list without extensions')
+    const tagged = list.explicit(0) ?? refuse('malformed', 'the CRL has no extensions')
     list.done()
     const extensions = readTaggedExtensions(tagged)
     const key = extensions.get(oids.authorityKeyIdentifier)
     if (!key || !readAuthorityKeyIdentifier(key)?.equals(subjectKeyOf(issuer)))
-      refuse('wrong_issuer', 'the list names another key')
+      refuse('wrong_issuer', 'the CRL names another key')
     return { number: numberOf(extensions), thisUpdate, nextUpdate, revoked }
   })
 }
 
 function numberOf(extensions: Extensions): bigint {
   requireKnown(extensions, [])
-  const { value } = extensions.get(oids.cRLNumber) ?? refuse('malformed', 'a list without a number')
+  const { value } = extensions.get(oids.cRLNumber) ?? refuse('malformed', 'the CRL has no number')
   return BigInt(`0x${readDer(value, (reader) => reader.magnitude()).toString('hex')}`)
 }
 
@@ -80,5 +82,5 @@ function readReason(extensions: Extensions): RevocationReason {
   if (!found) return 'unspecified'
   const code = readDer(found.value, (reader) => reader.content(tags.enumerated))
   const reason = code.length === 1 ? reasonOf(code[0]!) : undefined
-  return reason ?? refuse('malformed', 'a reason that is not known')
+  return reason ?? refuse('malformed', 'the CRL has an unknown revocation reason')
 }

@@ -42,7 +42,7 @@ export async function createCrl(
   slices?: Slices,
 ): Promise<Buffer> {
   const issuer = readIssuer(signer, issuerCertificate, 'ca-root', 'ca-issuing')
-  if (!(nextUpdate > thisUpdate)) refuse('malformed', 'the next list comes after this one')
+  if (!(nextUpdate > thisUpdate)) refuse('malformed', 'the next update of the CRL is not after this update')
   const entries = await encodeEntries(revoked, slices)
   const length = entries.reduce((sum, { length }) => sum + length, 0)
   const tbs = sequence(
@@ -81,6 +81,7 @@ async function encodeEntries(revoked: Iterable<RevokedCertificate>, slices: Slic
 }
 
 function encodeEntry({ serial, revokedAt, reason }: RevokedCertificate): Buffer {
-  if (!/^(?:[0-9a-f]{2}){1,20}$/.test(serial)) refuse('malformed', 'a serial number is hex of at most 20 octets')
+  if (!/^(?:[0-9a-f]{2}){1,20}$/.test(serial))
+    refuse('malformed', 'the serial number is not hexadecimal, or is longer than 20 octets')
   return sequence(integer(Buffer.from(serial, 'hex')), time(revokedAt), reasonExtensions.get(reason)!)
 }

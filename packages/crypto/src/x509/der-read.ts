@@ -30,7 +30,7 @@ export class DerReader {
 
   /** Throws unless nothing is left. */
   done(): void {
-    if (!this.isDone) refuse('malformed', 'DER with more than belongs there')
+    if (!this.isDone) refuse('malformed', 'the DER has unexpected data at its end')
   }
 
   /** Returns the content of the next element, which must have this tag. */
@@ -70,10 +70,10 @@ export class DerReader {
     const content = this.content(tags.oid)
     let isWhole = true
     for (const octet of content) {
-      if (isWhole && octet === 0x80) refuse('malformed', 'an OID that could be shorter')
+      if (isWhole && octet === 0x80) refuse('malformed', 'an OID is not in its shortest form')
       isWhole = octet < 0x80
     }
-    if (content.length === 0 || !isWhole) refuse('malformed', 'an unfinished OID')
+    if (content.length === 0 || !isWhole) refuse('malformed', 'an OID is incomplete')
     return content.toString('hex')
   }
 
@@ -81,8 +81,8 @@ export class DerReader {
   magnitude(): Buffer {
     const content = this.content(tags.integer)
     const [first = 0x80, second = 0x80] = content
-    if (first & 0x80) refuse('malformed', 'a negative or empty INTEGER')
-    if (first === 0 && content.length > 1 && !(second & 0x80)) refuse('malformed', 'an INTEGER with idle zeros')
+    if (first & 0x80) refuse('malformed', 'an INTEGER is negative or empty')
+    if (first === 0 && content.length > 1 && !(second & 0x80)) refuse('malformed', 'an INTEGER has leading zeros')
     return first === 0 && content.length > 1 ? content.subarray(1) : content
   }
 
@@ -90,25 +90,26 @@ export class DerReader {
   number(): number {
     const magnitude = this.magnitude()
     const value = magnitude.length > 7 ? Number.NaN : Number.parseInt(magnitude.toString('hex'), 16)
-    return Number.isSafeInteger(value) ? value : refuse('malformed', 'an INTEGER that is too large')
+    return Number.isSafeInteger(value) ? value : refuse('malformed', 'an INTEGER is too large')
   }
 
   boolean(): boolean {
     const content = this.content(tags.boolean)
-    if (content.length !== 1 || (content[0] !== 0 && content[0] !== 0xff)) refuse('malformed', 'not a BOOLEAN of DER')
+    if (content.length !== 1 || (content[0] !== 0 && content[0] !== 0xff))
+      refuse('malformed', 'a BOOLEAN is not valid DER')
     return content[0] === 0xff
   }
 
   /** Returns the octets of a BIT STRING without unused bits. */
   bitString(): Buffer {
     const content = this.content(tags.bitString)
-    if (content[0] !== 0) refuse('malformed', 'a BIT STRING with unused bits')
+    if (content[0] !== 0) refuse('malformed', 'a BIT STRING has unused bits')
     return content.subarray(1)
   }
 
   utf8(): string {
     const content = this.content(tags.utf8String)
-    return isUtf8(content) ? content.toString() : refuse('malformed', 'not UTF-8')
+    return isUtf8(content) ? content.toString() : refuse('malformed', 'a UTF8String is not valid UTF-8')
   }
 
   /** Reads UTCTime or GeneralizedTime as in RFC 5280 §4.1.2.5: in seconds, with Z. */
@@ -119,7 +120,7 @@ export class DerReader {
   /** The year takes the digits before the last ten. */
   #date(tag: number, digits: 12 | 14): Date {
     const content = this.content(tag)
-    if (content.length !== digits + 1 || content[digits] !== 0x5a) refuse('malformed', 'not a time of DER')
+    if (content.length !== digits + 1 || content[digits] !== 0x5a) refuse('malformed', 'a time is not valid DER')
     const pair = (at: number) => 10 * digit(content[at]!) + digit(content[at + 1]!)
     const rest = digits - 10
     const short = pair(rest - 2)
@@ -134,33 +135,33 @@ export class DerReader {
     const date = new Date(Date.UTC(year, month - 1, day, hour, minute, second))
     const isThere =
       hour < 24 && minute < 60 && second < 60 && date.getUTCDate() === day && date.getUTCMonth() === month - 1
-    return isThere && date.getUTCFullYear() === year ? date : refuse('malformed', 'a time that there is not')
+    return isThere && date.getUTCFullYear() === year ? date : refuse('malformed', 'a time does not exist')
   }
 
   /** Skips the next element. Returns the start and the end of its content. */
   #take(tag: number | undefined): [start: number, end: number] {
     const bytes = this.#bytes
     const from = this.#at
-    if (from + 2 > this.#end) refuse('malformed', 'DER ends too early')
+    if (from + 2 > this.#end) refuse('malformed', 'the DER is incomplete')
     if (tag === undefined ? (bytes[from]! & 0x1f) === 0x1f : bytes[from] !== tag)
-      refuse('malformed', 'another DER element than belongs there')
+      refuse('malformed', 'the DER has an unexpected element')
     let start = from + 2
     let length = bytes[from + 1]!
     if (length >= 0x80) {
       const octets = length - 0x80
-      if (octets < 1 || octets > 4 || start + octets > this.#end) refuse('malformed', 'not a length of DER')
+      if (octets < 1 || octets > 4 || start + octets > this.#end) refuse('malformed', 'a length is not valid DER')
       length = bytes.readUIntBE(start, octets)
       start += octets
-      if (length < 0x80 || length < 2 ** (8 * (octets - 1))) refuse('malformed', 'a length that could be shorter')
+      if (length < 0x80 || length < 2 ** (8 * (octets - 1))) refuse('malformed', 'a length is not in its shortest form')
     }
-    if (length > this.#end - start) refuse('malformed', 'DER ends too early')
+    if (length > this.#end - start) refuse('malformed', 'the DER is incomplete')
     this.#at = start + length
     return [start, start + length]
   }
 }
 
 function digit(octet: number): number {
-  return octet >= 0x30 && octet <= 0x39 ? octet - 0x30 : refuse('malformed', 'not a time of DER')
+  return octet >= 0x30 && octet <= 0x39 ? octet - 0x30 : refuse('malformed', 'a time is not valid DER')
 }
 
 /** Reads one encoding to its end. Throws if more follows. */

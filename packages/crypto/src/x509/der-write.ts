@@ -65,7 +65,7 @@ export const bitString = (content: Uint8Array) => element(tags.bitString, Buffer
 export function integer(value: bigint | number | Uint8Array): Buffer {
   if (typeof value === 'object') return element(tags.integer, integerContent(value))
   if (value < 0 || (typeof value === 'number' && !Number.isSafeInteger(value)))
-    throw new RangeError('not a whole number')
+    throw new RangeError('the value is not a whole number from 0 up')
   const digits = value.toString(16)
   return integer(Buffer.from(digits.length % 2 ? `0${digits}` : digits, 'hex'))
 }
@@ -88,7 +88,7 @@ function digits(tag: number, ...pairs: readonly number[]): Buffer {
  */
 function pairsOf(time: Date): number[] {
   const year = time.getUTCFullYear()
-  if (!(year >= 1950 && year <= 9999)) throw new RangeError('not a time that a certificate can have')
+  if (!(year >= 1950 && year <= 9999)) throw new RangeError('the time is not in the years 1950 to 9999')
   const date = [year % 100, time.getUTCMonth() + 1, time.getUTCDate()]
   return [...date, time.getUTCHours(), time.getUTCMinutes(), time.getUTCSeconds()]
 }

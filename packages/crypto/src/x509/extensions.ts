@@ -31,7 +31,7 @@ export function readExtensions(reader: DerReader): Extensions {
     const critical = one.isAt(tags.boolean) && one.boolean()
     const value = one.content(tags.octetString)
     one.done()
-    if (found.has(type)) refuse('malformed', 'an extension stands there twice')
+    if (found.has(type)) refuse('malformed', 'an extension is present twice')
     found.set(type, { critical, value })
   }
   return found
@@ -47,7 +47,7 @@ export function readTaggedExtensions(tagged: DerReader): Extensions {
 /** Throws `malformed` for a critical extension that is not among these (RFC 5280 §4.2). */
 export function requireKnown(extensions: Extensions, known: readonly Oid[]): void {
   for (const [type, { critical }] of extensions)
-    if (critical && !known.includes(type)) refuse('malformed', 'a critical extension that is not known here')
+    if (critical && !known.includes(type)) refuse('malformed', 'a critical extension is not supported')
 }
 
 /** The bits of RFC 5280 §4.2.1.3 that are used here, as in the first octet. */
@@ -60,7 +60,7 @@ export function keyUsage(bits: number): Buffer {
 }
 export function readKeyUsage({ value }: Extension): number {
   const content = readDer(value, (reader) => reader.content(tags.bitString))
-  return content.length > 1 ? content[1]! : refuse('malformed', 'a key usage without a use')
+  return content.length > 1 ? content[1]! : refuse('malformed', 'the key usage is empty')
 }
 
 type BasicConstraints = { ca: boolean; pathLength?: number }
@@ -106,14 +106,14 @@ export const readAuthorityKeyIdentifier = ({ value }: Extension): Buffer | undef
 const uri = (text: string) =>
   /^[\x21-\x7e]+$/.test(text)
     ? element(context(6), Buffer.from(text, 'latin1'))
-    : refuse('malformed', 'a URI in a certificate is ASCII')
+    : refuse('malformed', 'a URI of the certificate is not ASCII')
 
 export const uriAltName = (text: string): Buffer => extension(oids.subjectAltName, false, sequence(uri(text)))
 /** Throws `malformed` unless it is exactly one URI. */
 export function readUriAltName({ value }: Extension): string {
   return readDer(value, (reader) => {
     const names = reader.sequence()
-    const text = names.implicit(6)?.toString('latin1') ?? refuse('malformed', 'an alternative name that is no URI')
+    const text = names.implicit(6)?.toString('latin1') ?? refuse('malformed', 'the alternative name is not a URI')
     names.done()
     return text
   })

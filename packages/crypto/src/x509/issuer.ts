@@ -7,7 +7,7 @@ import { oids } from './oids.ts'
 
 export function requirePurpose(signer: Signer, ...purposes: readonly Purpose[]): void {
   if (!purposes.includes(signer.purpose))
-    refuse('wrong_type', `a ${signer.purpose} key can't do the work of a ${purposes.join(' or ')} key`)
+    refuse('wrong_type', `a ${signer.purpose} key cannot be used as a ${purposes.join(' or ')} key`)
 }
 
 /** Reads the certificate of the CA whose key the signer has. Throws `wrong_type`, `unknown_key`, `malformed`. */
@@ -19,7 +19,7 @@ export function readIssuer(
   requirePurpose(signer, ...purposes)
   const issuer = readCertificate(certificate)
   if (!issuer.spki.equals(publicSpki(signer.publicJwk)))
-    refuse('unknown_key', 'the signer is not the key of the certificate')
+    refuse('unknown_key', 'the signing key does not belong to the certificate')
   return issuer
 }
 
@@ -41,6 +41,7 @@ export const keyIdentifier = (certificate: string | Uint8Array): string =>
 /** Throws `not_yet_valid` or `expired` if the period begins before that of the issuer or ends after it. */
 export function requireWithin(fields: { notBefore: Date; notAfter: Date }, issuer: Certificate): void {
   if (toSecond(fields.notBefore) < issuer.notBefore)
-    refuse('not_yet_valid', 'a certificate begins no earlier than its issuer')
-  if (toSecond(fields.notAfter) > issuer.notAfter) refuse('expired', 'a certificate ends no later than its issuer')
+    refuse('not_yet_valid', 'the certificate would begin before that of its issuer')
+  if (toSecond(fields.notAfter) > issuer.notAfter)
+    refuse('expired', 'the certificate would end after that of its issuer')
 }

@@ -8,7 +8,7 @@ const maxNameChars = 64
 
 function relativeName(type: Oid, text: string): Buffer {
   if (text.length === 0 || text.length > maxNameChars)
-    refuse('malformed', 'a name in a certificate has 1 to 64 characters')
+    refuse('malformed', 'a name in a certificate must have 1 to 64 characters')
   return element(tags.set, sequence(objectIdentifier(type), utf8String(text)))
 }
 export const organizationName = (text: string): Buffer => relativeName(oids.organization, text)
@@ -38,7 +38,7 @@ function readRelative(reader: DerReader, type: Oid): string {
   const set = reader.within(tags.set)
   const attribute = set.sequence()
   set.done()
-  if (attribute.oid() !== type) refuse('malformed', 'a name that is not O and CN')
+  if (attribute.oid() !== type) refuse('malformed', 'the name does not consist of O and CN')
   const text = attribute.utf8()
   attribute.done()
   return text

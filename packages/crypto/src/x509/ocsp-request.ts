@@ -31,14 +31,14 @@ const hashAlgorithms = new Map<Oid, CertId['hashAlgorithm']>([
  * SHA-1 and SHA-256, which only identify the issuer here.
  */
 export function readOcspRequest(der: Uint8Array): OcspRequest {
-  if (der.length > maxRequestBytes) refuse('malformed', 'a request of more than 4 KiB')
+  if (der.length > maxRequestBytes) refuse('malformed', 'the request is larger than 4 KiB')
   return readDer(Buffer.from(der.buffer, der.byteOffset, der.byteLength), (reader) => {
     const request = reader.sequence()
     const tbs = request.sequence()
     if (request.isAt(contextOf(0))) request.whole()
     request.done()
     const version = tbs.explicit(0)
-    if (version && version.number() !== 0) refuse('malformed', 'not a request of version 1')
+    if (version && version.number() !== 0) refuse('malformed', 'the request is not of version 1')
     version?.done()
     if (tbs.isAt(contextOf(1))) tbs.whole()
     const certIds = readCertIds(tbs.sequence())
@@ -52,21 +52,22 @@ export function readOcspRequest(der: Uint8Array): OcspRequest {
 function readCertIds(list: DerReader): CertId[] {
   const certIds: CertId[] = []
   while (!list.isDone) {
-    if (certIds.length === maxCertIds) refuse('malformed', 'more certificates than may be asked for at once')
+    if (certIds.length === maxCertIds) refuse('malformed', 'the request names too many certificates')
     const request = list.sequence()
     certIds.push(readCertId(request.whole(tags.sequence)))
     const tagged = request.explicit(0)
     if (tagged) requireKnown(readTaggedExtensions(tagged), [])
     request.done()
   }
-  return certIds.length > 0 ? certIds : refuse('malformed', 'a request for nothing')
+  return certIds.length > 0 ? certIds : refuse('malformed', 'the request names no certificate')
 }
 
 function readCertId(der: Buffer): CertId {
   return readDer(der, (reader) => {
     const parts = reader.sequence()
     const algorithm = parts.sequence()
-    const hashAlgorithm = hashAlgorithms.get(algorithm.oid()) ?? refuse('bad_algorithm', 'not SHA-1 or SHA-256')
+    const hashAlgorithm =
+      hashAlgorithms.get(algorithm.oid()) ?? refuse('bad_algorithm', 'the hash algorithm is not SHA-1 or SHA-256')
     if (!algorithm.isDone) algorithm.content(tags.null)
     algorithm.done()
     const certId = {
@@ -86,5 +87,7 @@ function readNonce(extensions: Extensions): Buffer | undefined {
   const found = extensions.get(oids.ocspNonce)
   if (!found) return undefined
   const nonce = readDer(found.value, (reader) => reader.content(tags.octetString))
-  return nonce.length > 0 && nonce.length <= maxNonceBytes ? nonce : refuse('malformed', 'a nonce has 1 to 128 octets')
+  return nonce.length > 0 && nonce.length <= maxNonceBytes
+    ? nonce
+    : refuse('malformed', 'the nonce does not have 1 to 128 octets')
 }

@@ -57,7 +57,7 @@ test('an OCSP request is read with its certificates and nonce, up to its limits'
   assert.throws(() => readOcspRequest(request([])), malformed)
   assert.throws(
     () => readOcspRequest(request([sha1], extensions(extension(oids.ocspNonce, false, Buffer.alloc(4096))))),
-    { ...malformed, message: 'a request of more than 4 KiB' },
+    { ...malformed, message: 'the request is larger than 4 KiB' },
   )
 })
 

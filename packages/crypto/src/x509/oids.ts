@@ -9,7 +9,7 @@ export function oid(dotted: string): Oid {
   const arcs = dotted.split('.').map((arc) => (/^(0|[1-9]\d*)$/.test(arc) ? Number(arc) : Number.NaN))
   const [first = Number.NaN, second = Number.NaN, ...rest] = arcs
   if (!arcs.every(Number.isSafeInteger) || first > 2 || !(second < (first === 2 ? 1000 : 40)))
-    throw new RangeError('not an object identifier')
+    throw new RangeError('the value is not an object identifier')
   return [first * 40 + second, ...rest].map(base128).join('')
 }
 

@@ -26,10 +26,11 @@ const boundary = /-----(?:BEGIN|END) /g
 export function decodePem(text: string, labels: readonly PemLabel[], maxBytes: number): Buffer {
   if (text.length > maxChars(maxBytes) + maxExplanation) refuse('malformed', 'the text is too long')
   const [found, another] = text.replaceAll('\r\n', '\n').matchAll(block)
-  if (!found || another || text.match(boundary)?.length !== 2) return refuse('malformed', 'not one PEM block')
+  if (!found || another || text.match(boundary)?.length !== 2)
+    return refuse('malformed', 'the text is not exactly one PEM block')
   const [, begin, inside = '', end] = found
   if (begin === undefined || begin !== end || !labels.some((label) => label === begin))
-    refuse('malformed', 'a PEM block of another kind')
+    refuse('malformed', 'the PEM block has an unexpected label')
   return decodeBase64(inside, maxBytes)
 }
 
@@ -40,6 +41,6 @@ export function decodeBase64(text: string, maxBytes: number): Buffer {
   if (text.length > maxChars(maxBytes)) refuse('malformed', 'the text is too long')
   const base64 = text.replace(/\s+/g, '')
   const bytes = Buffer.from(base64, 'base64')
-  if (bytes.toString('base64') !== base64) refuse('malformed', 'not base64')
-  return bytes.length > maxBytes ? refuse('malformed', 'more octets than may be') : bytes
+  if (bytes.toString('base64') !== base64) refuse('malformed', 'the text is not base64')
+  return bytes.length > maxBytes ? refuse('malformed', 'the decoded text is too long') : bytes
 }

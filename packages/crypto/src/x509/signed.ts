@@ -30,7 +30,7 @@ export const algorithmIdentifier = (alg: SigningAlg): Buffer => algorithms[alg].
 /** Throws `bad_algorithm` for an unsupported algorithm. */
 export function readAlgorithm(reader: DerReader): Algorithm {
   const identifier = reader.sequence()
-  const algorithm = byOid.get(identifier.oid()) ?? refuse('bad_algorithm', 'not a signature algorithm of this system')
+  const algorithm = byOid.get(identifier.oid()) ?? refuse('bad_algorithm', 'the signature algorithm is not supported')
   identifier.done()
   return algorithm
 }
@@ -68,7 +68,7 @@ export async function sign(signer: Pick<Signer, 'alg' | 'sign'>, tbs: Buffer): P
  */
 export function requireOwnSignature(signed: Signed, signer: Signer): void {
   if (!isSignedBy(signed, importPublic(signer.publicJwk)))
-    refuse('bad_signature', 'the signer did not sign with its own key')
+    refuse('bad_signature', 'the signature was not made with the key of the signer')
 }
 
 /** Signs, and verifies the signature before it is returned. Throws `bad_signature`. */

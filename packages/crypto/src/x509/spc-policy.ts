@@ -17,7 +17,7 @@ const structureVersion = 1
 
 /** `SEQUENCE { version INTEGER (1), bundleVersion INTEGER, channel UTF8String, digestAlg OID, digest OCTET STRING }` */
 export function policyExtension(type: Oid, { bundleVersion, channel, digest }: SpcPolicy): Buffer {
-  if (!/^[0-9a-f]{64}$/.test(digest)) refuse('malformed', 'the digest of a policy is SHA-256 in hex')
+  if (!/^[0-9a-f]{64}$/.test(digest)) refuse('malformed', 'the policy digest is not SHA-256 in hexadecimal')
   const value = sequence(
     integer(structureVersion),
     integer(bundleVersion),
@@ -31,9 +31,9 @@ export function policyExtension(type: Oid, { bundleVersion, channel, digest }: S
 export function readPolicy({ value }: Extension): SpcPolicy {
   return readDer(value, (reader) => {
     const parts = reader.sequence()
-    if (parts.number() !== structureVersion) refuse('malformed', 'a policy extension of another version')
+    if (parts.number() !== structureVersion) refuse('malformed', 'the version of the policy extension is not supported')
     const [bundleVersion, channel] = [parts.number(), parts.utf8()]
-    if (parts.oid() !== oids.sha256) refuse('malformed', 'the digest of a policy is SHA-256')
+    if (parts.oid() !== oids.sha256) refuse('malformed', 'the policy digest is not SHA-256')
     const digest = parts.content(tags.octetString).toString('hex')
     parts.done()
     return { bundleVersion, channel, digest }

@@ -43,19 +43,21 @@ export function readSpc(certificate: string | Uint8Array, { oidArc = defaultOidA
   const read = readCertificate(certificate)
   const { extensions } = read
   requireKnown(extensions, [oids.basicConstraints, oids.keyUsage])
-  const the = (type: string): Extension => extensions.get(type) ?? refuse('malformed', 'an SPC lacks an extension')
-  if (readBasicConstraints(the(oids.basicConstraints)).ca) refuse('malformed', 'a CA is no SPC')
+  const the = (type: string): Extension =>
+    extensions.get(type) ?? refuse('malformed', 'the SPC lacks a required extension')
+  if (readBasicConstraints(the(oids.basicConstraints)).ca)
+    refuse('malformed', 'the certificate is that of a CA, not an SPC')
   if (readKeyUsage(the(oids.keyUsage)) !== keyUsages.digitalSignature)
-    refuse('malformed', 'the key of an SPC signs, and nothing else')
+    refuse('malformed', 'the key usage of the SPC is not digitalSignature only')
   if (!readExtendedKeyUsage(the(oids.extKeyUsage)).includes(oids.clientAuth))
-    refuse('malformed', 'an SPC is for the authentication of clients')
+    refuse('malformed', 'the extended key usage of the SPC lacks clientAuth')
   const issuerKey = readAuthorityKeyIdentifier(the(oids.authorityKeyIdentifier))
-  if (!issuerKey) refuse('malformed', 'an SPC names the key of its issuer')
+  if (!issuerKey) refuse('malformed', 'the SPC does not name the key of its issuer')
   const spiffeId = readUriAltName(the(oids.subjectAltName))
   const { tenantId, deviceId } = readSpiffeId(spiffeId)
   const subject = readName(read.subject)
   if (subject.organization !== tenantId || subject.commonName !== deviceId)
-    refuse('malformed', 'the names in an SPC are not the same')
+    refuse('malformed', 'the subject of the SPC does not match its SPIFFE ID')
   const policy = extensions.get(policyOid(oidArc))
   return {
     serial: read.serial,
@@ -86,7 +88,7 @@ export function spcVerifier(issuingCertificate: string | Uint8Array): (spc: Spc)
     const { certificate } = spc
     if (spc.issuerKeyIdentifier !== keyIdentifier || !certificate.issuer.equals(issuing.subject))
       refuse('wrong_issuer', 'the SPC names another issuer')
-    if (spc.tenantId !== tenantId) refuse('wrong_context', 'the SPC is of another tenant than its issuer')
+    if (spc.tenantId !== tenantId) refuse('wrong_context', 'the SPC and its issuer belong to different tenants')
     if (!isSignedBy(certificate.signed, publicKey)) refuse('bad_signature', 'the SPC is not signed by its issuer')
   }
 }

@@ -6,11 +6,13 @@ const pathOfDevice = /^spiffe:\/\/([a-z0-9._-]{1,255})\/tenant\/([A-Za-z0-9_-]{1
 /** `spiffe://<trust domain>/tenant/<id>/device/<id>`. Throws `malformed` for invalid parts. */
 export function spiffeId(trustDomain: string, tenantId: string, deviceId: string): string {
   const id = `spiffe://${trustDomain}/tenant/${tenantId}/device/${deviceId}`
-  return pathOfDevice.test(id) ? id : refuse('malformed', 'the parts make no SPIFFE ID')
+  return pathOfDevice.test(id) ? id : refuse('malformed', 'the parts do not form a valid SPIFFE ID')
 }
 
 /** Throws `malformed` for any text but the SPIFFE ID of a device. */
 export function readSpiffeId(id: string): { tenantId: string; deviceId: string } {
   const [, , tenantId, deviceId] = pathOfDevice.exec(id) ?? []
-  return tenantId && deviceId ? { tenantId, deviceId } : refuse('malformed', 'not the SPIFFE ID of a device')
+  return tenantId && deviceId
+    ? { tenantId, deviceId }
+    : refuse('malformed', 'the text is not the SPIFFE ID of a device')
 }

@@ -63,7 +63,7 @@ export type CompleteDeps = ReturnType<typeof applyDefaults> & Pick<AppDeps, 'con
 
 /** The base of every module: the database, and the parts that keep the caches of all replicas coherent. */
 export function createBase({ config, secrets, peppers, databaseUrl, log, now: ownClock, slowness }: CompleteDeps) {
-  const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
+  const onError = (e: unknown) => log.error({ err: e }, 'background task failed')
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
   const clock = createClock()
   const now = ownClock ?? clock.now

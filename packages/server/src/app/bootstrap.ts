@@ -24,7 +24,8 @@ export async function bootstrap(
 ): Promise<void> {
   const { adminPassword } = secrets
   const problem = adminPassword && (await firstPasswordProblem({ username, password: adminPassword }))
-  if (problem) throw new ConfigError(`HOLDFAST_ADMIN_PASSWORD ${problem}: choose another one, or leave it out.`)
+  if (problem)
+    throw new ConfigError(`HOLDFAST_ADMIN_PASSWORD ${problem}. Choose another password, or remove the variable.`)
   const tenant = (await app.tenancy.tenantByName(defaultTenant)) ?? (await app.tenancy.createTenant(defaultTenant))
   await app.trust.provision(tenant)
   await app.tenancy.loadLicense(tenant)
@@ -49,12 +50,14 @@ export async function bootstrap(
 async function recover(app: App, tenant: TenantId, password: string, warn: Warn): Promise<void> {
   const name = 'HOLDFAST_BREAK_GLASS_PASSWORD'
   const problem = await firstPasswordProblem({ username: breakGlassUsername, password })
-  if (problem) throw new ConfigError(`${name} ${problem}: choose another one, or leave it out.`)
+  if (problem) throw new ConfigError(`${name} ${problem}. Choose another password, or remove the variable.`)
   const user = { username: breakGlassUsername, password, role: 'platform_admin' } as const
   const { ended, movedTo } = await app.identity.recover(tenant, user)
   if (movedTo !== undefined)
-    warn(`The account ${breakGlassUsername} cannot have a password; it was renamed to ${movedTo}.`)
+    warn(`The account ${breakGlassUsername} cannot have a password, so it was renamed to ${movedTo}.`)
   const list = listOfEnded(ended)
   if (list !== '')
-    warn(`${name} opened the account ${breakGlassUsername}. Its earlier credentials were ended: ${list}.`)
+    warn(
+      `${name} set the password of the account ${breakGlassUsername}. Its earlier credentials were revoked: ${list}.`,
+    )
 }

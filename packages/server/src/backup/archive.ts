@@ -31,7 +31,8 @@ export async function writeArchive(
   const produce = async (): Promise<void> => {
     try {
       for await (const { name, bytes } of entries) {
-        if (bytes.length > largestEntry) throw new BackupError(`${name} is larger than the limit of a restore.`)
+        if (bytes.length > largestEntry)
+          throw new BackupError(`${name} in the backup is larger than a restore accepts.`)
         const writer = controller.add({ name, size: bytes.length, mode: 0o600, mtime: new Date(0) }).getWriter()
         await writer.write(bytes)
         await writer.close()
@@ -87,7 +88,7 @@ export async function* readArchive(file: string, identities: readonly string[]):
     if (e instanceof BackupError) throw e
     const { code, message } = e as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
-      throw new BackupError(`The backup ${file} can not be read: ${message}.`)
+      throw new BackupError(`The backup ${file} cannot be read: ${message}.`)
     if (/no identity matched/.test(message))
       throw new BackupError(
         'None of the given identities can decrypt this backup: give the identity of one of its recipients.',

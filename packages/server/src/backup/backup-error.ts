@@ -11,7 +11,7 @@ export function explained(e: unknown, doing: string): unknown {
   if (e instanceof BackupError || !(e instanceof Error)) return e
   const { code } = e as { code?: unknown }
   if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new BackupError(`${doing}: the disk is full. Free some space or choose another directory.`)
+    return new BackupError(`${doing}: the disk is full. Free some space, or choose another directory.`)
   if (code === '53100') return new BackupError(`${doing}: the disk of the database is full; nothing was changed.`)
   if (typeof code === 'string') return new BackupError(`${doing}: ${e.message || code}.`, { cause: e })
   return e

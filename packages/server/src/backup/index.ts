@@ -49,7 +49,7 @@ export async function backUp(env: Env, file: string, recipients: readonly string
       const written = await intoNewFile(file, (handle) => writeArchive(handle, recipients, entries))
       return { head: head!, written }
     }),
-  ).catch((e: unknown) => Promise.reject(explained(e, 'The backup was not made')))
+  ).catch((e: unknown) => Promise.reject(explained(e, 'The backup was not created')))
 }
 
 /** Reads all of a backup and returns its contents. */
@@ -79,10 +79,12 @@ export async function restore(
       Promise.reject(explained(e, 'Nothing was restored')),
     )
     await analyze(url, reporter).catch((e: unknown) =>
-      reporter.note(`The database was restored, but not analyzed (${(e as Error).message}): run ANALYZE in it.`),
+      reporter.note(
+        `The database was restored, but ANALYZE failed (${(e as Error).message}): run ANALYZE in the database.`,
+      ),
     )
     const missing = await missingPackages(url, store).catch((e: unknown) =>
-      Promise.reject(explained(e, 'The database was restored; its packages were not checked')),
+      Promise.reject(explained(e, 'The database was restored, but its release packages were not checked')),
     )
     return { ...loaded, missing }
   })
@@ -97,7 +99,7 @@ export async function fenceDatabase(env: Env, reporter: Told): Promise<{ tenants
   return withDatabase(config, { log: logTo(reporter), mayMake: false }, (url) =>
     whileNobodyMigrates(url, async (connection) => {
       if (!(await tableNames(connection)).includes('tenants'))
-        throw new BackupError('The database has no deployment: there is nothing to fence. Check DATABASE_URL.')
+        throw new BackupError('The database has no deployment, so there is nothing to fence: check DATABASE_URL.')
       await connection.query(sessionSettings)
       await connection.query('begin')
       await bringForward(connection, { ownTransactions: false })
@@ -113,7 +115,7 @@ async function intoNewFile<T>(
   file: string,
   write: (handle: Awaited<ReturnType<typeof open>>) => Promise<T>,
 ): Promise<T> {
-  const taken = new BackupError(`${file} exists already and is not overwritten: name another file.`)
+  const taken = new BackupError(`${file} already exists and is not overwritten: choose another file name.`)
   if (await stat(file).catch(() => undefined)) throw taken
   const unfinished = `${file}.${randomUUID().slice(0, 8)}.partial`
   try {
@@ -143,7 +145,7 @@ async function analyze(
   await withConnection(url, async (connection) => {
     await connection.query(sessionSettings)
     const tables = await tableNames(connection)
-    note(`All rows are restored. Analyzing ${tables.length} tables, so that the query planner knows their contents.`)
+    note(`All rows are restored. Running ANALYZE on ${tables.length} tables, for the query planner.`)
     for (const name of tables) {
       progress(`${name} is analyzed`)
       await connection.query(`analyze ${quoted(connection, [name])}`)

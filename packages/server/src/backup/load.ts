@@ -38,7 +38,7 @@ export async function load(
         begin: async (again) => {
           if (!isDeepStrictEqual(again, head))
             throw new BackupError(
-              'The backup file was changed while it was read: try again with a file that nothing writes.',
+              'The backup file changed while it was read: make sure that no process writes to it, then try again.',
             )
         },
         take: async (table, bytes) => {
@@ -50,7 +50,7 @@ export async function load(
       for (const { name, rows: expected } of tables)
         if ((rows.get(name) ?? 0) !== expected)
           throw new BackupError(
-            `The database has ${rows.get(name) ?? 0} rows of ${name}, and the backup has ${expected}.`,
+            `Table ${name} has ${rows.get(name) ?? 0} rows after the restore, but the backup has ${expected}.`,
           )
       await finish(connection, head)
       // The fence uses the tables of this version.
@@ -77,12 +77,12 @@ async function requireKnown({ migrations }: Head): Promise<number> {
   const [newest, supported] = [migrations, known].map((all) => all.at(-1)?.version ?? 0) as [number, number]
   if (newest > supported)
     throw new BackupError(
-      `The backup is of a newer Holdfast (schema ${newest}, this version knows ${supported}): install that version or a newer one, and restore it with that.`,
+      `The backup was made by a newer Holdfast (schema ${newest}; this version supports up to ${supported}): install that version or a newer one, and restore with it.`,
     )
   const other = migrations.find(({ version, sha256 }, i) => known[i]?.version !== version || known[i].sha256 !== sha256)
   if (other)
     throw new BackupError(
-      `The backup is of another Holdfast, whose migration ${other.version} this version does not have: restore it with the version that made it.`,
+      `The backup was made by a Holdfast with the migration ${other.version}, which this version does not have: restore with the version that made the backup.`,
     )
   return newest
 }
@@ -91,21 +91,25 @@ async function requireEmpty(connection: Connection): Promise<void> {
   const tables = await tableNames(connection)
   if (tables.length === 0) return
   if (!tables.includes('schema_migrations'))
-    throw new BackupError(`The database is not empty: it has the table ${tables[0]}. Name one that is.`)
+    throw new BackupError(
+      `The database is not empty: it has the table ${tables[0]}. Set DATABASE_URL to an empty database.`,
+    )
   if (!tables.includes('tenants')) return
   const [row] = await connection.ask<{ found: boolean }>('select exists (select from tenants) as found')
   if (row?.found)
-    throw new BackupError('The database is not empty: there is a deployment in it. Name one that is, or drop this one.')
+    throw new BackupError(
+      'The database is not empty: it holds a deployment. Set DATABASE_URL to an empty database, or drop this one.',
+    )
 }
 
 async function requireSameSchema(connection: Connection, head: Head): Promise<void> {
   if (!isDeepStrictEqual(await migrationsOf(connection), head.migrations))
     throw new BackupError(
-      'The database is not empty: it has the tables of another version, without a deployment. Name one that is, or drop this one.',
+      'The database is not empty: it has the tables of another version. Set DATABASE_URL to an empty database, or drop this one.',
     )
   // The table names are used in statements, so they must equal those of the database.
   if (!isDeepStrictEqual(await tablesToKeep(connection), head.tables))
-    throw new BackupError('The backup is not used: its tables differ from those of its version.')
+    throw new BackupError('The backup is invalid: its tables differ from those of its version.')
 }
 
 /** Disables triggers, so that rows are loaded unchanged. Only foreign keys are still checked. */

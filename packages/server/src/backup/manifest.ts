@@ -73,10 +73,10 @@ export function requireContents(
       `The backup was made under the master key ${mac.key_id}: add its line to HOLDFAST_MASTER_KEY_FILE.`,
     )
   if (!timingSafeEqual(macOf(key.backupKey, contents), Buffer.from(mac.value, 'hex')))
-    throw new BackupError('The backup is not used: its signature was not made with the master key.')
+    throw new BackupError('The backup is invalid: its signature was not made with the master key.')
   const found = { head_sha256: createHash('sha256').update(head).digest('hex'), tables }
   if (canonicalJson(found) !== canonicalJson(contents))
-    throw new BackupError('The backup is not used: its contents differ from its table of contents.')
+    throw new BackupError('The backup is invalid: its contents differ from its table of contents.')
 }
 
 function read<T extends TSchema>(schema: T, bytes: Uint8Array): Static<T> {
@@ -89,7 +89,7 @@ function read<T extends TSchema>(schema: T, bytes: Uint8Array): Static<T> {
   const { format } = (value ?? {}) as { format?: unknown }
   if (typeof format === 'string' && format !== 'holdfast-backup-1')
     throw new BackupError(
-      `The backup has the format ${format}, which this version of Holdfast cannot read: use the version that made it.`,
+      `The backup has the format ${format}, which this version of Holdfast cannot read: use the version that made the backup.`,
     )
   if (!Compile(schema).Check(value)) throw new BackupError('The file is not a Holdfast backup.')
   return value

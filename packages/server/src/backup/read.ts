@@ -43,12 +43,12 @@ export async function readBackup(
     if (name === names.contents) {
       const tables = counted.map(({ content, hash }) => ({ ...content, sha256: hash.digest('hex') }))
       requireContents(bytes, { head: headBytes, tables, keys })
-      if (!(await entries.next()).done) throw new BackupError('The backup is not used: data follow its end.')
+      if (!(await entries.next()).done) throw new BackupError('The backup is invalid: there is data after its end.')
       return { head, tables }
     }
     while (at < counted.length && name !== partName(counted[at]!.content.name, counted[at]!.parts + 1)) at++
     const of = counted[at]
-    if (!of) throw new BackupError(`The backup is not used: ${name} is at an unexpected position.`)
+    if (!of) throw new BackupError(`The backup is invalid: ${name} is at an unexpected position.`)
     of.parts++
     of.hash.update(bytes)
     of.content.bytes += bytes.length

@@ -59,7 +59,7 @@ test('the condition kinds that gateways know are listed; the default is none', (
   assert.deepEqual(parseConfig({ HOLDFAST_GATEWAYS_KNOW: 'services, countries' }).gatewaysKnow.size, 2)
   assert.throws(
     () => parseConfig({ HOLDFAST_GATEWAYS_KNOW: 'cities' }),
-    /HOLDFAST_GATEWAYS_KNOW has "cities" in it; it takes countries, services/,
+    /HOLDFAST_GATEWAYS_KNOW contains "cities"; set it to countries, services/,
   )
 })
 

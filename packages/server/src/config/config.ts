@@ -167,7 +167,7 @@ function pki(env: Env, host: string): Config['pki'] {
     throw wrongSetting(
       'HOLDFAST_PKI_PUBLIC_URL',
       `is ${shownUrl(url)}`,
-      'an origin that begins with http://, because everything served there is signed already',
+      'an origin that begins with http:// (everything served there is signed)',
     )
   return { port, url }
 }
@@ -252,10 +252,10 @@ function smtpUrl(env: Env): string | undefined {
       'a URL such as smtps://user:password@mail.example.com or smtp://mail.example.com:587?from=vpn@example.com',
     )
   if (!url?.hostname)
-    throw wrong('is no URL with a host (characters such as / # ? @ in the password are percent-encoded)')
+    throw wrong('is not a URL with a host (percent-encode characters such as / # ? @ in the password)')
   if (!/^smtps?:$/.test(url.protocol)) throw wrong(`begins with ${shown(`${url.protocol}//`)}`)
   if (from && !/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(from))
-    throw wrong(`has from=${shown(from)}, which is no mail address`)
+    throw wrong(`has from=${shown(from)}, which is not a mail address`)
   if (/^\/[^/]/.test(url.pathname) || url.hash) throw wrong('has a path or a # after the host')
   return text
 }
@@ -279,8 +279,8 @@ function gatewaysKnow(env: Env): Config['gatewaysKnow'] {
     if (!known)
       throw wrongSetting(
         'HOLDFAST_GATEWAYS_KNOW',
-        `has ${shown(name)} in it`,
-        `${knowable.join(', ')}, or both with a comma`,
+        `contains ${shown(name)}`,
+        `${knowable.join(', ')}, or both separated by a comma`,
       )
     return known
   })

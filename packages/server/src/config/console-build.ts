@@ -41,10 +41,10 @@ export function readConsoleBuild(folder: string): ConsoleBuild {
   const wrong = (why: string) => wrongSetting(name, `names the folder ${shown(folder)}, ${why}`, takes)
   try {
     const routes: unknown = JSON.parse(readFileSync(join(folder, 'routes.json'), 'utf8'))
-    if (!isRoutes(routes)) throw wrong('whose routes.json is no map of paths to views')
+    if (!isRoutes(routes)) throw wrong('whose routes.json is not a map of paths to views')
     const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Record<string, Chunk>
     const entry = Object.values(manifest).find((chunk) => chunk.isEntry)
-    if (!entry) throw wrong('whose manifest.json names no entry')
+    if (!entry) throw wrong('whose manifest.json has no entry module')
     const views = new Map<string, ViewNeeds>()
     for (const [path, { module, permission, reads = [] }] of Object.entries(routes)) {
       const view = manifest[module]
@@ -66,7 +66,7 @@ export function readConsoleBuild(folder: string): ConsoleBuild {
   } catch (e) {
     if (e instanceof ConfigError) throw e
     const { code, message } = e as NodeJS.ErrnoException
-    throw wrong(`which can not be read (${code ?? message})`)
+    throw wrong(`which cannot be read (${code ?? message})`)
   }
 }
 

@@ -21,14 +21,14 @@ export function databaseUrl(env: Env): string | undefined {
   const url = URL.canParse(parseable) ? new URL(parseable) : undefined
   if (!url)
     throw wrong(
-      'is no valid URL (is the port a number up to 65535, and are characters such as / # ? @ % in the password percent-encoded?)',
+      'is not a valid URL (check that the port is at most 65535, and that characters such as / # ? @ % in the password are percent-encoded)',
     )
   try {
     for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part)
   } catch {
-    throw wrong('has a % that begins no percent-encoded character (write %25)')
+    throw wrong('has a % that is not part of a percent-encoded character (write %25)')
   }
-  if (url.hash) throw wrong('has a # in it (is it part of the password? write %23)')
+  if (url.hash) throw wrong('has a # (write %23 if it is part of the password)')
   if (!/^\/[^/]+$/.test(url.pathname)) throw wrong('names no database after the host')
   checkParameters(url.searchParams, wrong)
   // The driver treats these modes alike, and warns that a later version will not.
@@ -46,7 +46,7 @@ function checkParameters(parameters: URLSearchParams, wrong: (found: string) => 
     const what = `${label === 'CERTIFICATE' ? 'a certificate' : 'a private key'} in PEM as ${parameter}`
     const pem = readNamedFile('DATABASE_URL', file, what).toString('latin1')
     const isRight = pem.includes(`${label}-----`) && (label !== 'CERTIFICATE' || isCertificate(pem))
-    if (!isRight) throw wrong(`names the file ${shown(file)} as ${parameter}, which has not ${what} in it`)
+    if (!isRight) throw wrong(`names the file ${shown(file)} as ${parameter}, which does not contain ${what}`)
   }
 }
 

@@ -10,9 +10,9 @@ function reasonOf(e: unknown): string {
   const { code, message } = e as NodeJS.ErrnoException
   if (code === 'ENOENT') return 'does not exist'
   if (code === 'EACCES' || code === 'EPERM') return 'this user may not read'
-  if (code === 'ENOTDIR') return 'lies below a path that is no directory'
-  if (code === 'ELOOP') return 'is a link that leads to itself'
-  return `can not be read (${code ?? message})`
+  if (code === 'ENOTDIR') return 'is below a path that is not a directory'
+  if (code === 'ELOOP') return 'is a symbolic link to itself'
+  return `cannot be read (${code ?? message})`
 }
 
 /**
@@ -25,7 +25,7 @@ export function readNamedFile(name: Variable, file: string, takes: string): Buff
   try {
     const found = statSync(file)
     if (found.isDirectory()) throw wrong('is a directory')
-    if (!found.isFile()) throw wrong('is no ordinary file')
+    if (!found.isFile()) throw wrong('is not a regular file')
     if (found.size > largestBytes) throw wrong(`has ${found.size} bytes`)
   } catch (e) {
     throw (e as NodeJS.ErrnoException).code ? wrong(reasonOf(e)) : e

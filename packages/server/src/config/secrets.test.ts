@@ -59,14 +59,14 @@ test('a malformed master key file is refused by name, without showing a key', as
   const [a, b] = [line(), line()]
   for (const [text, why] of [
     ['', /is empty/],
-    [`${a.slice(0, 20)}\n`, /no 32 bytes in base64 in line 1/],
-    [`${a}\n${b.slice(4)}\n`, /no 32 bytes in base64 in line 2/],
-    [`${a}\n\n${b}\n`, /no 32 bytes in base64 in line 2/],
-    [`${a}${b}\n`, /no 32 bytes in base64 in line 1/],
-    [`${a}\n${b} and more\n`, /no 32 bytes in base64 in line 2/],
-    [`${a}\n${b}\n${a}\n`, /the same key twice, in line 3 again/],
-    [`${[a, b, line(), line(), line()].join('\n')}\n`, /has 5 lines; at most 4 keys are read/],
-    [randomBytes(32).toString('hex'), /no 32 bytes in base64 in line 1/],
+    [`${a.slice(0, 20)}\n`, /not have 32 bytes in base64 in line 1/],
+    [`${a}\n${b.slice(4)}\n`, /not have 32 bytes in base64 in line 2/],
+    [`${a}\n\n${b}\n`, /not have 32 bytes in base64 in line 2/],
+    [`${a}${b}\n`, /not have 32 bytes in base64 in line 1/],
+    [`${a}\n${b} and more\n`, /not have 32 bytes in base64 in line 2/],
+    [`${a}\n${b}\n${a}\n`, /a key twice: line 3 repeats/],
+    [`${[a, b, line(), line(), line()].join('\n')}\n`, /has 5 lines, but at most 4 keys are allowed/],
+    [randomBytes(32).toString('hex'), /not have 32 bytes in base64 in line 1/],
   ] as const)
     await assert.rejects(load(text), (e: unknown) => {
       assert.ok(e instanceof ConfigError)
@@ -88,7 +88,7 @@ test('a master key file elsewhere creates missing directories, and no new key fo
   const mistyped = `${elsewhere.slice(0, -4)}/kye`
   await assert.rejects(load(undefined, { ...apart, HOLDFAST_MASTER_KEY_FILE: mistyped }, inUse), (e: unknown) => {
     assert.ok(e instanceof ConfigError)
-    assert.match(e.message, /^HOLDFAST_MASTER_KEY_FILE names .* does not exist \(no new key was written there\)/)
+    assert.match(e.message, /^HOLDFAST_MASTER_KEY_FILE names .* does not exist \(no new key was created, /)
     return e.message.includes(inUse[0]!)
   })
   assert.equal(existsSync(join(mistyped, '..')), false, 'no directory either')

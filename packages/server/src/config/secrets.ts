@@ -53,8 +53,8 @@ export async function loadSecrets(env: Env, config: Config, keysInUse: readonly 
   else if (!existsSync(file))
     throw wrongSetting(
       'HOLDFAST_MASTER_KEY_FILE',
-      `names the file ${shown(file)}, which does not exist (no new key was written there)`,
-      `the file with the master key of this database, which has data under ${keysInUse.join(', ')}; see docs/master-key.md`,
+      `names the file ${shown(file)}, which does not exist (no new key was created, because the database is already encrypted)`,
+      `the file with the master key of this database, whose data is encrypted with ${keysInUse.join(', ')}; see docs/master-key.md`,
     )
   const { kek, masterKeys } = deriveKeys(masterKeysIn(file))
   const serviceSecretFile = resolve(config.dataDir, 'gateway-service.secret')
@@ -93,14 +93,14 @@ function masterKeysIn(file: string): [Buffer, ...Buffer[]] {
   const wrong = (what: string): never => {
     throw wrongSetting('HOLDFAST_MASTER_KEY_FILE', `names the file ${shown(file)}, which ${what}`, takesMasterKeys)
   }
-  if (lines.length > mostKeys) wrong(`has ${lines.length} lines; at most ${mostKeys} keys are read`)
+  if (lines.length > mostKeys) wrong(`has ${lines.length} lines, but at most ${mostKeys} keys are allowed`)
   const keys = lines.map((line, i) => {
     // The pattern takes the whole line: a second key on it, after a missing line end, must not be ignored.
-    if (!/^[\w+/-]{43}=?$/.test(line)) wrong(`has no 32 bytes in base64 in line ${i + 1}`)
+    if (!/^[\w+/-]{43}=?$/.test(line)) wrong(`does not have 32 bytes in base64 in line ${i + 1}`)
     return Buffer.from(line, 'base64')
   })
   for (const [i, key] of keys.entries())
-    if (keys.findIndex((k) => k.equals(key)) < i) wrong(`has the same key twice, in line ${i + 1} again`)
+    if (keys.findIndex((k) => k.equals(key)) < i) wrong(`has a key twice: line ${i + 1} repeats an earlier line`)
   return keys as [Buffer, ...Buffer[]]
 }
 
@@ -118,7 +118,7 @@ async function writingInto(name: Variable, file: string, write: () => Promise<vo
     await write()
   } catch (e) {
     const { code, message } = e as NodeJS.ErrnoException
-    throw wrongSetting(name, `leads to ${shown(file)}, which can not be written (${code ?? message})`, takesWritable)
+    throw wrongSetting(name, `leads to ${shown(file)}, which cannot be written (${code ?? message})`, takesWritable)
   }
 }
 

@@ -259,7 +259,7 @@ for (const name of variables)
         assert.ok(e instanceof ConfigError, `${JSON.stringify(value)}: ${(e as Error).stack}`)
         assert.ok(message.includes(name), message)
         assert.match(message, /^[A-Z][^\p{Cc}]{40,700}\.$/u)
-        assert.match(message, /it takes |set (both|all) or none|: set /, message)
+        assert.match(message, /set it to |set (both|all) or none|: set /, message)
         assert.ok(!message.includes(secret), message)
         if (process.env.SHOW) console.log(message)
         return true

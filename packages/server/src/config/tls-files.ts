@@ -19,7 +19,7 @@ export function readTlsFiles(files: { certFile: string; keyFile: string }, now =
   if (!certificate.checkPrivateKey(privateKeyIn(key, files.keyFile)))
     throw wrongSetting(
       'HOLDFAST_TLS_KEY_FILE',
-      `names the file ${shown(files.keyFile)}, whose key is not that of the certificate in ${shown(files.certFile)}`,
+      `names the file ${shown(files.keyFile)}, whose key does not belong to the certificate in ${shown(files.certFile)}`,
       takesKey,
     )
   return { cert, key }
@@ -45,12 +45,12 @@ function certificateIn(pem: Buffer, file: string, now: Date): X509Certificate {
       return openCertificate(text)
     } catch (e) {
       if (!(e instanceof CryptoError)) throw e
-      throw wrong(`can not be used: certificate number ${i + 1} in it is ${e.message}`)
+      throw wrong(`cannot be used: certificate number ${i + 1} is unreadable (${e.message})`)
     }
   })
   const [first] = parsed
   if (!first || all.length < labels.filter((label) => label.endsWith('CERTIFICATE')).length)
-    throw wrong('has a certificate that is cut off')
+    throw wrong('has an incomplete certificate')
   if (first.validToDate <= now) throw wrong(`has a certificate that expired on ${day(first.validToDate)}`)
   if (first.validFromDate > now)
     throw wrong(`has a certificate that is valid only from ${first.validFromDate.toISOString()} on`)
@@ -61,7 +61,7 @@ function privateKeyIn(pem: Buffer, file: string): KeyObject {
   const wrong = (why: string) => wrongIn('HOLDFAST_TLS_KEY_FILE', file, why, takesKey)
   const labels = labelsIn(pem)
   const isEncrypted = labels.includes('ENCRYPTED PRIVATE KEY') || /Proc-Type: 4,ENCRYPTED/.test(pem.toString('latin1'))
-  if (isEncrypted) throw wrong('has an encrypted key (openssl pkey -in FILE -out PLAIN_FILE takes the passphrase off)')
+  if (isEncrypted) throw wrong('has an encrypted key (openssl pkey -in FILE -out PLAIN_FILE removes the passphrase)')
   if (!labels.some((label) => label.endsWith('PRIVATE KEY')))
     throw wrong(
       labels.includes('CERTIFICATE')
@@ -71,12 +71,12 @@ function privateKeyIn(pem: Buffer, file: string): KeyObject {
   try {
     return createPrivateKey(pem)
   } catch {
-    throw wrong('has a private key that can not be parsed')
+    throw wrong('has a private key that cannot be parsed')
   }
 }
 
 const hasNoPem = (labels: readonly string[], what: string) =>
-  labels.length > 0 ? `has a ${labels[0]} and no ${what}` : `has no PEM in it (a line with -----BEGIN)`
+  labels.length > 0 ? `has a ${labels[0]} and no ${what}` : `has no PEM block (a line with -----BEGIN)`
 const wrongIn = (name: Variable, file: string, why: string, takes: string) =>
   wrongSetting(name, `names the file ${shown(file)}, which ${why}`, takes)
 const day = (date: Date) => date.toISOString().slice(0, 10)

@@ -55,7 +55,7 @@ export function readOrigin(
   if (!isOrigin || !/^https?:$/.test(url.protocol) || !isHost(url) || url.port === '0')
     throw wrongSetting(
       name,
-      text ? `is ${shownUrl(text)}` : `is not set, and ${shown(otherwise)} is no URL`,
+      text ? `is ${shownUrl(text)}` : `is not set, and ${shown(otherwise)} is not a URL`,
       `an origin such as ${example}: no path, query, user or password`,
     )
   return url.origin
@@ -68,7 +68,7 @@ export function cidrs(env: Env, name: Variable): string[] {
     if (!isIP(address) || !(ipaddr.isValidCIDR(cidr) || ipaddr.isValid(cidr)))
       throw wrongSetting(
         name,
-        `has ${shown(cidr)} in it`,
+        `contains ${shown(cidr)}`,
         'addresses or CIDRs separated by commas, such as 10.1.0.0/16, fd00::/8',
       )
     return cidr

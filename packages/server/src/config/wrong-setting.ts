@@ -18,4 +18,4 @@ export const shownUrl = (value: string): string =>
  * @param takes the valid values
  */
 export const wrongSetting = (name: Variable, found: string, takes: string): ConfigError =>
-  new ConfigError(`${name} ${found}; it takes ${takes}.`)
+  new ConfigError(`${name} ${found}; set it to ${takes}.`)

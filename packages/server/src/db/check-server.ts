@@ -33,7 +33,7 @@ export const checkServer = (url: string): Promise<void> =>
     if (found) refuseUnsuitable(found)
     if (await withConnection(url, (second) => isShared(first, second)))
       throw new UnsuitableDatabaseError(
-        `a pooler in transaction mode lends its connections out between statements: ${poolerHelp}.`,
+        `a pooler in transaction mode is between Holdfast and PostgreSQL: ${poolerHelp}.`,
       )
   })
 
@@ -63,13 +63,13 @@ function refuseUnsuitable(found: Found): void {
     new UnsuitableDatabaseError(`user ${user} ${what}: run ${statement}; as a superuser in database ${found.database}.`)
   if (found.version < oldestVersion)
     throw new UnsuitableDatabaseError(
-      `it is PostgreSQL ${found.version}, and Holdfast needs ${oldestVersion} or newer: upgrade it.`,
+      `it is PostgreSQL ${found.version}, but Holdfast needs ${oldestVersion} or newer: upgrade PostgreSQL.`,
     )
   if (found.is_standby)
-    throw new UnsuitableDatabaseError('it is a standby, which takes no writes: connect to the primary.')
+    throw new UnsuitableDatabaseError('it is a standby, which accepts no writes: connect to the primary.')
   if (found.encoding !== 'UTF8')
     throw new UnsuitableDatabaseError(
-      `database ${found.database} has the encoding ${found.encoding}: create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
+      `database ${found.database} has the encoding ${found.encoding}: create a database with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
     )
   if (!found.is_owner)
     throw lacks(
@@ -81,15 +81,15 @@ function refuseUnsuitable(found: Found): void {
   const { role } = found
   if (!role && !found.may_create_roles)
     throw lacks(
-      `may not create roles, and the role ${applicationRole} is not there`,
+      `may not create roles, and the role ${applicationRole} does not exist`,
       `CREATE ROLE ${applicationRole} NOLOGIN; GRANT ${applicationRole} TO ${user}`,
     )
   if (role?.is_superuser || role?.bypasses)
     throw new UnsuitableDatabaseError(
-      `the role ${applicationRole} passes row-level security, which keeps tenants apart: run ALTER ROLE ${applicationRole} NOSUPERUSER NOBYPASSRLS; as a superuser.`,
+      `the role ${applicationRole} bypasses row-level security, which isolates tenants: run ALTER ROLE ${applicationRole} NOSUPERUSER NOBYPASSRLS; as a superuser.`,
     )
   if (role && !role.may_act && !found.may_create_roles)
-    throw lacks(`may not act as the role ${applicationRole}`, `GRANT ${applicationRole} TO ${user}`)
+    throw lacks(`may not switch to the role ${applicationRole}`, `GRANT ${applicationRole} TO ${user}`)
 }
 
 /**

@@ -61,7 +61,7 @@ export const settleClaim = async (tx: Tx, claim: IdempotencyClaim): Promise<void
   if (!row)
     throw new LoneError(
       'validation_error',
-      'Idempotency-Key: another request with this key is still running: try again',
+      'Idempotency-Key: the first request with this key is still running: try again shortly',
     )
 }
 

@@ -24,7 +24,7 @@ export async function explainDatabaseError(e: unknown, url: string): Promise<str
   const reasonText = message.replace(/\.$/, '')
   if (certificateCode.test(code)) return explainCertificate(code, reasonText, target)
   if (/does not support SSL/.test(message))
-    return `PostgreSQL at ${at} does not speak TLS: turn it on there (ssl = on), or take sslmode out of the URL.`
+    return `PostgreSQL at ${at} does not support TLS: turn TLS on there (ssl = on), or remove sslmode from the URL.`
   if (/unsupported startup parameter/.test(message))
     return `a pooler at ${at} refused the connection (${reasonText}): ${poolerHelp}.`
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host name ${host} was not found.`
@@ -34,13 +34,13 @@ export async function explainDatabaseError(e: unknown, url: string): Promise<str
   if (code.startsWith('28')) return `PostgreSQL at ${at} refused user ${quoted(user)}: ${reasonText}.`
   if (code === '3D000')
     return `there is no database ${quoted(database)} at ${at}: run CREATE DATABASE ${quoted(database)} OWNER ${quoted(user)} there.`
-  if (code === '42501') return `user ${quoted(user)} lacks a right: ${reasonText}.`
+  if (code === '42501') return `user ${quoted(user)} lacks a privilege: ${reasonText}.`
   return `${reasonText || code}.`
 }
 
 /** Hint for all errors caused by a pooler. */
 export const poolerHelp =
-  'Holdfast needs connections of its own for LISTEN, advisory locks and session settings, so connect to PostgreSQL directly, or through a pool with pool_mode = session and ignore_startup_parameters = options'
+  'Holdfast needs dedicated connections for LISTEN, advisory locks and session settings, so connect to PostgreSQL directly, or through a pooler with pool_mode = session and ignore_startup_parameters = options'
 
 async function explainCertificate(code: string, message: string, target: Target): Promise<string> {
   // Node adds a hint about its own options, which do not apply to Holdfast.
@@ -51,12 +51,12 @@ async function explainCertificate(code: string, message: string, target: Target)
     ? `the certificate of PostgreSQL at ${at} (subject ${nameOf(certificate.subject)}, issuer ${nameOf(certificate.issuer)}, SHA-256 ${certificate.fingerprint256})`
     : `the certificate of PostgreSQL at ${at}`
   if (code === 'INVALID_PURPOSE')
-    return `${shown} is not one for servers (${reasonText}): issue one with extendedKeyUsage serverAuth.`
-  if (code === 'CERT_HAS_EXPIRED') return `${shown} has expired: renew it there.`
+    return `${shown} is not a server certificate (${reasonText}): issue one with extendedKeyUsage serverAuth.`
+  if (code === 'CERT_HAS_EXPIRED') return `${shown} has expired: renew it on the PostgreSQL server.`
   if (/ALTNAME|HOSTNAME/.test(code)) return `${shown} is for another host name: ${reasonText}.`
   return target.hasRoot
-    ? `${shown} is not issued by the authority in the file of sslrootcert (${reasonText}): put that authority's certificate there.`
-    : `${shown} is issued by an authority that this machine does not trust (${reasonText}): put the certificate of that authority into a file, and add sslrootcert=/path/to/it.pem to the URL.`
+    ? `${shown} is not issued by the authority in the file of sslrootcert (${reasonText}): put the certificate of its issuer into that file.`
+    : `${shown} is issued by an authority that this machine does not trust (${reasonText}): put the certificate of that authority into a file, and add sslrootcert=/path/to/ca.pem to the URL.`
 }
 
 const nameOf = (name: PeerCertificate['subject'] | undefined) =>

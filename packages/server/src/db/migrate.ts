@@ -54,7 +54,7 @@ export async function bringForward(
   const supported = known.at(-1)?.version ?? 0
   if (newest > supported)
     throw new MigrationError(
-      `The database was migrated by a newer Holdfast (schema ${newest}, this version knows ${supported}): install that version or a newer one.`,
+      `The database was migrated by a newer Holdfast (schema ${newest}, this version supports up to ${supported}): install that version or a newer one.`,
     )
   const applied: string[] = []
   for (const { version, name, sha256, text } of known) {
@@ -153,10 +153,10 @@ function failed(name: string, mode: string | undefined, { message, code, where }
   const state = [`SQLSTATE ${code}`, ...(where ? [where.split('\n')[0]] : [])].join(', ')
   return isLockConflict({ code })
     ? new MigrationError(
-        `Migration ${name} got no lock within ${patienceMs / minute} minutes, because other transactions hold it: end the long ones that pg_stat_activity shows, then start again (${message}, ${state}).`,
+        `Migration ${name} got no lock within ${patienceMs / minute} minutes, because other transactions hold it: end the long transactions that pg_stat_activity shows, then start again (${message}, ${state}).`,
       )
     : new MigrationError(
-        `Migration ${name} failed, and ${mode ? 'starts again at its beginning next time' : 'none of it was kept'}: ${message} (${state}).`,
+        `Migration ${name} failed${mode ? ' and is repeated at the next start' : ' and was rolled back'}: ${message} (${state}).`,
       )
 }
 

@@ -51,7 +51,7 @@ export function createPager(secrets: readonly KeyObject[], usualSort: (operation
     const given = Buffer.from(mac, 'base64url')
     const isSigned = secrets.some((secret) => given.length === 16 && timingSafeEqual(given, sign(secret, body, scope)))
     if (rest.length > 0 || !isSigned)
-      fail('bad_request', 'cursor: not a cursor of this list and filter; start again without it')
+      fail('bad_request', 'cursor: does not belong to this list and filter: start again without a cursor')
     return JSON.parse(Buffer.from(body, 'base64url').toString()) as [string, string]
   }
 

@@ -6,7 +6,7 @@ export function referringFirst(tables: readonly string[], references: readonly R
   const order: string[] = []
   while (left.size > 0) {
     const free = [...left].filter((name) => !references.some((r) => r.to === name && left.has(r.from)))
-    if (free.length === 0) throw new Error(`tables refer to each other in a circle: ${[...left].join(', ')}`)
+    if (free.length === 0) throw new Error(`the foreign keys of tables form a cycle: ${[...left].join(', ')}`)
     for (const name of free) left.delete(name)
     order.push(...free)
   }

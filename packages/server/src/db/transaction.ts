@@ -56,7 +56,7 @@ const earlier = 100
 /** The commit was sent but not answered: it may or may not have succeeded. */
 export class UnknownOutcome extends AppError {
   constructor(cause: unknown) {
-    super('internal_error', 'the outcome of this change is unknown: read the object before you try again', {
+    super('internal_error', 'the outcome of this change is unknown: read the object before you repeat the request', {
       cause,
       retryAfterSeconds: 2,
     })
@@ -73,7 +73,9 @@ export class RunAgain extends AppError {
 const adapter = new PostgresAdapter()
 const compiler = new PostgresQueryCompiler()
 const driver = new DummyDriver()
-const dialect = new PostgresDialect({ pool: () => Promise.reject(new Error('a transaction has its connection')) })
+const dialect = new PostgresDialect({
+  pool: () => Promise.reject(new Error('a transaction already holds this connection')),
+})
 
 /** The connection of one transaction. Refuses statements after its end. */
 class OneTransaction implements DatabaseConnection {
@@ -86,7 +88,7 @@ class OneTransaction implements DatabaseConnection {
     this.#ended = true
   }
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#ended) throw new Error('a statement after the end of its transaction')
+    if (this.#ended) throw new Error('a statement was sent after the end of its transaction')
     const { command, rowCount, rows } = await this.#answer({ text: sql, values: [...parameters] })
     const writes = command === 'INSERT' || command === 'UPDATE' || command === 'DELETE' || command === 'MERGE'
     return { rows: rows ?? [], ...(writes && { numAffectedRows: BigInt(rowCount ?? 0) }) }
@@ -106,7 +108,7 @@ class OneTransaction implements DatabaseConnection {
     })
   }
   streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error('results are read in pages, not streamed')
+    throw new Error('streamed results are not supported: read them in pages')
   }
 }
 

@@ -29,7 +29,7 @@ export function chooseAccount(dataDir: string): OsAccount {
     if (uid > 0 && gid > 0) return { uid, gid }
   }
   throw new EmbeddedPostgresError(
-    'PostgreSQL does not run as root and no account named postgres or nobody exists; start Holdfast as an ordinary user.',
+    'PostgreSQL does not run as root, and there is no account named postgres or nobody: start Holdfast as an ordinary user.',
   )
 }
 

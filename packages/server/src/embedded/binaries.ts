@@ -32,7 +32,7 @@ export function findBinaries(account: OsAccount, copiesDir: () => string): strin
   const copy = copyOnce(native, join(copiesDir(), `postgresql-${version}`))
   const reason = whyNotRunnable(account, copy)
   if (reason === null) return copy
-  throw new EmbeddedPostgresError(`The bundled PostgreSQL does not run on this system (${reason}); ${USE_ANOTHER}.`)
+  throw new EmbeddedPostgresError(`The bundled PostgreSQL does not run on this system (${reason}): ${USE_ANOTHER}.`)
 }
 
 function findPackage(): { native: string; version: string } {
@@ -43,7 +43,7 @@ function findPackage(): { native: string; version: string } {
     const manifest: { version: string } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     return { native: join(root, 'native'), version: `${manifest.version}-${platform}-${process.arch}` }
   } catch {
-    throw new EmbeddedPostgresError(`No bundled PostgreSQL is installed for this platform (${name}); ${USE_ANOTHER}.`)
+    throw new EmbeddedPostgresError(`No bundled PostgreSQL is installed for this platform (${name}): ${USE_ANOTHER}.`)
   }
 }
 
@@ -68,7 +68,7 @@ function makeLinks(native: string): boolean {
 
 function whyNotRunnable(account: OsAccount, installation: string): string | null {
   // initdb runs a program of its own folder through a shell and does not escape these characters.
-  if (/["$`\\]/.test(installation)) return `its path ${installation} holds a character that initdb cannot handle`
+  if (/["$`\\]/.test(installation)) return `its path ${installation} contains a character that initdb does not accept`
   const probe = runAs(account, join(installation, 'bin', 'postgres'), ['--version'])
   if (probe.status === 0) return null
   return probe.error?.message ?? (probe.stderr.trim().split('\n')[0] || `it ended with ${probe.signal ?? probe.status}`)

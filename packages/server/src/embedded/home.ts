@@ -57,7 +57,9 @@ export function openHome(dataDir: string, log: ClusterLog): Home {
   const home = describeHome(inside, chooseAccount(directory))
   if (canEnter(home.account, inside)) return home
   if (!root || existsSync(join(inside, 'cluster'))) {
-    throw new EmbeddedPostgresError(`The database in ${inside} is out of reach for the account that runs it.`)
+    throw new EmbeddedPostgresError(
+      `The account that runs PostgreSQL cannot enter ${inside}, the directory of the database: give it access.`,
+    )
   }
 
   const outside = mkdtempSync(join(sharedDirectory(log), 'data-'))
@@ -69,7 +71,7 @@ export function openHome(dataDir: string, log: ClusterLog): Home {
     throw error
   }
   rmdirSync(inside)
-  log.info(`The database is kept in ${outside}, because only root can enter ${directory}.`)
+  log.info(`The database is stored in ${outside}, because only root can enter ${directory}.`)
   return describeHome(outside, home.account)
 }
 
@@ -86,7 +88,7 @@ function describeHome(path: string, account: OsAccount): Home {
 function followPointer(directory: string, pointer: string): Home {
   const path = readFileSync(pointer, 'utf8').trim()
   if (!existsSync(path)) {
-    throw new EmbeddedPostgresError(`The database of ${directory} was kept in ${path}, which no longer exists.`)
+    throw new EmbeddedPostgresError(`The database of ${directory} was stored in ${path}, which no longer exists.`)
   }
   return describeHome(path, chooseAccount(directory))
 }
@@ -100,11 +102,13 @@ export function sharedDirectory(log: ClusterLog): string {
       if (uid !== 0 || mode & 0o022) continue
       chmodSync(path, 0o755)
       if (path.startsWith(tmpdir()))
-        log.warn(`Using ${path}, which may not outlive a reboot: /var/lib is not writable.`)
+        log.warn(`The database is stored in ${path}, which a reboot may delete, because /var/lib is not writable.`)
       return path
     } catch {}
   }
-  throw new EmbeddedPostgresError('Neither /var/lib nor the temporary directory can hold files for PostgreSQL.')
+  throw new EmbeddedPostgresError(
+    'Neither /var/lib nor the temporary directory is writable for the files of PostgreSQL.',
+  )
 }
 
 /**
@@ -116,7 +120,9 @@ export function openSocketDirectory(home: Home): string {
   const hash = createHash('sha256').update(home.path).digest('hex').slice(0, 12)
   const path = fits(inside) ? inside : join(tmpdir(), `holdfast-${hash}`)
   if (!fits(path))
-    throw new EmbeddedPostgresError(`The temporary directory's path ${tmpdir()} is too long for a socket.`)
+    throw new EmbeddedPostgresError(
+      `The path of the temporary directory, ${tmpdir()}, is too long for a socket: set TMPDIR to a shorter path.`,
+    )
   if (!lstatSync(path, { throwIfNoEntry: false })) {
     mkdirSync(path, { mode: 0o700 })
     giveTo(home.account, path)
@@ -124,7 +130,9 @@ export function openSocketDirectory(home: Home): string {
   const found = lstatSync(path)
   const uid = home.account?.uid ?? process.getuid?.()
   if (!found.isDirectory() || found.uid !== uid || found.mode & 0o077) {
-    throw new EmbeddedPostgresError(`The socket directory ${path} is not private to the account that runs PostgreSQL.`)
+    throw new EmbeddedPostgresError(
+      `The socket directory ${path} is accessible to other accounts than the one that runs PostgreSQL: delete it.`,
+    )
   }
   return path
 }

@@ -257,7 +257,7 @@ describe('the embedded PostgreSQL', () => {
       assert.ok(existsSync(join(location, 'cluster', 'PG_VERSION')))
       rmSync(location, { recursive: true })
       await assert.rejects(startEmbeddedPostgres({ dataDir, log: silent }), {
-        message: `The database of ${dataDir} was kept in ${location}, which no longer exists.`,
+        message: `The database of ${dataDir} was stored in ${location}, which no longer exists.`,
       })
     } finally {
       rmSync(location, { recursive: true, force: true })

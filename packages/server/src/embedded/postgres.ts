@@ -185,7 +185,7 @@ function keepAlive(
     for (;;) {
       const reason = await server.ended
       if (stopping) return { expected: true, reason: 'stopped' }
-      log.warn(`PostgreSQL ended by itself (${reason}); starting it again.`)
+      log.warn(`PostgreSQL stopped unexpectedly (${reason}); restarting it.`)
       const giveUp = performance.now() + REVIVE_FOR_MS
       for (let wait = 100; ; wait = Math.min(wait * 2, 5_000)) {
         const failure = await start().then(
@@ -201,7 +201,7 @@ function keepAlive(
         await sleep(wait, undefined, { ref: false })
       }
       if (stopping) await server.stop()
-      else log.info('PostgreSQL is back.')
+      else log.info('PostgreSQL is running again.')
     }
   }
   const exited = live()
@@ -226,7 +226,7 @@ function connectionString(home: Home, database: string): string {
 function requirePosix(): void {
   if (process.platform === 'win32') {
     throw new EmbeddedPostgresError(
-      'The embedded PostgreSQL is not available on Windows; set DATABASE_URL to a PostgreSQL 15 or later.',
+      'The embedded PostgreSQL is not available on Windows: set DATABASE_URL to a PostgreSQL 15 or later.',
     )
   }
 }

@@ -19,7 +19,9 @@ export async function awaitOldPostmaster(account: OsAccount, cluster: string): P
   for (let pid = findPostmaster(cluster); pid !== null; pid = findPostmaster(cluster)) {
     const waited = performance.now() - started
     if (waited > GIVE_UP_AFTER_MS) {
-      throw new EmbeddedPostgresError(`PostgreSQL of an earlier run (pid ${pid}) holds ${cluster} and does not stop.`)
+      throw new EmbeddedPostgresError(
+        `A PostgreSQL process of an earlier run (pid ${pid}) holds ${cluster} and does not stop.`,
+      )
     }
     if (asked === 0 && waited > ASK_AFTER_MS) {
       signal(account, pid, 'INT')

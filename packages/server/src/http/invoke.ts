@@ -54,7 +54,7 @@ export const createInvoker = (handlers: Handlers) => ({
 })
 /** A stored operation of an earlier version may no longer exist. */
 function operationNamed(operation: string): { name: Operation; endpoint: Endpoint } {
-  if (!Object.hasOwn(contract, operation)) fail('validation_error', `there is no operation ${operation}`)
+  if (!Object.hasOwn(contract, operation)) fail('validation_error', `unknown operation ${operation}`)
   const name = operation as Operation
   return { name, endpoint: contract[name] }
 }

@@ -4,7 +4,7 @@ import { isRepeatable, neededByFields, operationRule } from '@holdfast/contract/
 import { deviceStatusHeader, type Permission } from '@holdfast/contract/vocabulary'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../kernel/actor.ts'
-import { AppError, fail } from '../kernel/app-error.ts'
+import { type AppError, fail, tooMany } from '../kernel/app-error.ts'
 import { atOnce, createSlices, inSlices } from '../kernel/time-slice.ts'
 import type { Admission, Admit } from './admission/admit.ts'
 import { answerRefusal, type RefusalDeps } from './admission/answer-refusal.ts'
@@ -72,7 +72,8 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     validateParams?.(request.params)
     requireReadableQuery(request.url)
     const query = readQuery(admission.search)
-    if (isRead && hasBody(request.headers)) fail('bad_request', 'a GET takes no body')
+    if (isRead && hasBody(request.headers))
+      fail('bad_request', 'this route accepts no body: send the request without one')
     const body = bodyOf(request)
     const { actor } = admission
     const hold = endpoint.waits ? holdOf(request.raw, reply.raw, deps.longestWaitSeconds) : undefined
@@ -94,9 +95,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     const bodySlot = deps.takeLargeBody(actor.tenantId, endpoint.bodyLimit ?? 0, request.raw, reply.raw)
     request.largeBody = bodySlot ?? null
     if (bodySlot) return undefined
-    return new AppError('rate_limited', 'too many large bodies are being read: try again shortly', {
-      retryAfterSeconds: 2,
-    })
+    return tooMany('concurrent requests with a large body', 2)
   }
   /** Refuses a body by its headers, before it is read. */
   function refuseBody(admission: Admission, request: FastifyRequest, reply: FastifyReply): AppError | undefined {

@@ -33,7 +33,7 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
   const running = new Set<Promise<unknown>>()
   let stopped = false
   pool.on('error', (e) => {
-    if (!stopped) log.warn({ err: e }, 'a database connection of the background jobs ended')
+    if (!stopped) log.warn({ err: e }, 'database connection of the background jobs closed')
   })
 
   /**
@@ -111,7 +111,7 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
     watch(runner)
   } catch (e) {
     if (!isAway(e)) throw e
-    log.warn({ err: e }, 'the database does not answer; background jobs start when it does')
+    log.warn({ err: e }, 'database does not answer; background jobs start when it does')
     void startAgain()
   }
 

@@ -50,14 +50,24 @@ export class AppError extends Error {
 export class DeviceThrottled extends AppError {
   readonly device: ThrottledDevice
   constructor({ tenantId, deviceId, name }: ThrottledDevice, retryAfterSeconds: number, rateLimit: RateLimit) {
-    super('rate_limited', 'too many requests with this device', { retryAfterSeconds, rateLimit })
+    super('rate_limited', tooManyOf('requests with this device', retryAfterSeconds), { retryAfterSeconds, rateLimit })
     this.device = { tenantId, deviceId, name }
   }
 }
 type ThrottledDevice = { readonly tenantId: TenantId; readonly deviceId: string; readonly name: string }
 
+/** 429 for a limit on rate or concurrency. */
+export const tooMany = (what: string, retryAfterSeconds: number, rateLimit?: RateLimit | undefined) =>
+  new AppError('rate_limited', tooManyOf(what, retryAfterSeconds), { retryAfterSeconds, rateLimit })
+const tooManyOf = (what: string, seconds: number) => `too many ${what}; retry in ${seconds} s`
+
 export function fail(code: ErrorCode, detail: string): never {
   throw new AppError(code, detail)
+}
+
+/** Throws 422 for a maximum number that is reached. */
+export function failMaximum(what: string, advice: string): never {
+  fail('validation_error', `${what}, which is the maximum: ${advice}`)
 }
 
 /** Throws 422 for a field that breaks a rule. */

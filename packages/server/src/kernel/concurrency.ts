@@ -1,4 +1,4 @@
-import { AppError } from './app-error.ts'
+import { tooMany } from './app-error.ts'
 
 type Places = { perKey: number; total: number; waiting: number; waitingPerKey?: number }
 
@@ -33,10 +33,7 @@ export function createConcurrencyLimiter({ perKey, total, waiting, waitingPerKey
   return async <T>(key: string, work: () => T | Promise<T>): Promise<T> => {
     if (mayRun(key)) begin(key)
     else if (mayWait(key)) await new Promise<void>((start) => queue.push({ key, start }))
-    else
-      throw new AppError('rate_limited', 'too many concurrent requests of this kind; retry in 1 s', {
-        retryAfterSeconds: 1,
-      })
+    else throw tooMany('concurrent requests of this kind', 1)
     try {
       return await work()
     } finally {

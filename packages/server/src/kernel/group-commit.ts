@@ -1,10 +1,9 @@
-import { AppError } from './app-error.ts'
+import { tooMany } from './app-error.ts'
 import { writeBisecting } from './write-bisecting.ts'
 
 /** Limit of the wait for callers, in ms. The duration of a stalled batch does not predict when they return. */
 const longestGatherMs = 25
-const tooMuch = () =>
-  new AppError('rate_limited', 'too many writes are waiting; retry in 1 s', { retryAfterSeconds: 1 })
+const tooMuch = () => tooMany('waiting writes', 1)
 
 /**
  * Combines many callers into few commits: items that arrive during one batch form the next. Each caller's promise

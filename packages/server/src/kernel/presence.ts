@@ -7,8 +7,8 @@ import { minute } from './time.ts'
 const presenceMs = presenceMinutes * minute
 /** Proof of presence that a change requires, as errors name it. */
 export const presenceProof = {
-  code: `a one-time code not older than ${presenceMinutes} minutes: send one to POST /v1/admin/auth/step-up, then repeat it`,
-  signIn: `a sign-in not older than ${presenceMinutes} minutes: sign in again, then repeat it`,
+  code: `a one-time code not older than ${presenceMinutes} minutes: send one to POST /v1/admin/auth/step-up, then repeat the request`,
+  signIn: `a sign-in not older than ${presenceMinutes} minutes: sign in again, then repeat the request`,
 }
 /** Returns the time until which such a proof is valid. */
 export const presentUntil = (shown: Date): Date => new Date(shown.getTime() + presenceMs)
@@ -23,9 +23,9 @@ export const presentUntil = (shown: Date): Date => new Date(shown.getTime() + pr
  */
 export function requirePresence({ principal }: Pick<Actor, 'principal'>, lifted: string, at: Date): void {
   if (principal.kind !== 'session')
-    fail('forbidden', `${lifted}, and this rule applies to the owner of this API key: do it in a session`)
+    fail('forbidden', `${lifted}, and this rule applies to the owner of this API key: make the change in a session`)
   const shown = principal.mfa ? principal.steppedUpAt : principal.startedAt
   if (shown && presentUntil(shown) > at) return
   const proof = principal.mfa ? presenceProof.code : presenceProof.signIn
-  fail('forbidden', `${lifted}, and this rule applies to you: it needs ${proof}`)
+  fail('forbidden', `${lifted}, and this rule applies to you: the change needs ${proof}`)
 }

@@ -28,8 +28,8 @@ export const expecting = (named: readonly string[] | '*' | undefined): ExpectedV
     if (named !== '*' && named.some((tag) => tag.split('.', 1)[0] === current)) return
     const message =
       current === undefined
-        ? 'the object does not exist, so there is nothing to change'
-        : `the current version is ${current}`
+        ? 'the object does not exist, so it cannot be changed'
+        : `the object was changed meanwhile (current version: ${current}): read it again, then repeat the change`
     throw new AppError('validation_error', `If-Match: ${message}`, {
       errors: [{ field: 'If-Match', message }],
       isStale: true,
@@ -45,5 +45,5 @@ export function requireSame(current: object, given: object, names: readonly stri
   const [is, asGiven] = [new Map(Object.entries(current)), new Map(Object.entries(given))]
   const differing = names.find((name) => asGiven.has(name) && asGiven.get(name) !== is.get(name))
   if (differing === undefined) return
-  failField(`${at}${differing}`, `can not be set; it is ${JSON.stringify(is.get(differing))}`)
+  failField(`${at}${differing}`, `cannot be changed; its value is ${JSON.stringify(is.get(differing))}`)
 }

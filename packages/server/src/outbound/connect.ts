@@ -11,7 +11,7 @@ export const lookupBySystem: Lookup = async (hostname) =>
 export const notAllowed = () =>
   new OutboundError(
     'refused',
-    'The URL leads to an address that this deployment does not allow: HOLDFAST_ALLOWED_PRIVATE_CIDRS lists the allowed private networks.',
+    'The URL leads to an address that this deployment does not allow. Its operator lists the allowed private networks in HOLDFAST_ALLOWED_PRIVATE_CIDRS.',
   )
 const plainInside = (protocol: string) =>
   new OutboundError(
@@ -50,7 +50,7 @@ async function resolved(hostname: string, { resolve, signal }: Within): Promise<
     return await resolve(hostname, signal)
   } catch (cause) {
     signal.throwIfAborted()
-    throw new OutboundError('unresolved', 'The host name of the URL has no address.', cause)
+    throw new OutboundError('unresolved', 'The host name of the URL was not found.', cause)
   }
 }
 

@@ -20,7 +20,7 @@ export function toOutboundError(e: unknown): OutboundError {
   if (cause instanceof OutboundError) return cause
   const errorCode = typeof code === 'string' ? code : ''
   if (name === 'TimeoutError' || errorCode === 'ETIMEDOUT' || /^UND_ERR_\w*TIMEOUT$/.test(errorCode))
-    return new OutboundError('timeout', 'There was no answer in time.', e)
+    return new OutboundError('timeout', 'The server at the URL did not answer in time.', e)
   if (refusedTls.test(errorCode))
     return new OutboundError('unreachable', `The TLS connection failed (${errorCode}).`, e)
   return new OutboundError('unreachable', `The connection failed${errorCode ? ` (${errorCode})` : ''}.`, e)

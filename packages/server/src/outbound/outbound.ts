@@ -45,14 +45,14 @@ export function createOutbound({
       throw new OutboundError('refused', message)
     }
     if (text.length > maxUrlLength || !URL.canParse(text))
-      return refuse('It must be a URL such as https://example.com/.')
+      return refuse('The value must be a URL such as https://example.com/.')
     const url = new URL(text)
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && allowedPrivateCidrs.length > 0))
-      refuse('It must begin with https://.')
-    if (url.username || url.password) refuse('It must not hold a user name or password.')
+      refuse('The URL must begin with https://.')
+    if (url.username || url.password) refuse('The URL must not contain a user name or password.')
     const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
     if (port !== 443 && !(port === 80 && url.protocol === 'http:') && port < 1024)
-      refuse('Its port must be 443 or 1024 and above.')
+      refuse('The port of the URL must be 443, or 1024 or higher.')
     return url
   }
 

@@ -54,6 +54,6 @@ test('unencrypted connections stay in allowed networks, and ports below 1024 are
   assert.equal(connections(), 1)
   assert.match(outbound.socketRefusalOf({ host: '1.1.1.1', port: 514 }) ?? '', /without TLS is allowed only/)
   assert.equal(outbound.socketRefusalOf({ host: '1.1.1.1', port: 514, tls }), undefined)
-  assert.match(outbound.socketRefusalOf({ host: 'syslog.example', port: 25 }) ?? '', /^Its port must be/)
-  assert.match(outbound.socketRefusalOf({ host: 'a b', port }) ?? '', /host name or an address/)
+  assert.match(outbound.socketRefusalOf({ host: 'syslog.example', port: 25 }) ?? '', /^The port must be/)
+  assert.match(outbound.socketRefusalOf({ host: 'a b', port }) ?? '', /host name or an IP address/)
 })

@@ -20,9 +20,9 @@ export function checkSocket(target: SocketTarget, allowedPrivateCidrs: readonly 
   const { host, port } = target
   const literal = literalOf(host)
   if (literal === undefined && !hostName.test(host))
-    throw new OutboundError('refused', 'It must be a host name or an address.')
+    throw new OutboundError('refused', 'The host must be a host name or an IP address.')
   if (port < 1024 && !lowPorts.includes(port))
-    throw new OutboundError('refused', 'Its port must be 443, 514, 601 or 1024 and above.')
+    throw new OutboundError('refused', 'The port must be 443, 514, 601, or 1024 or higher.')
   if (literal !== undefined) choose(addressed(target), [literal], allowedPrivateCidrs)
 }
 

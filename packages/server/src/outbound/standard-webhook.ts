@@ -10,7 +10,7 @@ const keyOf = (secret: string) => Buffer.from(secret.slice(prefix.length), 'base
 export const mintWebhookSecret = (): string => `${prefix}${randomBytes(32).toString('base64')}`
 
 /** Format of a secret, as errors name it. */
-export const webhookSecretFormat = `${prefix} and the base64 of ${keyBytes.min} to ${keyBytes.max} bytes`
+export const webhookSecretFormat = `${prefix} followed by the base64 of ${keyBytes.min} to ${keyBytes.max} bytes`
 
 /** True if a text is a signing secret of Standard Webhooks. */
 export const isWebhookSecret = (text: string): boolean => {

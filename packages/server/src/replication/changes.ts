@@ -58,7 +58,7 @@ export function createChanges(db: Database, now: () => Date) {
      * Returns the tenant's new sequence number. Listeners of this replica are called at commit, before any response.
      */
     record: async (tx: Tx, tenant: TenantId, changes: readonly Change[]): Promise<number> => {
-      if (changes.length === 0) throw new Error('a change names what it touched')
+      if (changes.length === 0) throw new Error('a change must name at least one changed object')
       const { rows } = await sql<{ seq: number; at_ms: number }>`
         with epoch as (
           update tenant_epochs set seq = seq + 1, changed_at = greatest(changed_at, ${now()})

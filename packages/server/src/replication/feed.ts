@@ -84,7 +84,7 @@ export function createFeed(deps: {
   }
 
   function forgetAll(reason: string): void {
-    log.warn({ reason }, 'the caches are reloaded')
+    log.warn({ reason }, 'caches reloaded')
     followed.clear()
     changes.forget(undefined)
   }
@@ -132,10 +132,7 @@ export function createFeed(deps: {
     const known = followed.of(tenant)
     if (!known || upTo <= known.seq || (await apply(c, tenant, known, upTo))) return
     const position = await c.momentOf(tenant)
-    log.warn(
-      { tenant, known: known.seq, now: position?.seq },
-      'changes were missed; the caches of the tenant are reloaded',
-    )
+    log.warn({ tenant, known: known.seq, now: position?.seq }, 'changes missed; caches of the tenant reloaded')
     if (position) startAnew(tenant, position)
   }
 
@@ -147,7 +144,7 @@ export function createFeed(deps: {
     if (!known || (now && now.seq >= known.seq)) return
     log.warn(
       { tenant, known: known.seq, now: now?.seq },
-      'the database was restored to an earlier state; the caches of the tenant are reloaded',
+      'database restored to an earlier state; caches of the tenant reloaded',
     )
     if (now) await c.raise(tenant, followed.newestOf(tenant))
     followed.drop(tenant)
@@ -246,7 +243,7 @@ export function createFeed(deps: {
     start: async () => {
       // A repeated start continues with its running heartbeat.
       await (isBeating ? comparison() : beat())
-      if (provenAt < 0) throw new Error('the database did not answer the first comparison')
+      if (provenAt < 0) throw new Error('the database did not answer the first comparison with the caches')
     },
     /** True if this replica's cache was compared with the database within the last second. */
     isFresh: () => performance.now() - provenAt <= freshMs,

@@ -93,7 +93,7 @@ test('API keys', async (t) => {
       const narrower = await make({ expires_in_seconds: hours(1), allowed_cidrs: ['127.0.0.2'] })
       assert.equal(narrower.status, 201, narrower.text)
       const beyond: [object, RegExp][] = [
-        [{ expires_in_seconds: hours(3) }, /must expire with it/],
+        [{ expires_in_seconds: hours(3) }, /must not expire later than your key/],
         [{ allowed_cidrs: ['127.0.0.0/8'] }, /127\.0\.0\.0\/8/],
         [{ allowed_cidrs: ['127.0.0.2', '0.0.0.0/0'] }, /0\.0\.0\.0\/0/],
         [{ allowed_cidrs: ['::/0'] }, /::/],

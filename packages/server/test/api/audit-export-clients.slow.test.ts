@@ -136,7 +136,7 @@ test('a revoked credential gets no further page, and the failed export is logged
     [revoked!.outcome, revoked!.details!.cause, revoked!.actor.id],
     ['failed', 'revoked', api_key.key_id],
   )
-  const logged = () => kit.logs.filter((line) => line.includes('background work failed'))
+  const logged = () => kit.logs.filter((line) => line.includes('background task failed'))
   assert.deepEqual(logged(), [], 'nothing failed')
 
   const failing = await startExport(kit)

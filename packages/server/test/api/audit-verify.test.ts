@@ -161,11 +161,11 @@ const beside: [change: string, why: RegExp][] = [
   [`target_name_key = 'x'`, /column target_name_key/],
   ['source_ip = null', /column source_ip/],
   [`request_id = 'req_x'`, /column request_id/],
-  [`record = replace(record, '"origin":"api"', '"origin": "api"')`, /differs from the hashed form/],
-  [`record = replace(record, 'Zoë', 'Zo\\u00eb')`, /differs from the hashed form/],
+  [`record = replace(record, '"origin":"api"', '"origin": "api"')`, /its hash does not match/],
+  [`record = replace(record, 'Zoë', 'Zo\\u00eb')`, /its hash does not match/],
   [`record = 'null'`, /not an event/],
   [`record = jsonb_set(record::jsonb, '{actor,name}', '5')::text`, /column actor_name_key/],
-  [`record = replace(record, 'Zoë', '\\ud800')`, /column|not an event|hashed form/],
+  [`record = replace(record, 'Zoë', '\\ud800')`, /column|not an event|its hash does not match/],
 ]
 async function locateChangedColumns({ kit, verify }: Verification): Promise<void> {
   await fillAuditLog(kit, 5)

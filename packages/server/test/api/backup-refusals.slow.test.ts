@@ -80,7 +80,7 @@ test('an altered backup is refused before anything is written', async (t) => {
     ],
     ['the head altered', edit(/backup\.json/, '"tenants": 1', '"tenants": 2'), /table of contents/],
     ['another MAC', edit(/contents\.json/, '"value": "', '"value": "0'), /not a Holdfast backup/],
-    ['more after the end', (files) => [...files, files.at(-2)!], /follow its end/],
+    ['more after the end', (files) => [...files, files.at(-2)!], /after its end/],
     [
       'another format',
       edit(/backup\.json/, 'holdfast-backup-1', 'holdfast-backup-2'),
@@ -108,8 +108,8 @@ test('a restore needs an empty database, and restores all or nothing', async (t)
   const operator = await startOperator(t)
   assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
   const again = await operator.backUp(kit.databaseUrl, 'good.age')
-  assert.deepEqual([again.code, /exists already/.test(again.err)], [2, true])
-  assert.match((await operator.restore(kit.databaseUrl, 'good.age')).err, /not empty: there is a deployment/)
+  assert.deepEqual([again.code, /already exists/.test(again.err)], [2, true])
+  assert.match((await operator.restore(kit.databaseUrl, 'good.age')).err, /not empty: it holds a deployment/)
 
   const foreign = await emptyDatabase(beside)
   await withClient(foreign, (c) => c.query('create table mine (id int)'))
@@ -140,14 +140,17 @@ test('a restore needs an empty database, and restores all or nothing', async (t)
   const third = await emptyDatabase(beside)
   assert.match(
     (await operator.restore(third, 'later.age')).err,
-    /of a newer Holdfast \(schema 9999.*install that version/,
+    /by a newer Holdfast \(schema 9999.*install that version/,
   )
   await withClient(kit.databaseUrl, async (c) => {
     await c.query('delete from schema_migrations where version = 9999')
     await c.query(`update schema_migrations set sha256 = repeat('0', 64) where version = 50`)
   })
   assert.equal((await operator.backUp(kit.databaseUrl, 'other.age')).code, 0)
-  assert.match((await operator.restore(third, 'other.age')).err, /whose migration 50 this version does not have/)
+  assert.match(
+    (await operator.restore(third, 'other.age')).err,
+    /with the migration 50, which this version does not have/,
+  )
   const untouched = await withClient(third, (c) => c.query(`select from pg_tables where schemaname = 'public'`))
   assert.equal(untouched.rowCount, 0)
 })

@@ -117,7 +117,7 @@ test('behind a proxy the address of the client is recorded, with port or bracket
     const { items } = await kit.admin.listAuditEvents({ query: { request_id } })
     assert.deepEqual(new Set(items.map(({ source_ip }) => source_ip)), new Set([source]), forwarded)
   }
-  assert.equal(kit.logs.filter((line) => line.startsWith('X-Forwarded-For has an element')).length, 1)
+  assert.equal(kit.logs.filter((line) => line.startsWith('X-Forwarded-For contains an invalid address')).length, 1)
 })
 
 test('with an https public URL every answer has Strict-Transport-Security', async (t) => {

@@ -265,7 +265,7 @@ test('a change between plan and apply is not overwritten', async (t) => {
   assert.deepEqual(policy, theirs)
   assert.equal((await run('config', 'apply', at, '--yes')).code, 0)
   const refusedAs = (e: unknown) => {
-    assert.ok(refused(422, /previous_digest.*now holds/)(e))
+    assert.ok(refused(422, /previous_digest.*now has/)(e))
     return 0
   }
   const published = async (previous_digest: string | null) => {

@@ -130,7 +130,7 @@ test('a suspended or revoked device, or one of a suspended user, is refused at o
   assert.equal(events.items.filter((e) => (e as Record<string, unknown>).operation === 'revoke').length, 1)
   await assert.rejects(
     kit.admin.changeDevice({ body: { operation: 'reactivate', device_id: device.id } }),
-    /revoked, which is final/,
+    /revoked, and this is final/,
   )
 })
 

@@ -160,7 +160,7 @@ test('Entra ID: a full read by delta query, then changes, and a full read again 
     const evil = await runPull(admin, source_id)
     assert.deepEqual(
       [evil.status, evil.failure],
-      ['failed', 'Users point to another host than the directory; that host was not contacted.'],
+      ['failed', 'Users: a link leads to a host other than that of the directory; that host was not contacted.'],
       url,
     )
   }

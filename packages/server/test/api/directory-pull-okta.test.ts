@@ -71,7 +71,7 @@ test('Okta: pages by Link header, private-key authentication, and deprovisioned 
     const { status, failure } = await runPull(admin, source_id)
     assert.deepEqual(
       [status, failure],
-      ['failed', 'Users point to another host than the directory; that host was not contacted.'],
+      ['failed', 'Users: a link leads to a host other than that of the directory; that host was not contacted.'],
     )
   }
   okta.meddle()

@@ -119,7 +119,7 @@ test('scheduled pulls are spread, back off on failure, and notify once at its st
     const failed = await nextOne()
     assert.deepEqual(
       [failed.status, failed.failure],
-      ['failed', 'The directory gave no token for the client id and its credential (invalid_client).'],
+      ['failed', 'The directory issued no token for the client id and its credential (invalid_client): check both.'],
     )
     waits.push(minutesTo((await admin.getDirectorySource({ params })).next_run_at))
   }
@@ -167,7 +167,7 @@ test('a tenant has at most fifty sources, also with concurrent creation', async 
   assert.equal(refused.length, 10)
   for (const { status, message } of refused) {
     assert.equal(status, 422)
-    assert.match(message, /a tenant has at most 50 directory sources/)
+    assert.match(message, /the tenant has 50 directory sources, which is the maximum/)
   }
   const { items } = await kit.admin.listDirectorySources({ query: { limit: 200 } })
   assert.equal(items.length, 50)

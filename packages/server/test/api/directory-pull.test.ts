@@ -145,7 +145,7 @@ test('twenty concurrent requests on two replicas start one run', async (t) => {
   )
   assert.deepEqual(made.map((a) => a.status).sort(), [201, ...Array(19).fill(422)])
   const ambiguous = await call(kit, operation('runKeycloakSync'), bearer(kit.adminKey), {})
-  assert.deepEqual([ambiguous.status, /more than one/.test(ambiguous.text)], [422, true])
+  assert.deepEqual([ambiguous.status, /several directory sources/.test(ambiguous.text)], [422, true])
 })
 
 test('a pull of a replica that dies is continued by another from the last saved page', async (t) => {

@@ -135,7 +135,7 @@ test('an externalId with control characters is skipped, and the run shows it wit
       ['unknown_member', 'g-lost'],
     ],
   )
-  assert.match(run.problems[0]!.detail, /^externalId must not have control characters/)
+  assert.match(run.problems[0]!.detail, /^externalId must not contain control characters/)
   assert.doesNotMatch(JSON.stringify(run), /\\u00|\\n|[^ -~]/)
   assert.deepEqual([run.counts.users.created, run.counts.users.suspended, run.counts.groups.created], [1, 0, 1])
   const users = (await admin.listUsers({ query: { source: 'directory' } })).items

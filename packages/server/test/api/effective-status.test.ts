@@ -87,9 +87,9 @@ const situations: Readonly<Record<string, Situation>> = {
     come: (kit, made) => setColumns(kit, made, sql`status = 'pending'`),
     go: (kit, made) => setColumns(kit, made, sql`status = 'active'`),
   },
-  'its credential ended': {
+  'its credential expired': {
     status: 'expired',
-    reason: /its credential ended at/,
+    reason: /its credential expired at/,
     user: null,
     come: (kit, made) => setColumns(kit, made, sql`credential_expires_at = now() - interval '1 minute'`),
     go: (kit, made) => setColumns(kit, made, sql`credential_expires_at = now() + interval '1 day'`),
@@ -231,7 +231,7 @@ test('list, filter, detail, counts and explanation agree on the effective status
       assert.deepEqual([decision, policy_decision], [blocked_by.length > 0 ? 'deny' : 'allow', 'allow'])
       return blocked_by
     }
-    const noRoom = [{ kind: 'session', detail: 'the plan allows no further VPN session (limit 1)' }]
+    const noRoom = [{ kind: 'session', detail: 'the tenant has reached the limit of its plan for VPN sessions (1)' }]
     await setLimits(kit, { sessions: 1 })
     for (const asker of [ofA, ofB, ofUser, ofOther])
       assert.deepEqual(await blocked(asker), [], 'no device is connected')

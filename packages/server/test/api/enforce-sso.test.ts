@@ -41,7 +41,11 @@ test('single sign-on can be enforced, and the last fallback account or provider 
   await assert.rejects(enforce(kit), refused(422, /platform_admin or tenant_admin/), 'a viewer mends nothing')
   await mark(kit, safe)
   await kit.admin.changePassword({ body: { user_id: safe, generate: true } })
-  await assert.rejects(enforce(kit), refused(422, /a password of their own/), 'nor who must change theirs first')
+  await assert.rejects(
+    enforce(kit),
+    refused(422, /a password that is not temporary/),
+    'nor who must change theirs first',
+  )
   await kit.admin.changePassword({ body: { user_id: safe, new_password: passwordOf('safe') } })
   await set({ sign_in: false })
   await assert.rejects(enforce(kit), refused(422, /needs an identity provider/))
@@ -92,7 +96,7 @@ test('single sign-on can be enforced, and the last fallback account or provider 
     )
 
   // The last usable break-glass user can't be stopped in any way; a viewer does not count as one.
-  const last = refused(422, /safe is the last break-glass user who can administer/)
+  const last = refused(422, /safe is the last break-glass user with an administrator role/)
   const own = await kit.as('tenant_admin')
   const target = { type: 'user', id: safe } as const
   const ways: (() => Promise<unknown>)[] = [
@@ -107,7 +111,7 @@ test('single sign-on can be enforced, and the last fallback account or provider 
     () => mark(kit, safe, false),
   ]
   for (const way of ways) await assert.rejects(way(), last)
-  const lastWay = refused(422, /Login is the last identity provider that people sign in with/)
+  const lastWay = refused(422, /Login is the last identity provider for sign-in/)
   await assert.rejects(set({ enabled: false }), lastWay)
   await assert.rejects(set({ sign_in: false }), lastWay)
   await assert.rejects(kit.admin.deleteIdentityProvider({ params }), lastWay)

@@ -184,7 +184,7 @@ test('enrollment of machines without a browser', async (t) => {
     }
     await refused('turned_off', 'turned off')
     idp.changed.device_authorization_endpoint = undefined
-    await assert.rejects(g.set({ oidc: { device_code: 'on' } }), /no device authorization grant/)
+    await assert.rejects(g.set({ oidc: { device_code: 'on' } }), /not support the device authorization grant/)
     Object.assign(idp.changed, idp.deviceEndpoint)
     await g.set({ oidc: { device_code: 'on' } })
     const tested = await kit.admin.testIdentityProvider({ params: g.params })

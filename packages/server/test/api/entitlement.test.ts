@@ -176,7 +176,7 @@ test('limits of tenants, on two replicas', async (t) => {
     assert.deepEqual(second.ended_sessions?.map((s) => [s.session_id, s.reason]).sort(), [
       ...kept.map((id) => [id, 'entitlement_exceeded']).sort(),
     ])
-    assert.match(second.ended_sessions?.[0]?.detail ?? '', /the plan allows no further VPN session/)
+    assert.match(second.ended_sessions?.[0]?.detail ?? '', /reached the limit of its plan for VPN sessions/)
     const event = await assertLimitReported(kit, 'sessions', 1)
     assert.deepEqual([event?.used, event?.refused, event?.actor.type], [2, 2, 'gateway'])
     assert.deepEqual([...reportedLimits].sort(), [...countedMetrics].sort(), 'every limit tells')

@@ -85,7 +85,7 @@ test('an incomplete or misleading install line is refused by field', async (t) =
     [linux('enroll {server} --token {tokn}'), 'install_templates.linux', /\{tokn\}: use \{server\} and \{token\}/],
     [linux(`enroll {server} --token ${secret}`), 'install_templates.linux', /contains a token or a key/],
     [linux('enroll\n{token}'), 'install_templates.linux', /line breaks/],
-    [linux('enroll \u202e{token}'), 'install_templates.linux', /reading direction/],
+    [linux('enroll \u202e{token}'), 'install_templates.linux', /text-direction/],
     ...['\u200b', '\u200e', '\u00ad', '\u2060', '\ufeff', '\u3164', '\u061c', '\u{e0041}', '\u00a0', '\u3000'].map(
       (hidden): [object, string, RegExp] => [
         linux(`enroll ${hidden}{token}`),

@@ -56,7 +56,7 @@ test('failed sign-ins are counted per account and per address, across replicas',
       assert.deepEqual(more, [])
       assert.deepEqual([severity, subject], ['warning', { type: 'user', id: user_id, name: 'other' }])
       assert.match(title, /other/)
-      assert.match(detail, /10 failed attempts.*127\.0\.0\.1/)
+      assert.match(detail, /10 sign-ins failed in a row.*127\.0\.0\.1/)
       const reasons = await reasonsOf('other')
       assert.equal(countOf(reasons, 'wrong_password'), 10 * lock, 'no more than the threshold was looked at')
       assert.equal(countOf(reasons, 'locked'), 10 * lock)

@@ -164,5 +164,5 @@ test('a lock ends when its target is deleted', async (t) => {
   assert.deepEqual(left, ['phone'])
   assert.deepEqual([await policyStatus(inGroup.client), await policyStatus(kept.client)], [200, 401])
   for (const event of await eventsOf(kit, 'lock.released'))
-    assert.deepEqual([event.actor.type, event.details], ['job', { reason: 'its target is gone' }])
+    assert.deepEqual([event.actor.type, event.details], ['job', { reason: 'its target was deleted' }])
 })

@@ -56,14 +56,14 @@ test('a start with a skipped rotation step is refused with the reason', async (t
     assertStartRefused(
       kit,
       onlyA,
-      new RegExp(`The master key ${keyIds.b} is in use and not in HOLDFAST_MASTER_KEY_FILE`),
+      new RegExp(`The master key ${keyIds.b} is in use, but it is not in HOLDFAST_MASTER_KEY_FILE`),
     ),
   )
   await t.test('a replica without a key that is still needed does not start, and names the key', () =>
     assertStartRefused(kit, onlyB, new RegExp(`The master key ${keyIds.a} is in use`)),
   )
   await t.test('a replica that knows neither key does not start', () =>
-    assertStartRefused(kit, secretsOf('a stranger'), /is in use and not in/),
+    assertStartRefused(kit, secretsOf('a stranger'), /is in use, but it is not in/),
   )
 
   await t.test('a key stays needed while a replica still writes under it', async () => {

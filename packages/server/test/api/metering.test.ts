@@ -106,10 +106,10 @@ test('metering', async (t: TestContext) => {
     })
     assert.equal(answer.accepted, 1)
     assert.deepEqual(answer.rejected, [
-      { index: 0, error: 'session_id is not an id of a session (vse_…)' },
+      { index: 0, error: 'session_id is not the id of a VPN session (vse_…)' },
       { index: 2, error: 'unknown device' },
       { index: 3, error: 'unknown device' },
-      { index: 4, error: 'source_ip is not an address' },
+      { index: 4, error: 'source_ip is not an IP address' },
       { index: 5, error: 'unknown device' },
     ])
     assert.equal((await get(id)).state, 'active')

@@ -111,7 +111,7 @@ test('a test message reports the result of each destination, and inner addresses
       recipient: null,
       ok: false,
       error:
-        'The URL leads to an address that this deployment does not allow: HOLDFAST_ALLOWED_PRIVATE_CIDRS lists the allowed private networks.',
+        'The URL leads to an address that this deployment does not allow. Its operator lists the allowed private networks in HOLDFAST_ALLOWED_PRIVATE_CIDRS.',
     },
   ])
   assert.deepEqual([smtp.letters.length, receiver.posted.length, (await inbox(kit)).length], [1, 0, 0])

@@ -81,7 +81,7 @@ test('an export contains what its caller may read, and no secret', async (t) => 
   assert.ok((await viewer.exportOperations({ query: { kind: 'diagnostics' } })).left_out.includes('lock'))
   await assert.rejects(
     viewer.exportOperations({ query: { kind: 'inventory', cursor: 'api_key.' } }),
-    refused(400, /not a cursor of this export/),
+    refused(400, /does not belong to this export/),
   )
   const helpdesk = await kit.as('helpdesk')
   await assert.rejects(helpdesk.exportOperations({ query: { kind: 'inventory' } }), refused(403))

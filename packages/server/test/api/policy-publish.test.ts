@@ -51,7 +51,10 @@ test('publishing to stable during a canary', async (t: TestContext) => {
     },
   )
   await t.test('a rollback to the delivered version is refused, unless it ends a canary', async () => {
-    const nothing = refused(422, /^from: stable delivers this already, as version 7, and no canary.*nothing to go back/)
+    const nothing = refused(
+      422,
+      /^from: stable already delivers this document, as version 7, and no canary.*nothing would change/,
+    )
     const number = (await admin.listPolicyBundles()).items.length
     for (const from of [{ channel: 'stable' }, { version: 7 }, { version: 1 }] as const)
       for (const supersede of [true, false])
@@ -61,7 +64,7 @@ test('publishing to stable during a canary', async (t: TestContext) => {
         assert.deepEqual([run.status, run.steps[0]?.status], ['failed', 'failed'])
         throw new Error(run.steps[0]?.error ?? '')
       }),
-      /nothing to go back to/,
+      /nothing would change/,
     )
     assert.equal((await admin.listPolicyBundles()).items.length, number)
     await admin.publishPolicy({ body: { channel: 'canary', policy: b, rollout: everyone } })
@@ -93,7 +96,9 @@ test('publishing to stable during a canary', async (t: TestContext) => {
       const [seen] = (await admin.listPolicyBundles({ query: { channel: 'stable', limit: 1 } })).items
       const published = await times(20, (i) => {
         const body = { channel: 'stable', policy: policyTo(`10.50.${i}.0/24`), previous_digest: seen!.digest } as const
-        return clients[i % 2]!.publishPolicy({ body }).catch(refused(422, /previous_digest.*stable now holds sha256:/))
+        return clients[i % 2]!.publishPolicy({ body }).catch(
+          refused(422, /previous_digest.*stable was changed meanwhile and now has sha256:/),
+        )
       })
       assert.equal(published.filter((p) => p !== true).length, 1)
       const nothing = { channel: 'stable', policy: a, previous_digest: null } as const
@@ -145,7 +150,7 @@ test('a policy with too many variants warns at validation, at publish and in the
     assert.equal(warnings.length, 1)
     assert.match(
       warnings[0]!,
-      /^this document gives 1201 different policies to 1201 devices, .* fewer overlapping groups/,
+      /^this document produces 1201 different policies for 1201 devices, .* fewer overlapping groups/,
     )
   }
   const tried = await fresh.validatePolicy({ body: { policy: fine } })

@@ -81,7 +81,7 @@ async function warnsOfSetters(kit: Kit): Promise<void> {
   )
   assert.match(
     granted.warnings[0]?.message ?? '',
-    /last 7 days 1 other person or API key .*holdfast audit list --target set-by-helpdesk$/,
+    /last 7 days, 1 other person or API key .*holdfast audit list --target set-by-helpdesk$/,
   )
   assert.deepEqual((await grant(user_id, 'auditor')).warnings, [], 'nothing changed')
   const events = (await eventsOf(kit, 'role.granted')).filter((e) => e.user_id === user_id)
@@ -210,7 +210,10 @@ async function removeLastTwo(kit: Kit): Promise<void> {
     const failures = done.filter((d) => d.status === 'rejected')
     assert.ok(failures.length >= 1)
     for (const { reason } of failures)
-      assert.match(String(reason), /is the last active tenant_admin; give that role to someone else first|no such user/)
+      assert.match(
+        String(reason),
+        /is the last active tenant_admin; grant that role to another user first|no such user/,
+      )
     const left = await kit.admin.listGrants({ query: { ...query, role: 'tenant_admin' } })
     const users = await kit.admin.listUsers({ query: { ...query, status: 'active' } })
     const active = users.items.filter((u) => left.items.some((g) => g.user_id === u.user_id))

@@ -44,7 +44,7 @@ test('a new certificate of the provider is fetched by the job, and a sign-in fet
   idp.entityId = 'https://other.example'
   clock.advance(3600)
   await runJob(kit.app, 'refresh_saml_metadata')
-  assert.match(String((await saml()).problem), /another entity id/)
+  assert.match(String((await saml()).problem), /entity id in the metadata has changed/)
   idp.entityId = 'https://idp.example/saml'
   idp.answer = (_, response) => response.writeHead(500).end()
   clock.advance(3600)

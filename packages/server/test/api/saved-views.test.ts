@@ -152,7 +152,7 @@ test('saved views', async (t) => {
       bob.request({ method: 'POST', path, json: { ...windows, list: 'groups', name: `n${i}`, query: {} } }, on(i)),
     )
     assert.equal(many.filter((got) => got.status === 201).length, 5)
-    assert.match(many.find((got) => got.status === 422)!.text, /at most 100 saved views/)
+    assert.match(many.find((got) => got.status === 422)!.text, /100 saved views, which is the maximum/)
     await kit.db.inTenant(kit.tenant, (tx) =>
       sql`insert into saved_views (tenant_id, view_id, owner_id, list, name, query, shared, created_at, updated_at)
         select ${kit.tenant}::uuid, gen_random_uuid(), null, 'users', 'all ' || n, '{}', true, now(), now()
@@ -161,7 +161,7 @@ test('saved views', async (t) => {
     const mine = await create(helper, { ...windows, name: 'to share' })
     const full = await put(helper, mine.view_id, { name: 'to share', query: {}, shared: true })
     assert.equal(full.status, 422, full.text)
-    assert.match(full.text, /shares at most 100/)
+    assert.match(full.text, /100 shared views, which is the maximum/)
     assert.equal((await helper.post(path, { ...windows, name: 'one more', shared: true })).status, 422)
     const page = (await bob.get(`${path}?limit=200`)).json
     assert.deepEqual([page.items.length, page.next_cursor], [200, null])

@@ -215,12 +215,12 @@ test('a SCIM directory beside other directories and local users', async (t) => {
     await createScimUsers(scim, ['jane'])
     const push = (provider: string) =>
       kit.admin.ingestDirectorySnapshot({ body: snapshotOf([directoryUser(1)], [], { provider }) })
-    await assert.rejects(push('Entra'), { status: 422, message: /kept by an identity provider that provisions it/ })
+    await assert.rejects(push('Entra'), { status: 422, message: /already updated by SCIM/ })
     await push('corp')
     const corp = await createScimDirectory(kit, 'corp')
     for (const answer of [await corp.scim.get('Users'), await corp.scim.post('Users', scimUser('joe'))]) {
       assert.equal(answer.status, 400)
-      assert.match(answer.text, /the directory corp is already kept by snapshots/)
+      assert.match(answer.text, /the directory corp is already updated by snapshots/)
     }
     assert.equal((await kit.admin.listUsers({ query: { source: 'directory' } })).items.length, 2)
     await kit.admin.ingestDirectorySnapshot({

@@ -73,7 +73,7 @@ test('an event that blocks a connector, on two replicas', async (t) => {
             [
               seq,
               event!.event_id,
-              `An administrator set it aside. Problem before that: The receiver answered ${status}.`,
+              `An administrator set the event aside. Earlier problem: The receiver answered ${status}.`,
             ],
           ],
         )

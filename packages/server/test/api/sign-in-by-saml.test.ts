@@ -239,7 +239,7 @@ async function refuseInvalidResponses({ kit, idp, acs, away, answer, clock, reas
   await ends('unknown_provider', 'the address of no provider', form, browser, '/admin/login/saml/acs/idp_nothing')
   assert.equal((await browser.get(acs)).status, 401, 'by redirect nothing is answered')
   const large = await browser.post(acs, { ...form, SAMLResponse: 'A'.repeat(256 * 1024) })
-  assert.deepEqual([large.status, /The body is larger than this route takes/.test(large.text)], [400, true])
+  assert.deepEqual([large.status, /The body is larger than this route accepts/.test(large.text)], [400, true])
   const asJson = await send(kit.url, { method: 'POST', path: acs, json: form })
   assert.equal(asJson.status, 400)
 

@@ -57,7 +57,7 @@ test('a browser is asked for the code after the password, and a code works once'
   assert.equal((await again.submit(asked, { recovery_code: codes[0]! })).status, 303)
   clock.advance(301)
   const late = await again.submit(asked, { recovery_code: codes[1]! })
-  assert.match(alertIn(late.text) ?? '', /^That took too long/)
+  assert.match(alertIn(late.text) ?? '', /^You took too long/)
   const stale = await first()
   const [ana] = (await kit.admin.listUsers({ query: { q: 'ana' } })).items
   await kit.admin.changePassword({ body: { user_id: ana?.user_id ?? '', new_password: good } })
@@ -98,7 +98,7 @@ test('a temporary password leads to a page for a new one, and from there to the 
   assert.equal(titleOf(page.text), 'Set your own password')
   assert.equal((await browser.follow(await browser.get('/admin/second-factor'))).text, page.text, 'first things first')
 
-  assert.match(page.text, /works for one sign-in only\. Enter it here once more/)
+  assert.match(page.text, /works for only one sign-in\. Enter it again/)
   const typed = { current_password: String(secret), new_password: good, again: good }
   const refusals: [Record<string, string>, RegExp][] = [
     [{ again: `${good}!` }, /^The two new passwords differ\.$/],
@@ -278,7 +278,7 @@ test('while the database is unavailable the pages say so, and recover by themsel
   const form = await openBrowser(kit).get('/admin/login')
   network?.refuse(true)
   network?.cut()
-  const away = /^The server can&#39;t reach its database/
+  const away = /^The server cannot reach its database/
   for (const got of [
     await openBrowser(kit).get('/admin/login?tenant=another'),
     await openBrowser(kit).submit(form, typed),

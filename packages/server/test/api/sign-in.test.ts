@@ -235,7 +235,7 @@ test('with a public URL, requests to any other address are told the public URL',
   const headers = { origin: 'http://localhost:8080' }
   assert.equal((await signIn(kit.url, adminLogin, { headers })).json.detail, `Sign in at ${said}`)
   const strange = await signIn(kit.url, adminLogin, { headers: { origin: 'http://x y' } })
-  assert.equal(strange.json.detail, 'a sign-in must come from this site')
+  assert.equal(strange.json.detail, 'a sign-in must be sent from this site')
   const page = await send(kit.url, { method: 'POST', path: '/admin/login', form: adminLogin, headers })
   assert.match(`${page.status} ${page.headers['content-type']}`, /^403 text\/html/)
   assert.match(page.text, /Sign in at http:\/\/holdfast\.test: .*HOLDFAST_PUBLIC_URL/)

@@ -125,7 +125,7 @@ async function renameTenant(kit: Kit): Promise<void> {
     kit.admin.changeTenant({
       body: { operation: 'update', tenant_id: encodeId('tenant', kit.tenant), tenant: { name: 'main' } },
     }),
-    refused(422, /keeps its name/),
+    refused(422, /cannot be renamed/),
   )
 }
 

@@ -57,7 +57,7 @@ test('releases on two replicas', async (t) => {
       assert.deepEqual(await ask(), [])
       assert.deepEqual(await move('resume'), { changed: true, status: 'published', reason: null })
       assert.deepEqual(await ask(), ['1.1.0'])
-      await assert.rejects(move('halt'), refused(422, /give the reason/))
+      await assert.rejects(move('halt'), refused(422, /this operation cannot be undone/))
       assert.deepEqual(await move('halt', 'it eats files'), {
         changed: true,
         status: 'halted',
@@ -79,7 +79,7 @@ test('releases on two replicas', async (t) => {
       ])
       await assert.rejects(
         kit.admin.createRelease({ body: { version: '1.1.0', channel: 'stable' } }),
-        refused(422, /was already released: use another version/),
+        refused(422, /is already the version of another release/),
         'a version is one content for good',
       )
     },
@@ -114,7 +114,7 @@ test('changes of a release, and the devices to which it is offered', async (t) =
     assert.deepEqual([edited.mandatory, edited.notes, edited.packages], [true, 'a', 1])
     await assert.rejects(
       kit.admin.updateRelease({ ...first.params, body: { ...shown, channel: 'stable' } }),
-      refused(422, /channel: can not be set/),
+      refused(422, /channel: cannot be changed/),
     )
     await changeRelease(kit.admin, first.release_id, { operation: 'publish' })
     const package_id = first.package.package_id
@@ -213,7 +213,7 @@ test('changes of a release, and the devices to which it is offered', async (t) =
       assert.deepEqual(versionsIn(await offeredUpdates(own, canary.id)), ['1.2.0'])
       assert.deepEqual(versionsIn(await offeredUpdates(own, canary.id, { channel: 'stable' })), ['1.1.0'])
       const query = { platform: 'linux', arch: 'x64', version: '1.0.0', channel: 'canary' } as const
-      await assert.rejects(stable.client.updateManifest({ query }), refused(403, /not on the channel canary/))
+      await assert.rejects(stable.client.updateManifest({ query }), refused(403, /not belong to the channel canary/))
       await changeRelease(own.admin, release_id, { operation: 'promote', rollout: { percent: 0, group_ids: [] } })
       assert.deepEqual(versionsIn(await offeredUpdates(own, stable.id)), ['1.1.0'], 'a promotion may begin with nobody')
       assert.deepEqual(versionsIn(await offeredUpdates(own, canary.id)), ['1.2.0'], 'and takes it from nobody')

@@ -255,7 +255,7 @@ test('creation, renaming, removal and return of users', async (t) => {
     assert.equal((await trySignIn(kit, 'break-glass', { password: breakGlassPassword })).status, 200)
     const all = '1 second factors, 2 linked accounts, 1 api keys, 1 enrollment tokens, 1 sessions'
     assert.deepEqual(warned, [
-      `HOLDFAST_BREAK_GLASS_PASSWORD opened the account break-glass. Its earlier credentials were ended: ${all}.`,
+      `HOLDFAST_BREAK_GLASS_PASSWORD set the password of the account break-glass. Its earlier credentials were revoked: ${all}.`,
     ])
     const [event] = await eventsOf(kit, 'user.password_changed')
     assert.deepEqual(event?.details?.ended, {
@@ -293,7 +293,7 @@ test('creation, renaming, removal and return of users', async (t) => {
       () => assert.fail(),
       (text) => warned.push(text),
     )
-    assert.match(warned.join(), /The account break-glass cannot have a password; it was renamed to break-glass~/)
+    assert.match(warned.join(), /The account break-glass cannot have a password, so it was renamed to break-glass~/)
     assert.equal((await trySignIn(kit, 'break-glass', { password: breakGlassPassword })).status, 200)
     const { roles } = await kit.admin.getUser({ params: { user_id: foreign.user_id } })
     assert.deepEqual(roles, [], 'it is not raised')

@@ -25,5 +25,5 @@ test('an administrator created by the requester with the tenant cannot approve',
   const path = `/v1/admin/incident/runs/${asked.json.run.workflow_run_id}`
   const approval = await boss.post(path, { operation: 'approve' })
   assert.deepEqual([approval.status, approval.json.error], [403, 'forbidden'], approval.text)
-  assert.match(approval.text, /made your account/)
+  assert.match(approval.text, /created your account/)
 })

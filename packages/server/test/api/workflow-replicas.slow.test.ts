@@ -160,7 +160,7 @@ test('of twenty concurrent undos of one run on two replicas, one takes effect', 
   assert.equal((await eventsOf(kit, 'lock.released')).length, 1)
   await assert.rejects(
     kit.admin.changePlaybookRun({ params, body: { operation: 'resume' } }),
-    refused(422, /is succeeded can not be resumed/),
+    refused(422, /is succeeded: only a failed run can be resumed/),
   )
 })
 

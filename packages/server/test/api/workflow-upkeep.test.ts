@@ -56,7 +56,7 @@ test('gateways of a pool get new secrets that only the requester can read, and t
   const off = { ...key.recipient, y: key.recipient.x }
   await assert.rejects(
     kit.admin.runWorkflow({ body: { ...body, params: { ...params, recipient: off } } }),
-    refused(422, /recipient: must be a point of P-256/),
+    refused(422, /recipient: must be a public P-256 key/),
   )
   await assert.rejects((await kit.as('viewer')).runWorkflow({ body }), refused(403))
   await assert.rejects((await kit.as('security_admin')).runWorkflow({ body }), refused(403))

@@ -86,7 +86,7 @@ async function refuseInvalid(kit: Kit): Promise<void> {
   await assert.rejects(run({ workflow: 'promote_canary' }), refused(422, /no canary/))
   await assert.rejects(
     run({ workflow: 'rotate_trust_anchors', undo_after_seconds: 3600 }),
-    refused(422, /undo_after_seconds: none of its steps can be undone/),
+    refused(422, /undo_after_seconds: .*no step of this workflow can be undone/),
   )
   const [root] = (await kit.admin.listSigners({ query: { purpose: 'ca-root', state: 'active' } })).items
   await assert.rejects(
@@ -163,7 +163,7 @@ async function approveByAnother(kit: Kit): Promise<void> {
     await help(name)
     const approval = await (await signInAs(kit, name)).post(change, { operation: 'approve' })
     assert.deepEqual([approval.status, approval.json.error], [403, 'forbidden'], `${how}: ${approval.text}`)
-    assert.match(approval.text, /made your account/, how)
+    assert.match(approval.text, /created your account/, how)
   }
   const status = async () => (await kit.admin.getSigner({ params: { signer_id: before.signer_id } })).state
   assert.equal(await status(), 'active')
@@ -264,7 +264,7 @@ async function undoOnce(kit: Kit, ahead: ReturnType<typeof createClock>): Promis
       params: { workflow_run_id: revoked.run.workflow_run_id! },
       body: { operation: 'undo' },
     }),
-    refused(422, /none of its completed steps can be undone/),
+    refused(422, /no completed step of the run can be undone/),
   )
 }
 
@@ -294,5 +294,5 @@ async function expireWithoutApproval(kit: Kit): Promise<void> {
   assert.equal(await status(), 'cancelled')
   assert.deepEqual(await inbox(kit), [])
   const [event] = await eventsOf(kit, 'workflow.changed')
-  assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'it was not approved within a day' }])
+  assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'the run was not approved within a day' }])
 }

@@ -56,7 +56,7 @@ export async function endAtEachStatement(t: TestContext, { from, step }: { from:
     await letClaimsAge(kit)
     const again = await call(onSecond, create, withKey(admin, key), body)
     const third = await call(onSecond, create, withKey(admin, key), body)
-    const known = again.status === 201 || /succeeded, and its answer/.test(again.text)
+    const known = again.status === 201 || /succeeded, but its response/.test(again.text)
     assert.ok(known, `after statement ${statement}: ${again.status} ${again.text}`)
     assert.equal(await made(username), 1, `after statement ${statement} (${first.status}, then ${again.status})`)
     assert.deepEqual([third.status, third.json.detail], [again.status, again.json.detail])

@@ -46,7 +46,7 @@ test('a user without CREATEROLE is told each missing right, and migrates with an
       run: [`grant create, usage on schema public to "${name}"`],
     },
     {
-      says: `user "${name}" may not act as the role holdfast_app: run GRANT holdfast_app TO "${name}"; as a superuser in database ${database}.`,
+      says: `user "${name}" may not switch to the role holdfast_app: run GRANT holdfast_app TO "${name}"; as a superuser in database ${database}.`,
       run: [`grant holdfast_app to "${name}"`],
     },
   ]
@@ -80,7 +80,7 @@ test('a failed migration ends the start at once with its cause, even if its text
   )
   await assert.rejects(starting, (e: unknown) => {
     assert.ok(e instanceof MigrationError)
-    assert.match(e.message, /^Migration \d{4}_\w+\.sql failed, and none of it was kept: .*already exists.*42P07/)
+    assert.match(e.message, /^Migration \d{4}_\w+\.sql failed and was rolled back: .*already exists.*42P07/)
     return !e.message.includes('\n')
   })
   assert.deepEqual(waits, [])
@@ -137,7 +137,7 @@ test('a failed connection is explained: certificate, host, missing right, and th
       `postgres://u:hunter2@${privateCa}/d${tls}`,
       /subject CN=idp, issuer CN=idp, SHA-256 [0-9A-F:]{95}\) is issued by .* sslrootcert=/,
     ],
-    [`postgres://u:hunter2@${plain}/d${tls}`, /does not speak TLS: turn it on there/],
+    [`postgres://u:hunter2@${plain}/d${tls}`, /does not support TLS: turn TLS on there/],
     ['postgres://u:hunter2@nowhere.invalid/d', /the host name nowhere\.invalid was not found/],
     ['postgres://u:hunter2@127.0.0.1:1/d', /nothing listens at 127\.0\.0\.1:1 \(ECONNREFUSED\)/],
     [missing.href, /there is no database "not_there" .* CREATE DATABASE "not_there" OWNER/],

@@ -50,6 +50,6 @@ test('repeated requests under one key', async (t) => {
     const keyless = () => call(kit, enroll, withKey(bearer(token), 'enroll-2'), body)
     assert.equal((await keyless()).status, 201)
     const repeated = await keyless()
-    assert.deepEqual([repeated.status, /succeeded, and its answer/.test(repeated.text)], [422, true], repeated.text)
+    assert.deepEqual([repeated.status, /succeeded, but its response/.test(repeated.text)], [422, true], repeated.text)
   })
 })

@@ -14,7 +14,7 @@ test('a process without the master key of its database ends with one sentence', 
   assert.equal((await lost.end()).how, '1')
   assert.match(
     lost.output().trim(),
-    /^holdfast: The master key [0-9a-f]{16} is in use and not in HOLDFAST_MASTER_KEY_FILE, which has [0-9a-f]{16}: put its line back; see docs\/master-key\.md\.$/,
+    /^holdfast: The master key [0-9a-f]{16} is in use, but it is not in HOLDFAST_MASTER_KEY_FILE, which has [0-9a-f]{16}: restore its line; see docs\/master-key\.md\.$/,
   )
   // The one that was made at the first start, with another line after it.
   writeFileSync(file, `${readFileSync(join(folder, 'master.key'), 'utf8')}${randomBytes(32).toString('base64')}\n`)

@@ -215,7 +215,7 @@ test('every kind of credential, altered in any way, gets one and the same 401 wi
   assert.deepEqual([...sentences], ['unauthorized: missing or invalid credentials'])
   t.diagnostic(`${asked} requests`)
   assert.deepEqual(
-    kit.logs.filter((line) => line.includes('could not be verified')),
+    kit.logs.filter((line) => line.includes('verification of a credential failed')),
     [],
   )
 })

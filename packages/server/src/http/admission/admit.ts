@@ -195,9 +195,9 @@ async function stillStands(
 
 const actionHelp: Record<RequiredAction, string> = {
   change_password:
-    'your password is a temporary one: set your own with POST /v1/admin/users/password first, then everything else works',
+    'your password is temporary: set your own password with POST /v1/admin/users/password before any other request',
   enroll_mfa:
-    'your role requires a second factor: enroll an authenticator app with POST /v1/admin/users/totp/enroll and /verify first, then everything else works',
+    'your role requires a second factor: enroll an authenticator app with POST /v1/admin/users/totp/enroll and /verify before any other request',
 }
 
 /** Returns a refusal: wrong kind of credential, missing permission, or a cookie sent by a page of another site. */
@@ -233,7 +233,7 @@ function ofOtherPage(
   { headers }: FastifyRequest,
 ): AppError | undefined {
   if (!stream || kind !== 'session' || !isOfOtherPage(headers, origins)) return undefined
-  return new AppError('forbidden', 'the page of another site may not ask for this with a session cookie')
+  return new AppError('forbidden', 'a page of another site must not send this request with a session cookie')
 }
 
 const namedTenant = ({ url }: FastifyRequest) => new URLSearchParams(url.split('?')[1] ?? '').get('tenant_id')
@@ -242,7 +242,7 @@ const namedTenant = ({ url }: FastifyRequest) => new URLSearchParams(url.split('
 function foreignTenant(request: FastifyRequest, { tenantId }: Actor): AppError | undefined {
   const named = namedTenant(request)
   if (named === null || named === encodeId('tenant', tenantId)) return undefined
-  return new AppError('forbidden', 'tenant_id names another tenant')
+  return new AppError('forbidden', 'tenant_id: is not the tenant of your credential')
 }
 
 /** `?tenant_id=` moves a platform role into that tenant. For anyone else only the own tenant is allowed. */

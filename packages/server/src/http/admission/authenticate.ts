@@ -99,7 +99,7 @@ export function judgedSafely(
   const onFailure = (e: unknown): CredentialVerdict | Promise<CredentialVerdict> => {
     if (e instanceof DeviceThrottled) return refuse.device(e, anonymous())
     if (toAppError(e).code !== 'internal_error' || toAppError(e).retryAfterSeconds !== undefined) throw e
-    log.error({ err: e }, 'a credential could not be verified')
+    log.error({ err: e }, 'verification of a credential failed')
     return undefined
   }
   try {

@@ -19,7 +19,7 @@ type IdempotencyDeps = {
 
 const header = 'Idempotency-Key'
 const carriedOut =
-  'the first request with this key succeeded, and its answer was not kept: read the object that it changed'
+  'the first request with this key succeeded, but its response was not stored: read the object that it changed'
 const running = 'the first request with this key is still running: try again shortly'
 
 const stillRunning = () =>

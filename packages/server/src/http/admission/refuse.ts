@@ -1,7 +1,7 @@
 import type { Operation } from '@holdfast/contract'
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
 import type { Actor, AnonymousCaller, RefusedCredential, Source, TenantId } from '../../kernel/actor.ts'
-import { AppError, badCredentials, type DeviceThrottled } from '../../kernel/app-error.ts'
+import { type AppError, badCredentials, type DeviceThrottled, tooMany } from '../../kernel/app-error.ts'
 import { sourceBlock } from '../../kernel/cidr.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -84,7 +84,7 @@ export function createRefuse(deps: RefuseDeps) {
     if (performance.now() - toldAt < 60_000) return
     log.warn(
       { source: block, refused: unknown },
-      'credentials that this deployment did not issue; counted for a minute',
+      'credentials refused, because this deployment did not issue them; counted for one minute',
     )
     toldAt = performance.now()
     unknown = 0
@@ -101,7 +101,7 @@ export function createRefuse(deps: RefuseDeps) {
       } else countForeign(block)
       // A throttled source costs no signature check.
       if (wait === 0) return badCredentials(toldStatus(refused))
-      return new AppError('rate_limited', 'too many invalid credentials from this address', { retryAfterSeconds: wait })
+      return tooMany('invalid credentials from this address', wait)
     },
     /**
      * Records refusals after the body was read that no other record covers: an invalid sign-in request, and a token
@@ -130,10 +130,7 @@ export function createRefuse(deps: RefuseDeps) {
     rate: async (actor: Actor, retryAfterSeconds: number, rateLimit: RateLimit | undefined): Promise<never> => {
       const { principal, ...source } = actor
       await throttled.count({ ...source, type: principal.kind })
-      throw new AppError('rate_limited', `too many requests with this ${nameOf[actor.principal.kind]}`, {
-        retryAfterSeconds,
-        rateLimit,
-      })
+      throw tooMany(`requests with this ${nameOf[actor.principal.kind]}`, retryAfterSeconds, rateLimit)
     },
     /** The same for a device, whose rate is checked with its proof. */
     device: async (error: DeviceThrottled, anonymous: AnonymousCaller): Promise<never> => {

@@ -26,9 +26,9 @@ export function toAppError(e: unknown): AppError {
   if (e instanceof AppError) return e
   const { code, statusCode } = e as { code?: unknown; statusCode?: unknown }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new AppError('bad_request', 'the body is larger than this route takes')
+    return new AppError('bad_request', 'the body is larger than this route accepts')
   if (typeof code === 'string' && code.startsWith('FST_ERR_CTP_'))
-    return new AppError('bad_request', 'send a body as application/json')
+    return new AppError('bad_request', 'send the body as application/json')
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500)
     return new AppError('bad_request', 'the request is not valid HTTP', { cause: e })
   return new AppError('internal_error', 'unexpected server error', {

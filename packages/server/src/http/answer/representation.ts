@@ -33,7 +33,8 @@ const listOfTags =
 export function expectedOf(ifMatch: string | undefined): ExpectedVersion {
   if (ifMatch === undefined) return expecting(undefined)
   if (ifMatch.trim() === '*') return expecting('*')
-  if (ifMatch.length > 1024 || !listOfTags.test(ifMatch)) fail('bad_request', 'If-Match: must be tags in quotes, or *')
+  if (ifMatch.length > 1024 || !listOfTags.test(ifMatch))
+    fail('bad_request', 'If-Match: must be entity tags in quotes, or *')
   return expecting([...ifMatch.matchAll(/(W\/)?"([^"]*)"/g)].flatMap(([, weak, tag = '']) => (weak ? [] : [tag])))
 }
 
@@ -87,7 +88,7 @@ export function holdOf(
 }
 
 /** A shared error: a new one with its stack for each response would cost more than the response's head. */
-const clientGone = new Error('the client has gone')
+const clientGone = new Error('the client closed the connection')
 
 /** Returns a signal that aborts when the client disconnects. */
 export function goneSignal(response: ServerResponse): AbortSignal {

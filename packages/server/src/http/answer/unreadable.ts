@@ -7,8 +7,8 @@ import { securityHeaders } from './security-headers.ts'
 
 const details: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'the request line and headers are larger than 16 KiB',
-  HPE_INVALID_METHOD: 'the method is not one of HTTP',
-  ERR_HTTP_REQUEST_TIMEOUT: 'the request did not arrive in time',
+  HPE_INVALID_METHOD: 'the HTTP method is unknown',
+  ERR_HTTP_REQUEST_TIMEOUT: 'the request did not arrive completely in time',
 }
 const unreadable = 'the request is not valid HTTP'
 
@@ -30,7 +30,7 @@ export const refuseLate = (socket: Duplex): void => refuseUnparsed({ code: 'ERR_
 /** The same for requests that Node's server would answer itself without a body. */
 export function refuseUnusual(server: Server): void {
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
-    answer(request, response, 'the header Expect may only be 100-continue'),
+    answer(request, response, 'the header Expect must be 100-continue'),
   )
   server.on('connect', (_: IncomingMessage, socket: Duplex) => refuseUnparsed({ code: 'HPE_INVALID_METHOD' }, socket))
 }

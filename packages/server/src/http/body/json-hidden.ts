@@ -116,9 +116,9 @@ function requireNew(level: Level, name: string): void {
 /** Refuses escapes that UTF-8 can't represent or the database can't store. */
 function refuseUnstorable(raw: string): void {
   const text = JSON.parse(raw) as string
-  if (text.includes('\0')) fail('validation_error', 'a text contains the character NUL (\\u0000)')
+  if (text.includes('\0')) fail('validation_error', 'a string contains the character NUL (\\u0000)')
   if (!text.isWellFormed())
-    fail('validation_error', 'a text contains half of a surrogate pair, which is no Unicode character')
+    fail('validation_error', 'a string contains half of a surrogate pair, which is not a Unicode character')
 }
 
 function endOfNumber(text: string, start: number): number {

@@ -54,7 +54,7 @@ export function* requireFew(text: string, maxNames: number): Sliced<Counted> {
     const c = text.charCodeAt(i)
     if (c === quote) {
       const end = endOfString(text, i)
-      if (end - i > maxText) fail('validation_error', `a text is longer than ${maxText} characters`)
+      if (end - i > maxText) fail('validation_error', `a string is longer than ${maxText} characters`)
       i = end
     } else if (c === openBrace || c === openBracket) {
       if (++depth > maxDepth) fail('bad_request', `the body is nested deeper than ${maxDepth} levels`)

@@ -51,7 +51,7 @@ export function registerBodyReaders(http: FastifyInstance): void {
   http.decorateRequest('longBody', null)
   // The handler of an upload reads its body. Other routes refuse it.
   http.addContentTypeParser(octets, (request: FastifyRequest, _payload, done) => {
-    if (!request.routeOptions.config.upload) done(new AppError('bad_request', 'send a body as application/json'))
+    if (!request.routeOptions.config.upload) done(new AppError('bad_request', 'send the body as application/json'))
     else done(null)
   })
   http.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
@@ -59,7 +59,8 @@ export function registerBodyReaders(http: FastifyInstance): void {
     const type = typeOfText(request)
     if (type === form && request.routeOptions.config.takesForm) return readForm(bytes)
     const takesScim = request.routeOptions.config.protocol === 'scim'
-    if (type !== json && !(takesScim && type === scimMediaType)) fail('bad_request', 'send a body as application/json')
+    if (type !== json && !(takesScim && type === scimMediaType))
+      fail('bad_request', 'send the body as application/json')
     // Some clients send the type of an empty body.
     if (bytes.length === 0 && request.method === 'DELETE') return undefined
     if (bytes.length === 0) fail('bad_request', 'the body is empty')
@@ -104,6 +105,6 @@ export function noUpload({ headers }: FastifyRequest): AppError | undefined {
 /** A route without a body accepts none or an empty object. */
 export function unexpectedBody(body: unknown): undefined {
   if (body !== undefined && body !== null && !(typeof body === 'object' && Object.keys(body).length === 0))
-    fail('validation_error', 'this route takes no body')
+    fail('validation_error', 'this route accepts no body: send the request without one')
   return undefined
 }

@@ -53,7 +53,7 @@ export function createQueryReader(
 function requireIdForm(name: string, property: Property, text: string): void {
   const noun = nounOfId(property)
   if (noun !== undefined && decodeId(noun, text) === undefined)
-    fail('bad_request', `${name}: is not the id of ${aOrAn(noun)}; one looks like ${exampleId(noun)}`)
+    fail('bad_request', `${name}: is not the id of ${aOrAn(noun)}, such as ${exampleId(noun)}`)
 }
 
 function convert(text: string, type: string | undefined): unknown {

@@ -35,7 +35,7 @@ export const ownTexts = (body: unknown): unknown =>
 
 function refuse(field: string, isOfLines: boolean): never {
   const message = isOfLines
-    ? 'must not have control characters other than line breaks and tabs'
-    : 'must not have control characters, line breaks or marks of the reading direction'
+    ? 'must not contain control characters other than line breaks and tabs'
+    : 'must not contain control characters, line breaks or text-direction characters'
   throw new AppError('validation_error', `${field}: ${message}`, { errors: [{ field, message }] })
 }

@@ -78,13 +78,13 @@ export function createLongValidator(schema: TSchema): (value: unknown, slices?: 
 
 function refuse(found: SchemaError[]): never {
   const errors = fieldErrors(found)
-  const first = errors[0] ?? { field: '', message: 'does not fit the schema' }
+  const first = errors[0] ?? { field: '', message: 'does not match the schema' }
   const detail = first.field ? `${first.field}: ${first.message}` : `the body ${first.message}`
   throw new AppError('validation_error', detail, { errors })
 }
 
 const formatMessages: Readonly<Record<string, string>> = {
-  'x25519-public-key': 'must be a public key of Curve25519 as `wg pubkey` prints it; this value is not a usable key',
+  'x25519-public-key': 'must be a Curve25519 public key as `wg pubkey` prints it; this value is not a valid key',
 }
 /** Messages for patterns that people can't read. */
 const patternMessages: Readonly<Record<string, string>> = {

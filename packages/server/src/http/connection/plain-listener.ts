@@ -74,7 +74,7 @@ export function createPlainListener({
       send(response, await answerOf(request))
     } catch (e) {
       if (request.destroyed && !request.complete) return
-      log.error({ err: e }, 'a request of the metrics or PKI listener failed')
+      log.error({ err: e }, 'request to the metrics or PKI listener failed')
       send(response, { status: 503, headers: { 'retry-after': '2' } })
     }
   }

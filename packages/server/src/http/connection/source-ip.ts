@@ -18,7 +18,7 @@ export function createSourceOf(trusted: readonly string[], log: Pick<Log, 'warn'
     isLogged = true
     log.warn(
       { proxy, element: hop.slice(0, 64) },
-      'X-Forwarded-For has an element that is not an address; the proxy counts as the source of such requests. Further ones are not logged',
+      'X-Forwarded-For contains an invalid address; the address of the proxy is used as the source. Further cases are not logged',
     )
   }
   return ({ headers, socket }) => {

@@ -57,7 +57,7 @@ export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
       })
     for (const [path, page] of Object.entries(forms))
       scope.post(path, { bodyLimit: longestForm, config: { takesForm: true } }, async (request, reply) => {
-        if (!isForm(request)) fail('bad_request', 'send a body as application/x-www-form-urlencoded')
+        if (!isForm(request)) fail('bad_request', 'send the body as application/x-www-form-urlencoded')
         const form = (request.body ?? {}) as Record<string, string>
         const visit = { ...visitOf(request), form, ...sentBy(request.headers, origins) }
         return sendPage(request, reply, await page(visit))

@@ -59,8 +59,8 @@ export function registerSignedInPages(
     try {
       const { isSameOrigin, usedOrigin } = sentBy(request.headers, origins)
       if (isSameOrigin !== true)
-        fail('forbidden', useInstead('Use', usedOrigin, origins) ?? 'this form must come from this site')
-      if (!isForm(request)) fail('bad_request', 'send a body as application/x-www-form-urlencoded')
+        fail('forbidden', useInstead('Use', usedOrigin, origins) ?? 'this form must be sent from this site')
+      if (!isForm(request)) fail('bad_request', 'send the body as application/x-www-form-urlencoded')
       return await form.take(visit)
     } catch (e) {
       if (!(e instanceof AppError) || e.code === 'internal_error') throw e

@@ -196,11 +196,14 @@ async function boundsOf(tx: Tx, maker: Maker, { expiresAt, allowedCidrs }: Bound
   if (limits.expires_at && expiresAt && expiresAt > limits.expires_at)
     fail(
       'forbidden',
-      `a key that this key creates must expire with it or earlier: this key expires at ${limits.expires_at.toISOString()}`,
+      `an API key created with your API key must not expire later than your key, which expires at ${limits.expires_at.toISOString()}`,
     )
   const outside = limits.allowed_cidrs.length > 0 && allowedCidrs.find((c) => !isPartOf(c, limits.allowed_cidrs))
   if (outside)
-    fail('forbidden', `a key that this key creates cannot allow ${outside}: this key itself does not allow it`)
+    fail(
+      'forbidden',
+      `an API key created with your API key cannot allow ${outside}, because your key does not allow it`,
+    )
   return {
     expiresAt: expiresAt ?? limits.expires_at,
     allowedCidrs: allowedCidrs.length > 0 ? allowedCidrs : limits.allowed_cidrs,

@@ -34,8 +34,7 @@ export function createClockWatch({ db, log, notifications, home }: ClockDeps) {
   return async (): Promise<void> => {
     const tenant = await home()
     const until = tenant === undefined ? await db.acrossTenants(look, background) : await lookAndTell(tenant)
-    if (until)
-      log.warn({ until }, 'nothing is purged until then: the clock jumped or is wrong, or a backup was restored')
+    if (until) log.warn({ until }, 'purges paused: a clock jumped or is wrong, or a backup was restored')
     else if (tenant) await notifications.closeOthers(jobSource(tenant, 'forget_what_is_over'), kind, new Set())
   }
 }
@@ -43,8 +42,8 @@ export function createClockWatch({ db, log, notifications, home }: ClockDeps) {
 const noticeOf = (until: Date): Notice => ({
   kind,
   severity: 'warning',
-  title: 'The clock of the database jumped, or differs from the clock of a server',
-  detail: `Nothing is purged and no tenant is deleted before ${until.toISOString()}. Set the clocks of the database and of all servers: while they differ by ten minutes or more, this time is postponed.`,
+  title: 'The database clock jumped, or differs from the clock of a server',
+  detail: `Nothing is purged and no tenant is deleted before ${until.toISOString()}. Synchronize the clocks of the database and of all servers. While they differ by ten minutes or more, this time is postponed.`,
   subject: { type: 'deployment', id: null, name: null },
   dedupe_key: kind,
 })

@@ -1,7 +1,7 @@
 import type { RetentionClass } from '@holdfast/contract/vocabulary'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
-import { fail } from '../../kernel/app-error.ts'
+import { failMaximum } from '../../kernel/app-error.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
 import { deviceNameOf } from '../devices/index.ts'
@@ -54,9 +54,9 @@ export function createHolds({ db, audit, now }: { db: Database; audit: Audit; no
         if (!(await queries.isThere(tx, tenant))) missing('tenant')
         const subject_name = await nameOf(tx, tenant, subject)
         if ((await queries.countStanding(tx, tenant)) >= mostStanding)
-          fail(
-            'validation_error',
-            `the tenant has ${mostStanding} legal holds, which is the maximum: release one, or place one that covers more`,
+          failMaximum(
+            `the tenant has ${mostStanding} legal holds`,
+            'release a hold, or replace several holds by one that covers more',
           )
         const hold = await queries.insertHold(tx, {
           tenant_id: tenant,

@@ -130,7 +130,7 @@ export function deviceHandlers({
     changeDevice: async ({ actor, body, expected }) => {
       const { reason } = body
       const deviceId = idOf('device', body.device_id)
-      if (body.operation !== 'update' && body.device) failField('device', 'is allowed only with the operation update')
+      if (body.operation !== 'update' && body.device) failField('device', 'is allowed only with operation update')
       const changed =
         body.operation === 'update'
           ? await lifecycle.update(actor, deviceId, readPatch(body.device), { reason, expected })
@@ -167,7 +167,7 @@ function readPatch(
     | { name?: string; tags?: string[]; channel?: 'auto' | 'canary' | 'stable'; user_id?: string | null }
     | undefined,
 ): DevicePatch {
-  if (!device) failField('device', 'is required with the operation update')
+  if (!device) failField('device', 'is required with operation update')
   const { user_id, ...rest } = device
   if (user_id === undefined) return rest
   return {

@@ -35,7 +35,7 @@ export function blockersOf({ status, lockedBy, user, credentialUntil }: Facts, n
   const itself = (of: 'revoked' | 'suspended' | 'pending', reason: string): Blocker[] =>
     status === of ? [{ status: of, kind: 'device', reason }] : []
   const lock = lockedBy === 'device' ? 'the device is locked' : 'a group of the device is locked'
-  const ended = () => `its credential ended at ${new Date(credentialUntil).toISOString()} and was not renewed`
+  const ended = () => `its credential expired at ${new Date(credentialUntil).toISOString()} and was not renewed`
   return [
     ...itself('revoked', 'the device is revoked'),
     ...blockersOfUser(user, lockedBy === 'tenant'),

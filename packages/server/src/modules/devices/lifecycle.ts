@@ -87,8 +87,8 @@ export function createDeviceLifecycle({
 
   const refusal = (operation: DeviceTransition, status: string) =>
     status === 'revoked'
-      ? 'the device is revoked, which is final: enroll it again'
-      : `a device that is ${status} can not be changed by ${operation}`
+      ? 'the device is revoked, and this is final: enroll it again'
+      : `the device is ${status}: ${operation} is not possible in this state`
 
   return {
     /** Returns false if the device already has the target status; nothing is changed then. */
@@ -218,7 +218,7 @@ async function matching(tx: Tx, tenant: TenantId, { judged, isMatch }: MatchingD
     .execute()
   if (rows.length > batchLimit) {
     const limit = batchLimit.toLocaleString('en')
-    const message = `matches more than ${limit} devices, and one request changes at most ${limit}; narrow it`
+    const message = `matches more than ${limit} devices, the maximum of one request: use a narrower filter`
     throw new AppError('validation_error', `filter: ${message}`, { errors: [{ field: 'filter', message }] })
   }
   return rows.filter((r) => isMatch(r.device_id)).map((r) => encodeId('device', r.device_id))

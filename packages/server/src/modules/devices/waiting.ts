@@ -90,7 +90,7 @@ function noticeOf(tenant: TenantId, count: number): Notice & { dedupe_key: strin
     severity: 'info',
     title: count === 1 ? '1 device waits for approval' : `${number} devices wait for approval`,
     detail:
-      'A device that waits has no access. Approve the devices that you know, and revoke the others: holdfast device list --status pending',
+      'A device has no access before its approval. Approve the devices that you know, and revoke the others. To list them: holdfast device list --status pending',
     subject: { type: 'tenant', id: encodeId('tenant', tenant), name: null },
     dedupe_key: kind,
   }

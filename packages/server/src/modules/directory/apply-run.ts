@@ -98,7 +98,10 @@ export function createApplyRun({ db, audit, changes, now, owned, notify }: RunDe
   ): Promise<DirectoryRunRow | undefined> {
     const earlier = await queries.runOfSnapshot(tx, tenant, directory.directory_id, origin.snapshot_id)
     if (earlier && earlier.generated_at.getTime() !== origin.generatedAt.getTime())
-      failField('snapshot_id', `was used by the snapshot of ${earlier.generated_at.toISOString()}: send a new one`)
+      failField(
+        'snapshot_id',
+        `was already used by the snapshot of ${earlier.generated_at.toISOString()}: send a new id`,
+      )
     if (earlier) return earlier
     const known = directory.generated_at
     if (known && origin.generatedAt <= known)

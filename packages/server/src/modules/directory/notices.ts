@@ -22,8 +22,8 @@ export function heldNotice(
   return {
     kind: 'directory.held',
     severity: 'warning',
-    title: `A run of the directory ${provider} is held`,
-    detail: `Nothing of it was applied: ${because.join('; ')}. In all it would suspend ${counts.users.suspended} users and remove ${counts.memberships.removed} memberships. Check it (holdfast directory show ${run}). If it is right, confirm it (holdfast directory confirm ${run}). If not, cancel it (holdfast directory cancel ${run}), correct the directory and run it again.`,
+    title: `A run of the directory ${provider} needs confirmation`,
+    detail: `The run is held and nothing was applied: ${because.join('; ')}. In total it would suspend ${counts.users.suspended} users and remove ${counts.memberships.removed} memberships. Check the run: holdfast directory show ${run}. If it is correct, confirm it: holdfast directory confirm ${run}. If not, cancel it (holdfast directory cancel ${run}), correct the directory and start a new run.`,
     subject: { type: 'directory_run', id: run, name: provider },
     dedupe_key: `directory.held:${directory_id}`,
   }
@@ -35,8 +35,8 @@ type Failing = Named & { kind: string }
 export const failingNotice = (runId: string, { directory_id, provider, kind }: Failing, failure: string): Notice => ({
   kind: 'directory.failing',
   severity: 'warning',
-  title: `The directory ${provider} can not be read`,
-  detail: `${failure} Nothing was changed. The pull is retried automatically, at growing intervals. To find the cause: holdfast directory source test ${provider}.`,
+  title: `The directory ${provider} cannot be read`,
+  detail: `${failure} No user or group was changed. The server retries the pull at growing intervals. To find the cause: holdfast directory source test ${provider}.`,
   subject: { type: 'directory_run', id: encodeId('directory_run', runId), name: provider },
   dedupe_key: `directory.failing:${directory_id}:${kind}`,
 })
@@ -52,7 +52,9 @@ export const recoveredNotice = ({
 }): Notice => ({
   kind: 'directory.recovered',
   severity: 'info',
-  title: `The directory ${provider} is read again`,
-  detail: `It could not be read since ${failing_since?.toISOString() ?? 'a while'}.`,
+  title: `The directory ${provider} can be read again`,
+  detail: failing_since
+    ? `Reading had failed since ${failing_since.toISOString()}.`
+    : 'Reading had failed for some time.',
   subject: { type: 'directory_source', id: encodeId('directory_source', source_id), name: provider },
 })

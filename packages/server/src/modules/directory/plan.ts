@@ -157,7 +157,7 @@ function* planUsers(
         problems.push({
           problem: why,
           external_id,
-          detail: `${before?.username} stays as it is: ${frozenBecause[why]}`,
+          detail: `${before?.username} is not changed: ${frozenBecause[why]}`,
         })
       continue
     }
@@ -165,7 +165,7 @@ function* planUsers(
       problems.push({
         problem: 'username_taken',
         external_id,
-        detail: `somebody else has the userName ${said?.username}`,
+        detail: `another user already has the userName ${said?.username}`,
       })
     if (typeof username !== 'string') continue
     if (said) known.add(i)
@@ -245,7 +245,7 @@ function planGroups(snapshot: Said, before: Before, taken: Taken, problems: Prob
       problems.push({
         problem: 'group_name_taken',
         external_id,
-        detail: `another group has the name ${group.said?.name}`,
+        detail: `another group already has the name ${group.said?.name}`,
       })
     if (typeof name !== 'string') continue
     kept.push({ group, name })

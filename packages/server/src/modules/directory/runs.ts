@@ -49,7 +49,8 @@ export function createDirectoryRuns({
       const { provider, snapshot_id, users, groups } = body
       const startedAt = now()
       const origin = { provider, snapshot_id, generatedAt: new Date(body.generated_at) }
-      if (origin.generatedAt.getTime() > startedAt.getTime() + aheadMs) failField('generated_at', 'lies in the future')
+      if (origin.generatedAt.getTime() > startedAt.getTime() + aheadMs)
+        failField('generated_at', 'must not be in the future')
       const reading = {
         runId: newUuid(),
         origin,
@@ -113,7 +114,7 @@ export function createDirectoryRuns({
 export type DirectoryRuns = ReturnType<typeof createDirectoryRuns>
 
 const notHeld = ({ status }: DirectoryRunRow): never =>
-  fail('validation_error', `this run is ${status}: only one that is held can be confirmed`)
+  fail('validation_error', `this run is ${status}: only a held run can be confirmed`)
 
 /**
  * Discards a held run as a mistake: none of it is ever applied. Provisioned changes keep counting within their hour, so
@@ -130,7 +131,7 @@ export const createDismiss =
       await queries.lockDirectory(tx, tenant, directory)
       // Windows are locked before runs, as in a push.
       await freeWindow(tx, tenant, directory, id, null)
-      if (!(await queries.cancelHeld(tx, tenant, id, { failure: reason ?? 'It was cancelled.', at: now() })))
+      if (!(await queries.cancelHeld(tx, tenant, id, { failure: reason ?? 'The run was cancelled.', at: now() })))
         return undefined
       await queries.deleteContent(tx, tenant, id)
       const run_id = encodeId('directory_run', id)

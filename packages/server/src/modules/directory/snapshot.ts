@@ -42,7 +42,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
       problems.push({
         problem: 'email_refused',
         external_id,
-        detail: 'the first of emails is not a mail address',
+        detail: 'the first entry of emails is not a mail address',
       })
     snapshotUsers.push({ externalId, username: isRefused ? undefined : name, displayName, email, active })
   }
@@ -78,7 +78,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
         problems.push({
           problem: 'unknown_group',
           external_id: oneLine(user.externalId),
-          detail: 'is in a group that is not in the snapshot',
+          detail: 'the user is in a group that is not in the snapshot',
         })
     }
   }
@@ -96,14 +96,14 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
 /** SCIM refuses such an ID with 400. In a snapshot the entry is skipped, and a stored entry keeps its name. */
 function refusesExternalId(externalId: string, problems: Problem[]): boolean {
   if (!hasControls(externalId, false)) return false
-  const detail = 'externalId must not have control characters, line breaks or marks of the reading direction'
+  const detail = 'externalId must not contain control characters, line breaks or text-direction characters'
   problems.push({ problem: 'external_id_refused', external_id: oneLine(externalId), detail })
   return true
 }
 
 function requireNew(known: Map<string, number>, name: string, field: string, place: number): void {
   const before = known.get(name)
-  if (before !== undefined) failField(field, `is the same as that of number ${before} of the list`)
+  if (before !== undefined) failField(field, `is the same as that of entry ${before} of the list`)
   known.set(name, place)
 }
 

@@ -3,7 +3,7 @@ import type { DirectoryOfRun } from './runs.queries.ts'
 
 const keptBy: Record<DirectoryOfRun['source'], string> = {
   snapshot: 'by snapshots',
-  scim: 'by an identity provider that provisions it (SCIM)',
+  scim: 'by SCIM',
 }
 
 /**
@@ -15,5 +15,5 @@ export function requireSource(
   requiredSource: DirectoryOfRun['source'],
 ): void {
   if (source !== requiredSource)
-    fail('validation_error', `the directory ${provider} is already kept ${keptBy[source]}: use another name`)
+    fail('validation_error', `the directory ${provider} is already updated ${keptBy[source]}: use another name`)
 }

@@ -32,7 +32,7 @@ export function summaryOf({ changes, moved }: Plan, before: Before): { counts: R
   const replaced = new Map(changes.deletedUsers?.map((user) => [user.external_id, user.username]))
   for (const { external_id, username } of changes.createdUsers) {
     const before = replaced.get(external_id)
-    say('user_created', external_id, username, before === undefined ? null : `replaces ${before}, who was deleted`)
+    say('user_created', external_id, username, before === undefined ? null : `replaces the deleted user ${before}`)
   }
   for (const user of changes.changedUsers) {
     const kind = kindOf(user.before, user.after)

@@ -81,12 +81,12 @@ export const createUndo =
         const newest = await queries.newestRun(tx, tenant, directory.directory_id, 'applied')
         const content = await queries.findContent(tx, tenant, id)
         if (newest?.run_id !== id || content === undefined)
-          return fail('validation_error', 'a later run was applied: only the newest one can be undone')
+          return fail('validation_error', 'a later run was applied: only the newest run can be undone')
         const { suspended, added, removed, counts } = JSON.parse(content) as Content
         if (suspended.length + Object.keys(added).length + Object.keys(removed).length === 0)
           return fail(
             'validation_error',
-            'the run suspended nobody and changed no membership, so there is nothing to undo',
+            'the run suspended no user and changed no membership, so there is nothing to undo',
           )
 
         const users = await owned.usersOf(tx, tenant, directory.directory_id)
@@ -144,6 +144,6 @@ export const createUndo =
   }
 
 const notApplied = ({ status }: DirectoryRunRow): never =>
-  fail('validation_error', `this run is ${status}: only one that was applied can be undone`)
+  fail('validation_error', `this run is ${status}: only an applied run can be undone`)
 
 const backIn = (user: OwnedUser): UserAfter => ({ ...sameAs(user), ...letIn(user, true) })

@@ -115,11 +115,15 @@ export function refuseOpenly(refusal: Undone['refused'], { max_devices_per_user:
   if (refusal === 'too_many_devices')
     fail(
       'entitlement_exceeded',
-      `the user has ${most} devices, which is the maximum of this token or identity provider: revoke one first`,
+      `the user has ${most} devices, which is the maximum of this token or identity provider: revoke a device first`,
     )
   if (refusal === 'no_place_left')
-    fail('entitlement_exceeded', 'the tenant has reached the limit of users or devices of its plan')
-  if (refusal === 'no_address_left') fail('entitlement_exceeded', 'the tenant has no free overlay address')
+    fail(
+      'entitlement_exceeded',
+      'the tenant has reached the limit of its plan for users or devices: remove some, or ask for a higher limit',
+    )
+  if (refusal === 'no_address_left')
+    fail('entitlement_exceeded', 'the tenant has no free overlay address: delete devices that are not needed')
   if (refusal === 'key_taken') failField('public_key', 'is the key of another device: generate a new key')
   if (refusal === 'wireguard_key_taken') failField('device.wireguard_public_key', wireguardKeyTaken)
 }

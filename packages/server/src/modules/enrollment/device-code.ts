@@ -1,7 +1,7 @@
 import { contract, type Endpoint } from '@holdfast/contract'
 import type { Hold } from '../../http/answer/representation.ts'
 import type { Actor } from '../../kernel/actor.ts'
-import { AppError, failField } from '../../kernel/app-error.ts'
+import { failField, tooMany } from '../../kernel/app-error.ts'
 import { createRateLimiter } from '../../kernel/rate-limit.ts'
 import { minute } from '../../kernel/time.ts'
 import type { Federation } from '../federation/index.ts'
@@ -67,7 +67,7 @@ export function createDeviceCode({
     status: async (actor: Machine, hold: Hold | undefined) => {
       const key = await keyOf(actor, contract.deviceCodeStatus)
       const wait = pollLimiter.take(`${actor.tenantId} ${actor.id}`, asksPerMinute, performance.now())
-      if (wait > 0) throw new AppError('rate_limited', 'this machine polls too often', { retryAfterSeconds: wait })
+      if (wait > 0) throw tooMany('polls by this machine', wait)
       return (await deviceGrants.statusOf(actor, grantOf(actor, key), hold)) ?? refuse(actor, 'unknown_request')
     },
 
@@ -79,7 +79,7 @@ export function createDeviceCode({
       const key = await keyOf(actor, contract.enrollByDeviceCode, public_key)
       const candidate =
         (await deviceGrants.approver(actor, grantOf(actor, key))) ?? (await refuse(actor, 'unknown_request'))
-      if ('status' in candidate) return failField('challenge', `nobody has approved this machine: ${candidate.status}`)
+      if ('status' in candidate) return failField('challenge', `this machine was not approved: ${candidate.status}`)
       const by = { method, providerId: candidate.providerId } as const
       const refuseBy = providerEnrollment.refusing(actor, by)
       if ('refused' in candidate) return refuseBy(candidate.refused)

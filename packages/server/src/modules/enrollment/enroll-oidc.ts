@@ -61,11 +61,10 @@ function grantOf({ id_token, code, code_verifier, redirect_uri, client_id, iss }
   const ofCode = { code, code_verifier, redirect_uri, client_id }
   const extraField = Object.entries({ ...ofCode, iss }).find(([, value]) => value !== undefined)
   if (id_token !== undefined) {
-    if (extraField) failField(extraField[0], 'is allowed only with a code: remove it, since id_token is given')
+    if (extraField) failField(extraField[0], 'is allowed only with code: remove it, because id_token is given')
     return { idToken: id_token }
   }
-  const absent = (field: string): never =>
-    failField(field, 'is required: give id_token, or a code with its other fields')
+  const absent = (field: string): never => failField(field, 'is required: give id_token, or code with its other fields')
   return {
     code: code ?? absent(extraField ? 'code' : 'id_token'),
     verifier: code_verifier ?? absent('code_verifier'),

@@ -43,10 +43,10 @@ export const createEnroll =
         failField('public_key', 'is not proven: send a DPoP proof made with this key'),
       )
     if (terms.kind === 'bootstrap')
-      withAttemptReason('bootstrap_token', () => fail('forbidden', 'a bootstrap token can not enroll a device'))
+      withAttemptReason('bootstrap_token', () => fail('forbidden', 'a bootstrap token cannot enroll a device'))
     if (terms.platforms.length > 0 && !terms.platforms.includes(device.platform))
       withAttemptReason('wrong_platform', () =>
-        fail('forbidden', `this enrollment token is for ${terms.platforms.join(', ')}`),
+        fail('forbidden', `this enrollment token allows only devices with ${terms.platforms.join(', ')}`),
       )
     requireAllowedAddress(actor)
 
@@ -75,7 +75,7 @@ export function requireAllowedAddress({ principal, sourceIp }: Actor<'enrollment
   const { allowed_cidrs } = principal.terms
   if (allowed_cidrs.length > 0 && !isWithin(sourceIp, allowed_cidrs))
     withAttemptReason('address_not_allowed', () =>
-      fail('forbidden', 'this enrollment token can not be used from this address'),
+      fail('forbidden', 'this enrollment token is not allowed from this address'),
     )
 }
 export type Enroll = ReturnType<typeof createEnroll>

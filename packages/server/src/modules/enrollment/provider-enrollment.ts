@@ -1,6 +1,6 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
-import { AppError, unauthorized } from '../../kernel/app-error.ts'
+import { AppError, tooMany, unauthorized } from '../../kernel/app-error.ts'
 import { sourceBlock } from '../../kernel/cidr.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { createRepeatCounter } from '../../kernel/repeat-counter.ts'
@@ -50,7 +50,7 @@ export function createProviderEnrollment({
       const wait = await failures.secondsToWait(actor.tenantId, sourceOf(actor), login)
       if (wait === 0) return
       await throttled.count(strangerOf(actor))
-      throw new AppError('rate_limited', 'too many failed enrollments from this address', { retryAfterSeconds: wait })
+      throw tooMany('failed enrollments from this address', wait)
     },
 
     refusing:

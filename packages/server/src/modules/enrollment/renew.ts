@@ -109,7 +109,8 @@ export const createRenew =
         )
         if (key !== null && (await joining.givenUpKeys(tx, tenant, [key], at)).size > 0) takenKey()
         if (key !== null && (await keysOfGateways(tx, tenant, [key])).size > 0) takenKey()
-        if (!renewed) return fail('validation_error', 'the credential was renewed meanwhile: use the newer one')
+        if (!renewed)
+          return fail('validation_error', 'another request renewed the credential meanwhile: use the newer credential')
         const id = encodeId('device', deviceId)
         await audit.record(
           tx,

@@ -14,20 +14,20 @@ const nouns: Partial<Record<ExpiryType, readonly [one: string, many: string]>> =
 }
 /** Effect of each expiry, and the step that prevents it. */
 const advice: Record<ExpiryType, string> = {
-  api_key: 'Programs that use it are refused after that. Create a new key and configure the programs with it.',
-  gateway_secret: 'The gateway is refused after that. Configure it with its new secret.',
+  api_key: 'After that, the server refuses programs that use it. Create a new key, and configure the programs with it.',
+  gateway_secret: 'After that, the server refuses the gateway. Configure the gateway with its new secret.',
   identity_provider_certificate:
-    'The identity provider usually changes to a new certificate before that. Add the new one to the provider here, or sign-ins are refused.',
+    'The identity provider usually changes to a new certificate before that. Add the new certificate to the provider here; otherwise sign-ins fail.',
   identity_provider_metadata:
-    'Nobody can sign in with this provider after that. Make its metadata readable for this server again.',
-  trust_anchor: 'Everything that it certifies is invalid after that. Rotate the trust anchors.',
+    'After that, no user can sign in with this provider. Make its metadata URL reachable for this server again.',
+  trust_anchor: 'After that, all certificates below it are invalid. Rotate the trust anchors.',
   issuing_ca: 'The server should have replaced it already. Look for the cause in the log of the server.',
-  cross_certificate: 'It ends together with one of its roots. Nothing needs to be done.',
-  signing_key: 'Another key signs in its place. Nothing needs to be done.',
+  cross_certificate: 'It expires together with one of its roots. No action is needed.',
+  signing_key: 'Another key has replaced it. No action is needed.',
   trust_set: 'The server should have renewed it already. Look for the cause in the log of the server.',
   crl: 'The server should have renewed it already. Gateways refuse device certificates without a current CRL. Look for the cause in the log of the server.',
-  tls_certificate: 'Clients refuse to connect after that. Replace the certificate file and restart the server.',
-  license: 'After its grace period nothing can be added. Load a new license.',
+  tls_certificate: 'After that, clients refuse to connect. Replace the certificate file, and restart the server.',
+  license: 'After its grace period, no device, user, gateway or tenant can be added. Load a new license.',
 }
 
 /** Builds the notice for items of one type that passed a threshold together, soonest first. */

@@ -138,7 +138,7 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
       let ended = 0
       await eachTenantOf(due, async (tenant, locks) => {
         for (const { lock_id, is_over } of locks) {
-          const why = is_over ? 'expired' : 'its target is gone'
+          const why = is_over ? 'expired' : 'its target was deleted'
           if (await db.inTenant(tenant, (tx) => release(tx, jobSource(tenant, job), lock_id, why, is_over))) ended++
         }
       })

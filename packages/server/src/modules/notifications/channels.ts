@@ -26,7 +26,7 @@ export function createChannels(deps: {
   const { outbound, mailer, tenantName, publicUrl, now } = deps
   const sentence = (e: unknown): DeliveryOutcome => ({
     ok: false,
-    error: e instanceof Error ? e.message : 'It failed.',
+    error: e instanceof Error ? e.message : 'The delivery failed.',
   })
 
   return {
@@ -39,7 +39,7 @@ export function createChannels(deps: {
         await rejectOnAbort(mailer.send(mailMessage), limit)
         return { ok: true, error: null }
       } catch (e) {
-        return limit.aborted ? { ok: false, error: 'The mail server took too long.' } : sentence(e)
+        return limit.aborted ? { ok: false, error: 'The mail server did not answer in time.' } : sentence(e)
       }
     },
     webhook: async (

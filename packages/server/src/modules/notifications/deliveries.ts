@@ -62,7 +62,7 @@ export function createNotificationDeliveries(deps: {
       await queries.failPendingWebhooks(
         tx,
         c.tenant_id,
-        'The receiver answered 410: the webhook was turned off.',
+        'The receiver answered 410 Gone, so the webhook was turned off.',
         now(),
       )
       const { host } = new URL(url)
@@ -70,7 +70,7 @@ export function createNotificationDeliveries(deps: {
         kind: 'webhook.disabled',
         severity: 'warning',
         title: `The notification webhook at ${host} was turned off`,
-        detail: `${host} answered 410 Gone: it wants no more messages. Set another URL, or turn the webhook on again.`,
+        detail: `${host} answered 410 Gone, so no more messages are sent to it. Set another URL, or turn the webhook on again.`,
         subject: { type: 'settings', id: null, name: 'notifications' },
         dedupe_key: 'webhook.disabled',
       })
@@ -81,11 +81,12 @@ export function createNotificationDeliveries(deps: {
     const stored = await db.inTenant(c.tenant_id, (tx) => settings.read(tx, c.tenant_id))
     const outcome = await attempt(c, stored).catch((e: Error): DeliveryOutcome => {
       onError(e)
-      return { ok: false, error: 'It was not sent because of an internal error; see the log of the server.' }
+      return { ok: false, error: 'The message was not sent because of an internal error: see the log of the server.' }
     })
     // The attempt was aborted: the lease runs out and another replica tries again.
     if (worker.signal.aborted) return
-    if (!outcome) return record(c, { ok: false, error: 'The settings no longer send it there.' }, undefined)
+    if (!outcome)
+      return record(c, { ok: false, error: 'The notification settings no longer include this receiver.' }, undefined)
     if (outcome.gone && stored.webhook.url !== null && (await giveUpWebhook(c, stored.webhook.url))) return
     const wait = waits[c.attempts]
     await record(c, outcome, wait)

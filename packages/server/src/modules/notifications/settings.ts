@@ -46,10 +46,10 @@ export function createChannelSettings({
 
   function check({ email, webhook }: StoredNotificationSettings, before: StoredNotificationSettings): void {
     if (email.enabled && !before.email.enabled && !mailAvailable)
-      failField('email.enabled', 'this deployment has no mail server; its operator sets HOLDFAST_SMTP_URL')
+      failField('email.enabled', 'this deployment has no mail server: ask its operator to set HOLDFAST_SMTP_URL')
     if (email.enabled && email.recipients.length === 0)
-      failField('email.recipients', 'mail that is enabled needs a recipient')
-    if (webhook.enabled && webhook.url === null) failField('webhook.url', 'a webhook that is enabled needs a URL')
+      failField('email.recipients', 'must have at least one recipient while mail is enabled')
+    if (webhook.enabled && webhook.url === null) failField('webhook.url', 'is required while the webhook is enabled')
     const refusal = webhook.url !== null && webhook.url !== before.webhook.url && outbound.refusalOf(webhook.url)
     if (refusal) failField('webhook.url', refusal)
   }

@@ -48,7 +48,7 @@ const silenceOf = ({ gatewayId, name, lastSeenAt }: SilentGateway): Caused => ({
   kind: 'gateway.down',
   severity: 'critical',
   title: `Gateway ${name} is down`,
-  detail: `Its last report was at ${lastSeenAt.toISOString()}. Devices are sent to the other gateways of its pool; sessions through it have ended or will soon.`,
+  detail: `Its last report was at ${lastSeenAt.toISOString()}. Devices are directed to the other gateways of its pool. Its sessions have ended or will end soon.`,
   subject: { type: 'gateway', id: encodeId('gateway', gatewayId), name },
   dedupe_key: `gateway.down:${gatewayId}:${lastSeenAt.toISOString()}`,
 })

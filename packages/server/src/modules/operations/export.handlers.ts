@@ -39,7 +39,7 @@ export function fleetExportHandlers({ reads, now }: OperationsDeps) {
 function placeIn(given: readonly Exported[], cursor: string): { type: Exported; inner: string } {
   const [name = ''] = cursor.split('.', 1)
   const type = given.find((t) => t === name)
-  if (!type) fail('bad_request', 'cursor: not a cursor of this export; start again without it')
+  if (!type) fail('bad_request', 'cursor: does not belong to this export: start again without a cursor')
   return { type, inner: cursor.slice(name.length + 1) }
 }
 

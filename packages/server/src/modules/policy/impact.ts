@@ -50,6 +50,6 @@ export type ImpactOf = ReturnType<typeof createImpactOf>
 const warningsOf = (variants: number, devices: number): string[] =>
   variants > manyVariants && variants * devicesPerVariant > devices
     ? [
-        `this document gives ${variants} different policies to ${devices} devices, so nearly every device needs its own signature and download: use fewer overlapping groups and tags in rules`,
+        `this document produces ${variants} different policies for ${devices} devices, so nearly every device needs its own signature and download: use fewer overlapping groups and tags in rules`,
       ]
     : []

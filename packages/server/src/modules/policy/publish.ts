@@ -78,9 +78,9 @@ export function createPublishing({
 
   async function rolloutOf(tenant: TenantId, input: PublishInput): Promise<CanaryRollout> {
     const { rollout = {} } = input
-    if (input.channel === 'stable' && input.gate) failField('gate', 'is allowed only with the channel canary')
+    if (input.channel === 'stable' && input.gate) failField('gate', 'is allowed only with channel canary')
     if (input.channel === 'stable' && input.rollout)
-      failField('rollout', 'is allowed only with the channel canary; stable reaches every device')
+      failField('rollout', 'is allowed only with channel canary: stable reaches every device')
     const groupIds = (rollout.group_ids ?? []).map(
       (id, i) => decodeId('group', id) ?? failField(`rollout.group_ids[${i}]`, 'no such group'),
     )
@@ -123,7 +123,7 @@ export function createPublishing({
     if (!canary || canary.digest === digest) return
     failField(
       'supersede',
-      `canary version ${canary.version} is active and would end with this: publish with supersede: true, or promote the canary with from: {"channel": "canary"}`,
+      `canary version ${canary.version} is active, and this publication would end it: repeat the request with supersede: true, or promote the canary with from: {"channel": "canary"}`,
     )
   }
 
@@ -136,7 +136,7 @@ export function createPublishing({
     if (!from || channel !== 'stable' || stable?.digest !== digest || queries.canaryUnderWay(inForce)) return
     failField(
       'from',
-      `stable delivers this already, as version ${stable.version}, and no canary is active: there is nothing to go back to. Name a version with another document as from: {"version": <number>}`,
+      `stable already delivers this document, as version ${stable.version}, and no canary is active, so nothing would change. Give a version with another document as from: {"version": <number>}`,
     )
   }
 
@@ -145,7 +145,7 @@ export function createPublishing({
     if (seen === undefined || seen === previous) return
     failField(
       'previous_digest',
-      `${channel} now holds ${previous ?? 'no version'}: read it, and repeat the request if the change is still right`,
+      `${channel} was changed meanwhile and now has ${previous ?? 'no version'}: read it again, then repeat the change`,
     )
   }
 
@@ -187,7 +187,7 @@ export function createPublishing({
       refuseSame(inForce, input, candidate)
       if (input.channel === 'stable' && !input.supersede) refuseSuperseding(inForce, candidate)
       if (input.gate && !inForce.has('stable'))
-        failField('gate', 'needs a published version on stable, for comparison and rollback')
+        failField('gate', 'needs a published version on stable for comparison and rollback: publish one first')
       const overridden = input.channel === 'stable' && (await isGateOverridden(tx, tenant, candidate, input))
       const { digest, document, resolved: resolution, tests } = candidate
       const bundle = await versions.put(tx, actor, version, {
@@ -231,8 +231,7 @@ export function createPublishing({
      */
     publish: async (actor: Actor, input: PublishInput): Promise<{ bundle: BundleRow; reach: Reach }> => {
       const tenant = actor.tenantId
-      if ((input.policy === undefined) === (input.from === undefined))
-        failField('policy', 'give the document in policy, or the source in from')
+      if ((input.policy === undefined) === (input.from === undefined)) failField('policy', 'give either policy or from')
       const value = input.policy ?? (await documentOf(tenant, input.from!))
       const candidate = await readCandidate(tenant, value)
       if ('errors' in candidate) refuseDocument(candidate.errors)

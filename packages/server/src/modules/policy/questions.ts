@@ -149,7 +149,9 @@ export function createQuestions({
     const of = device ? { device_id: device.deviceId } : { user_id: facts.user_id ?? '' }
     const limit = await gateways().sessionLimitFor(tenant, of, pools)
     if (limit === null) return []
-    return [{ kind: 'session' as const, detail: `the plan allows no further VPN session (limit ${limit})` }]
+    return [
+      { kind: 'session' as const, detail: `the tenant has reached the limit of its plan for VPN sessions (${limit})` },
+    ]
   }
 
   return {
@@ -184,7 +186,7 @@ export function createQuestions({
 export function targetIn(compiled: CompiledPolicy, text: string): Target {
   const target =
     parseTarget(text) ??
-    failField('target', 'is not a resource, host, address or network, optionally with :protocol/port')
+    failField('target', 'must be a resource, host, address or network, optionally with :protocol/port')
   if (!isKnown(compiled, target)) failField('target', `the policy has no resource or host "${text}"`)
   return target
 }
@@ -198,7 +200,7 @@ function decideOrUnknown(work: () => Decision): Decision {
   try {
     return work()
   } catch {
-    return { ...decidedByNone, reason: 'the published policy does not know this target' }
+    return { ...decidedByNone, reason: 'the published policy does not contain this target' }
   }
 }
 /** The decision if no rule matches. */

@@ -42,7 +42,7 @@ export function createPolicyStore({ db, changes, feed, idle }: { db: Database; i
     const known = compiled.get(`${tenant}|${version}`)
     if (known) return known
     const row = await queries.bundleByVersion(tx, tenant, version)
-    if (!row) throw new Error(`policy version ${version} is gone`)
+    if (!row) throw new Error(`policy version ${version} does not exist`)
     const read: Version = {
       version,
       seq: row.seq,

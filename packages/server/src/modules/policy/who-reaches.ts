@@ -39,7 +39,7 @@ export function createReaching({
 }) {
   async function documentOf(tenant: TenantId, { policy, channel }: Asked): Promise<CompiledPolicy | undefined> {
     if (policy === undefined) return undefined
-    if (channel !== undefined) failField('policy', 'cannot be combined with channel: give one of them')
+    if (channel !== undefined) failField('policy', 'cannot be combined with channel')
     const candidate = await readCandidate(tenant, policy)
     return 'errors' in candidate ? refuseDocument(candidate.errors) : candidate.compiled
   }

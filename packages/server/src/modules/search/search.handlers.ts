@@ -37,7 +37,7 @@ function readKinds(text: string | undefined): SearchKind[] | undefined {
     const name = given.trim()
     return isKind(name)
       ? name
-      : fail('bad_request', `kinds: unknown kind "${name}"; known are ${searchKinds.join(', ')}`)
+      : fail('bad_request', `kinds: unknown kind "${name}": must be one of ${searchKinds.join(', ')}`)
   })
 }
 

@@ -28,7 +28,7 @@ function requireNeeded(rows: readonly queries.MasterKeyRow[], { masterKeys }: Gi
   const missing = rows.find((row) => isNeeded(row) && !masterKeys.some(({ id }) => id === row.key_id))
   if (missing)
     throw new MasterKeyError(
-      `The master key ${missing.key_id} is in use and not in HOLDFAST_MASTER_KEY_FILE, which has ${masterKeys.map(({ id }) => id).join(', ')}: put its line back; ${howTo}.`,
+      `The master key ${missing.key_id} is in use, but it is not in HOLDFAST_MASTER_KEY_FILE, which has ${masterKeys.map(({ id }) => id).join(', ')}: restore its line; ${howTo}.`,
     )
 }
 
@@ -138,6 +138,6 @@ export async function beginWriting(db: Database, given: GivenKeys, peppers: Pepp
   for (const until = performance.now() + seenForMs; !(await db.acrossTenants(begin)); await delay(second / 4))
     if (performance.now() > until)
       throw new MasterKeyError(
-        `A running replica does not have the master key ${given.masterKeys[0].id}: put its line last, restart every replica with that file, and only then put it first; ${howTo}.`,
+        `A running replica does not have the master key ${given.masterKeys[0].id}: put its line last, restart every replica with that file, and only then move the line to the top; ${howTo}.`,
       )
 }

@@ -6,7 +6,7 @@ import type { PageQuery, Pager } from '../../db/page.ts'
 import type { Destination } from '../../db/tables/siem.ts'
 import { mapUniqueViolation } from '../../db/unique-violation.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
-import { fail, failField } from '../../kernel/app-error.ts'
+import { failField, failMaximum } from '../../kernel/app-error.ts'
 import { type Differences, differences } from '../../kernel/differences.ts'
 import { missing, newUuid } from '../../kernel/ids.ts'
 import type { ExpectedVersion } from '../../kernel/version.ts'
@@ -110,7 +110,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
         db.inTenant(tenant, async (tx) => {
           await queries.lockNewConnectors(tx, tenant)
           if ((await queries.countConnectors(tx, tenant)) >= mostConnectors)
-            fail('validation_error', `a tenant has at most ${mostConnectors} SIEM connectors`)
+            failMaximum(`the tenant has ${mostConnectors} SIEM connectors`, 'delete a connector first')
           const fields = { name, format, enabled, destination }
           await queries.insertConnector(tx, tenant, fields, { connector_id, kind, credential_jwe, at: now() })
           const last = await lastPlace(tx, tenant)
@@ -157,7 +157,10 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           // credential.
           if (credential === undefined && receiverOf(destination) !== receiverOf(before.destination))
             if (before.credential_jwe !== null && kind !== 'webhook')
-              failField('credential', 'must be given again if the origin or tls changes, since it is sent there')
+              failField(
+                'credential',
+                'must be given again, because the destination changes and the credential is sent to the new destination',
+              )
           const fields = { ...given.fields, destination }
           const changed = changesOf(before, fields)
           // The audit log shows neither: some URLs hold a secret.

@@ -53,7 +53,7 @@ export function createEventReplay({ db, audit, notices, show }: ReplayDeps) {
       } else {
         const next = (stream.after_seq ?? 0) + 1
         if (from_seq !== undefined && from_seq > next)
-          failField('from_seq', `must not be above ${next}: the events between would not be sent`)
+          failField('from_seq', `must not be greater than ${next}: otherwise the events between would not be sent`)
         const to = from_seq ?? (since && (await placeSince(tx, tenant, since))) ?? next
         events = await moveBack(tx, connector, stream, Math.min(to, next) - 1)
       }

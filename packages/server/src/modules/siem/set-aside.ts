@@ -43,11 +43,11 @@ export function createSetAside({ db, audit, now, notices, show }: SetAsideDeps) 
           'seq',
           next
             ? `must be ${next.seq}, the next event to be sent`
-            : 'must be the next event to be sent, and there is none',
+            : 'must be the next event to be sent, but no event is waiting',
         )
       }
       if (!isHeldUp(stream)) failField('seq', 'cannot be set aside: the connector is not blocked by this event')
-      const reason = `An administrator set it aside.${stream.problem ? ` Problem before that: ${stream.problem}` : ''}`
+      const reason = `An administrator set the event aside.${stream.problem ? ` Earlier problem: ${stream.problem}` : ''}`
       const event_id = decodeId('audit_event', next.event_id) ?? ''
       const deadLetter = { ...of, seq, event_id, kind: next.kind, reason, failed_at: now(), of_export: false }
       const added = await insertDeadLetters(tx, [deadLetter])

@@ -116,7 +116,7 @@ test('the streams of a tenant and of a caller are limited, and without a stream 
   const streams = callers.flatMap((actor) => [streamOf(actor), streamOf(actor)])
   const opened = await Promise.all(streams.map((stream) => hub.open(stream, undefined, gone.signal)))
   assert.deepEqual([hub.count(), state.watched], [200, 1])
-  await assert.rejects(hub.open(streamOf(), undefined, gone.signal), /too many event streams/)
+  await assert.rejects(hub.open(streamOf(), undefined, gone.signal), /too many open event streams/)
   for (const bytes of opened) await bytes.next()
   for (const bytes of opened) await bytes.return(undefined)
   assert.deepEqual([hub.count(), state.watched], [0, 0])

@@ -1,5 +1,5 @@
 import type { Actor, TenantId } from '../../kernel/actor.ts'
-import { AppError } from '../../kernel/app-error.ts'
+import { tooMany } from '../../kernel/app-error.ts'
 import { everything } from '../../replication/changes.ts'
 import { ChangeBatch } from './batch.ts'
 import { createCheck } from './check.ts'
@@ -17,10 +17,7 @@ const mostOfPerson = 20
 const mostOfTenant = 200
 const mostOfAll = 2000
 
-const tooMany = () =>
-  new AppError('rate_limited', 'too many event streams are open: try again shortly, or poll', {
-    retryAfterSeconds: 30,
-  })
+const tooManyStreams = () => tooMany('open event streams', 30)
 
 /** All open streams of this replica. It does nothing while there is none. */
 export function createHub(deps: StreamDeps) {
@@ -123,10 +120,11 @@ export function createHub(deps: StreamDeps) {
   function enter(stream: OpenStream): void {
     const tenant = stream.tenant
     const ofCaller = [...(bySubject.get(credentialOf(stream.actor)) ?? [])]
-    if (ofCaller.length >= mostOfCallerWithEnded) throw tooMany()
+    if (ofCaller.length >= mostOfCallerWithEnded) throw tooManyStreams()
     const own = ofCaller.filter((s) => !s.isEnded)
     if (own.length >= mostOfCaller) own[0]?.end('replaced')
-    else if (open.size >= mostOfAll || (ofTenant.get(tenant) ?? 0) >= mostOfTenant || isOfMany(stream)) throw tooMany()
+    else if (open.size >= mostOfAll || (ofTenant.get(tenant) ?? 0) >= mostOfTenant || isOfMany(stream))
+      throw tooManyStreams()
     open.add(stream)
     ofTenant.set(tenant, (ofTenant.get(tenant) ?? 0) + 1)
     for (const subject of subjectsOf(stream.actor))

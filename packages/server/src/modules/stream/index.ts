@@ -21,7 +21,7 @@ function askedFor(kinds: string | undefined): readonly ChangedKind[] {
     .map((name) =>
       isKind(name)
         ? name
-        : fail('bad_request', `kinds: unknown kind "${name}"; known are ${changedKindNames.join(', ')}`),
+        : fail('bad_request', `kinds: unknown kind "${name}": must be one of ${changedKindNames.join(', ')}`),
     )
 }
 

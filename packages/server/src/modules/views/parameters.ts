@@ -37,7 +37,7 @@ export function requireParameters(list: ViewList, query: Readonly<Record<string,
     if (!parameter)
       failField(
         `query.${name}`,
-        `is not a parameter of the list ${list}; its parameters are ${Object.keys(known).join(', ')}`,
+        `is not a parameter of the list ${list}: must be one of ${Object.keys(known).join(', ')}`,
       )
     const problem = problemOf(parameter, value)
     if (problem !== undefined) failField(`query.${name}`, problem)
@@ -56,12 +56,12 @@ function problemOf(parameter: Parameter, value: string): string | undefined {
   if (format === 'date-time')
     return isDateTime(value) || relativeTime.test(value)
       ? undefined
-      : 'must be a time such as 2026-01-31T09:30:00Z, or one before now such as -30m, -24h or -7d'
+      : 'must be a time such as 2026-01-31T09:30:00Z, or a time relative to now such as -30m, -24h or -7d'
   const noun = nounOfId(parameter)
   if (noun !== undefined && decodeId(noun, value) === undefined)
-    return `is not the id of ${aOrAn(noun)}; one looks like ${exampleId(noun)}`
+    return `is not the id of ${aOrAn(noun)}, such as ${exampleId(noun)}`
   if (value.length < minLength || value.length > maxLength) return `must have ${minLength} to ${maxLength} characters`
   if (pattern !== undefined && !new RegExp(pattern).test(value))
-    return `is not a value of this parameter${description ? ` (${description})` : ''}`
+    return `is not a valid value of this parameter${description ? ` (${description})` : ''}`
   return undefined
 }

@@ -11,7 +11,7 @@ import type { Database, Tx } from '../../db/database.ts'
 import type { Page, PageQuery, Pager } from '../../db/page.ts'
 import { mapUniqueViolation } from '../../db/unique-violation.ts'
 import { type Actor, permissionsOf, type TenantId } from '../../kernel/actor.ts'
-import { fail, failField } from '../../kernel/app-error.ts'
+import { fail, failField, failMaximum } from '../../kernel/app-error.ts'
 import { differences } from '../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import type { ExpectedVersion } from '../../kernel/version.ts'
@@ -35,7 +35,12 @@ const mayChangeShared = (actor: Actor): boolean => permissionsOf(actor).has(shar
 /** Saved views: those of a person, and those that a tenant shares. Nothing else depends on these rows. */
 export function createViews({ db, audit, pager, now }: ViewsDeps) {
   const unlessTaken = <T>(work: () => Promise<T>) =>
-    mapUniqueViolation('name', 'view_name_is_unique_for_its_owner', work, 'is the name of another view of this list')
+    mapUniqueViolation(
+      'name',
+      'view_name_is_unique_for_its_owner',
+      work,
+      'is already the name of another view of this list',
+    )
   const targetOf = (id: string, name: string) => ({ type: 'view', id: encodeId('view', id), name })
 
   function requireReadable(actor: Actor, list: ViewList): void {
@@ -46,17 +51,17 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
   async function requireRoom(tx: Tx, tenant: TenantId, owner: string | null, adds: { own: boolean; shared: boolean }) {
     const { own, shared } = await queries.countViews(tx, tenant, owner)
     if (adds.own && owner !== null && own >= viewLimits.own)
-      fail('validation_error', `a person has at most ${viewLimits.own} saved views: delete one first`)
+      failMaximum(`you have ${viewLimits.own} saved views`, 'delete a view first')
     if (adds.shared && shared >= viewLimits.shared)
       failField(
         'shared',
-        `a tenant shares at most ${viewLimits.shared} views: delete one of them, or keep this one private`,
+        `the tenant has ${viewLimits.shared} shared views, which is the maximum: delete one, or keep this view private`,
       )
   }
   const requireMayChange = (actor: Actor, view: ViewRow): void => {
     if (view.owner_id !== null && view.owner_id === personOf(actor)) return
     if (!mayChangeShared(actor))
-      fail('forbidden', `a shared view of somebody else is changed with the permission ${sharedViewPermission}`)
+      fail('forbidden', `changing a shared view of another user needs the permission ${sharedViewPermission}`)
   }
 
   return {
@@ -85,9 +90,15 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
       const owner = personOf(actor)
       requireReadable(actor, list)
       if (owner === null && !mayChangeShared(actor))
-        fail('forbidden', `without a person of this tenant a view is shared, which needs ${sharedViewPermission}`)
+        fail(
+          'forbidden',
+          `a caller that is not a user of this tenant can only create shared views, which needs the permission ${sharedViewPermission}`,
+        )
       if (owner === null && !wanted.shared)
-        failField('shared', 'must be true: an API key or an administrator of another tenant has no private views')
+        failField(
+          'shared',
+          'must be true, because an API key or an administrator of another tenant has no private views',
+        )
       requireParameters(list, wanted.query)
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
@@ -121,7 +132,7 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
           const changes = differences(fieldsOf(before), wanted)
           if (Object.keys(changes).length === 0) return before
           if (!wanted.shared && (before.owner_id === null || before.owner_id !== personOf(actor)))
-            failField('shared', 'must stay true: only the owner can make a shared view private')
+            failField('shared', 'must remain true, because only the owner can make a shared view private')
           if (wanted.shared && !before.shared)
             await requireRoom(tx, tenant, before.owner_id, { own: false, shared: true })
           await queries.updateView(tx, tenant, id, wanted, now())

@@ -47,7 +47,7 @@ export const callOf = <K extends Operation>(operation: K, input: Input<Contract[
 })
 export const confirmGateways: WorkflowStep = {
   call: confirmation,
-  summary: 'Wait until every gateway that can be reached enforces it',
+  summary: 'Wait until every reachable gateway enforces the change',
   affects: [],
   onError: 'continue',
 }

@@ -22,13 +22,13 @@ export const rotateGatewaySecrets = definition({
     pool_id: Id('gateway_pool'),
     recipient: Closed(
       { kty: OneOf(['EC']), crv: OneOf(['P-256']), x: Coordinate, y: Coordinate },
-      { description: 'JWK of a public key; each secret is a JWE to it (ECDH-ES+A256KW, A256GCM)' },
+      { description: 'JWK of a public key. Each secret is encrypted to it as a JWE (ECDH-ES+A256KW, A256GCM)' },
     ),
   }),
   permissions: ['gateways:read', 'gateways:write'],
   secondApprover: 'never',
   steps: async ({ pool_id, recipient }, look) => {
-    await sealTo(recipient, '').catch(() => failField('params.recipient', 'must be a point of P-256'))
+    await sealTo(recipient, '').catch(() => failField('params.recipient', 'must be a public P-256 key'))
     const steps: WorkflowStep[] = []
     await walk(
       (cursor) =>
@@ -46,7 +46,8 @@ export const rotateGatewaySecrets = definition({
         return steps.length > mostGateways ? 'enough' : 'go on'
       },
     )
-    if (steps.length > mostGateways) failField('params.pool_id', `has more than ${mostGateways} gateways`)
+    if (steps.length > mostGateways)
+      failField('params.pool_id', `has more than ${mostGateways} gateways, the maximum of one run`)
     return steps
   },
 })

@@ -29,7 +29,7 @@ export function createWorkflowPlans({ perform, rights, requireStepUp, requireSto
   async function requireMay(actor: Actor, calls: readonly StoredCall[], isReal: boolean): Promise<void> {
     for (const call of calls) {
       const permission = rights.lacks(actor, call)
-      if (permission) fail('forbidden', `its step ${call.operation} needs the permission ${permission}`)
+      if (permission) fail('forbidden', `the step ${call.operation} needs the permission ${permission}`)
     }
     if (isReal && calls.some(rights.needsStepUp)) await requireStepUp(actor)
   }

@@ -6,7 +6,7 @@ import { failField } from '../../kernel/app-error.ts'
 import { callOf, confirmGateways, type Definition, definition, reasonField, type WorkflowStep } from './definition.ts'
 import { revokeDevicesOf, revokeKeysSteps } from './steps.ts'
 
-const fallback = 'by a playbook'
+const fallback = 'locked by a playbook'
 type LockTarget = { type: 'user' | 'device' | 'gateway' | 'tenant'; id?: string }
 
 const lock = (target: LockTarget, name: string | null, reason: string | undefined, warning = ''): WorkflowStep => ({
@@ -20,11 +20,11 @@ export const playbooks: readonly Definition[] = [
   definition({
     kind: 'playbook',
     name: 'lost_device',
-    summary: 'Revoke a device for good, or lock it until it is found, and confirm that all gateways refuse it',
+    summary: 'Revoke a device permanently, or lock it until it is found, and confirm that all gateways refuse it',
     params: Closed({
       device_id: Id('device'),
       revoke: Type.Optional(
-        Type.Boolean({ description: 'Default: true. False: the device is locked, which can be undone' }),
+        Type.Boolean({ description: 'Default: true. False: lock the device instead, which can be undone' }),
       ),
     }),
     permissions: ['devices:read', 'devices:write'],
@@ -44,15 +44,17 @@ export const playbooks: readonly Definition[] = [
     kind: 'playbook',
     name: 'compromised_user',
     summary:
-      'Lock a user with sessions and devices, and revoke the API keys and enrollment tokens; suspend the account and revoke the devices where asked',
+      'Lock a user with sessions and devices, and revoke the API keys and enrollment tokens. Optionally suspend the account and revoke the devices',
     params: Closed({
       user_id: Id('user'),
-      suspend: Type.Optional(Type.Boolean({ description: 'Also suspend the account, which outlasts the lock' })),
-      revoke_devices: Type.Optional(Type.Boolean({ description: 'Also revoke the devices, for good' })),
+      suspend: Type.Optional(
+        Type.Boolean({ description: 'Also suspend the account; it stays suspended after the release of the lock' }),
+      ),
+      revoke_devices: Type.Optional(Type.Boolean({ description: 'Also revoke the devices permanently' })),
       revoke_api_keys: Type.Optional(
         Type.Boolean({
           description:
-            'Default: true. Revokes for good the API keys that belong to the user or that the user created, and the enrollment tokens that the user or one of these keys created',
+            'Default: true. Permanently revokes the API keys that belong to the user or that the user created, and the enrollment tokens that the user or one of these keys created',
         }),
       ),
     }),
@@ -79,7 +81,7 @@ export const playbooks: readonly Definition[] = [
   definition({
     kind: 'playbook',
     name: 'compromised_gateway',
-    summary: 'Lock a gateway: its secret is refused, its sessions end, and no device is sent to it',
+    summary: 'Lock a gateway: its secret is refused, its sessions end, and no device is directed to it',
     params: Closed({ gateway_id: Id('gateway') }),
     permissions: ['gateways:read', 'incidents:run'],
     secondApprover: 'never',
@@ -98,10 +100,10 @@ export const playbooks: readonly Definition[] = [
     steps: async ({ signer_id }, look, reason) => {
       const { purpose, state } = await look('getSigner', { params: { signer_id } })
       if (purpose === 'ca-root' && state === 'active')
-        failField('params.signer_id', 'is the active trust anchor: run rotate_trust_anchors, mode emergency')
+        failField('params.signer_id', 'is the active trust anchor: run rotate_trust_anchors with mode emergency')
       const retirement: WorkflowStep = {
         call: callOf('retireSigner', { params: { signer_id }, body: { compromised: true, ...reasonField(reason) } }),
-        summary: `Replace and end the compromised ${purpose} key`,
+        summary: `Replace and retire the compromised ${purpose} key`,
         affects: [{ type: 'signer', id: signer_id, name: purpose }],
         onError: 'continue',
       }
@@ -111,7 +113,7 @@ export const playbooks: readonly Definition[] = [
   definition({
     kind: 'playbook',
     name: 'lockdown',
-    summary: 'Lock every device of the tenant; administrators and gateways keep working',
+    summary: 'Lock every device of the tenant; administrators and gateways continue to work',
     params: Closed({}),
     permissions: ['incidents:run'],
     secondApprover: 'never',
@@ -120,7 +122,7 @@ export const playbooks: readonly Definition[] = [
   definition({
     kind: 'playbook',
     name: 'release_lockdown',
-    summary: 'Release the lock of all devices; other locks stay',
+    summary: 'Release the lock of all devices; other locks remain',
     params: Closed({}),
     permissions: ['incidents:read', 'incidents:run'],
     secondApprover: 'never',

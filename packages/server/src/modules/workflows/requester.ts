@@ -8,7 +8,7 @@ import type { WorkflowRunRow } from './runs.queries.ts'
 /** Returns the requester as it is stored, so that the run can continue without them. */
 export function requesterOf({ principal, type, id, name, origin, sourceIp, userAgent }: Actor): RunRequester {
   if (principal.kind !== 'session' && principal.kind !== 'api_key')
-    return fail('forbidden', 'only an administrator or an API key can run it')
+    return fail('forbidden', 'only an administrator or an API key can run a workflow')
   const user_id = principal.kind === 'session' ? principal.userId : principal.ownerId
   return {
     type,

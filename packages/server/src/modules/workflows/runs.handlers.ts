@@ -52,7 +52,7 @@ export function runHandlers({
     const calls = planned.steps.map((s) => s.call)
     await plans.requireMay(actor, calls, !isDry)
     if (undoAfterSeconds !== undefined && calls.length > 0 && !calls.some(isReversible))
-      failField('undo_after_seconds', 'none of its steps can be undone')
+      failField('undo_after_seconds', 'is not allowed, because no step of this workflow can be undone')
     if (isDry) {
       await runs.noteDryRun(actor, name)
       return { run: viewPlan(planned, actor, asked, now()) }
@@ -78,9 +78,8 @@ export function runHandlers({
     listWorkflows: ({ actor }) => list(actor, 'workflow'),
     runWorkflow: ({ actor, body: { workflow, ...given } }) => start(actor, 'workflow', workflow, given),
     runPlaybook: ({ actor, body: { workflow, playbook, ...given } }) => {
-      const name = workflow ?? playbook ?? failField('workflow', 'is required: the playbook to run')
-      if (workflow !== undefined && playbook !== undefined)
-        failField('playbook', 'cannot be combined with workflow: give one of them')
+      const name = workflow ?? playbook ?? failField('workflow', 'is required: give the name of the playbook')
+      if (workflow !== undefined && playbook !== undefined) failField('playbook', 'cannot be combined with workflow')
       return start(actor, 'playbook', name, given)
     },
     listWorkflowRuns: ({ actor, query: { kind, ...query } }) =>
@@ -101,7 +100,7 @@ export function runHandlers({
       const found = (await db.inTenant(tenantId, (tx) => findEvidence(tx, tenantId, id))) ?? missing('workflow_run')
       const { status, evidence, evidence_digest } = found
       if (evidence === null || evidence_digest === null)
-        return fail('validation_error', `the run is ${status}: evidence exists only after its end`)
+        return fail('validation_error', `the run is ${status}: the evidence exists only after the end of the run`)
       return { evidence, evidence_digest, request_id: encodeId('workflow_run', id) }
     },
     changeWorkflowRun: ({ actor, params, body }) => change(actor, 'workflow', params.workflow_run_id, body),

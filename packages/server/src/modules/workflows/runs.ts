@@ -116,7 +116,7 @@ export function createWorkflowRuns({
     if (await db.alsoIn(tx, home, (own) => wasSetBy(own, home, { user, by, since })))
       fail(
         'forbidden',
-        'the requester made your account, or set its password, factor or link, in the day before the request or since: another person must approve it',
+        'the requester created your account, or set its password, second factor or linked account, less than a day before the request or after it: another person must approve the run',
       )
   }
 
@@ -124,18 +124,18 @@ export function createWorkflowRuns({
     if (run.status !== 'awaiting_approval') return false
     const { principal } = actor
     if (principal.kind !== 'session' || personsOf(run.requested_by).includes(principal.userId))
-      fail('forbidden', 'another person than the requester must approve it, in a session')
+      fail('forbidden', 'a person other than the requester must approve the run, in a session')
     await requireSecondPerson(tx, actor, run)
     const by = { type: actor.type, id: actor.id, name: actor.name }
     if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, now())))
-      fail('validation_error', 'it was not approved within a day: start it again')
+      fail('validation_error', 'the run was not approved within a day: start a new run')
     await notifications.close(tx, actor, causeOf(run.workflow_run_id))
     return true
   }
   /** Cancels a run. The current step ends first and its result is stored; then the driver ends the run. */
   async function cancel(tx: Tx, by: Source, { run, steps }: Run): Promise<boolean> {
     if (run.status === 'succeeded' || run.status === 'failed')
-      fail('validation_error', `the run has ${run.status}: undo it instead`)
+      fail('validation_error', `the run has ${run.status} and cannot be cancelled: undo it instead`)
     if (!(await queries.cancelRun(tx, run.tenant_id, run.workflow_run_id, now()))) return false
     if (run.status === 'awaiting_approval') await notifications.close(tx, by, causeOf(run.workflow_run_id))
     if (!steps.some((s) => s.status === 'running')) await end(tx, by, { run, steps }, 'cancelled')
@@ -143,7 +143,7 @@ export function createWorkflowRuns({
   }
   async function resume(tx: Tx, { run }: Run): Promise<boolean> {
     if (run.status === 'running') return false
-    if (run.status !== 'failed') fail('validation_error', `a run that is ${run.status} can not be resumed`)
+    if (run.status !== 'failed') fail('validation_error', `the run is ${run.status}: only a failed run can be resumed`)
     if (await queries.undoingOf(tx, run.tenant_id, run.workflow_run_id))
       fail('validation_error', 'the run was undone: start a new run')
     return queries.resumeRun(tx, run.tenant_id, run.workflow_run_id)
@@ -163,9 +163,9 @@ export function createWorkflowRuns({
     reason: string | undefined,
   ): Promise<string | undefined> {
     if (run.status === 'awaiting_approval' || run.status === 'running')
-      fail('validation_error', `a run that is ${run.status} can not be undone: cancel it`)
+      fail('validation_error', `the run is ${run.status} and cannot be undone: cancel it`)
     const back = takingBack(steps)
-    if (back.length === 0) fail('validation_error', 'none of its completed steps can be undone')
+    if (back.length === 0) fail('validation_error', 'no completed step of the run can be undone')
     await queries.dropUndoAt(tx, run.tenant_id, run.workflow_run_id)
     const what = { kind: run.kind, name: run.workflow, secondApprover: false, undoOf: run.workflow_run_id }
     const asked = { params: run.params, reason, undoAfterSeconds: undefined }
@@ -226,7 +226,7 @@ export function createWorkflowRuns({
         if (run?.status !== 'awaiting_approval') return
         const source = jobSource(tenant, job)
         await cancel(tx, source, { run, steps: await queries.stepsOf(tx, tenant, id) })
-        await recordChange(tx, source, run, 'cancel', 'it was not approved within a day')
+        await recordChange(tx, source, run, 'cancel', 'the run was not approved within a day')
       }),
 
     /** Undoes a due run with the present rights of its requester. */
@@ -240,7 +240,7 @@ export function createWorkflowRuns({
         if (takingBack(steps).length === 0) await queries.dropUndoAt(tx, tenant, id)
         else if (!actor) await refuseUndo(tx, run)
         else {
-          const undoing = await undo(tx, actor, { run, steps }, 'its time limit has passed')
+          const undoing = await undo(tx, actor, { run, steps }, 'the time limit of the run has passed')
           if (undoing !== undefined) await set(tx, tenant, undoing)
         }
       })
@@ -288,7 +288,7 @@ const waitingNotice = ({ id, kind, name, requester, reason }: Waiting): Notice =
     kind: 'workflow.awaiting_approval',
     severity: 'warning',
     title: `The ${kind} ${name} waits for a second approver`,
-    detail: `${requester ?? 'An administrator'} requested it${why}. It starts when another person who has the permissions of every step approves it. Without approval it is cancelled after a day. Check its steps first.\nGET /v1/admin/workflows/runs/${runId}`,
+    detail: `${requester ?? 'An administrator'} requested it${why}. It starts when another person with the permissions of all steps approves it. Without approval, it is cancelled after a day. Check its steps before you approve it.\nGET /v1/admin/workflows/runs/${runId}`,
     subject: { type: 'workflow_run', id: runId, name },
     dedupe_key: causeOf(id),
   }

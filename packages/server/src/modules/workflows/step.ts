@@ -140,7 +140,7 @@ export function createCarryOut({
       if (e instanceof AppError && e.code !== 'internal_error') return { status: 'failed', error: e.message }
       const isLater = signal.aborted || e instanceof UnknownOutcome || isAway(e) || step.attempts < mostAttempts
       if (isLater) throw e
-      return { status: 'failed', error: 'internal error; see the log of the server' }
+      return { status: 'failed', error: 'internal error: see the log of the server' }
     }
   }
 }
@@ -148,5 +148,5 @@ export type CarryOut = ReturnType<typeof createCarryOut>
 
 function notYet(gateways: readonly string[]): string {
   const more = gateways.length > 10 ? ' and others' : ''
-  return `${gateways.length} gateways have not confirmed that they enforce it: ${gateways.slice(0, 10).join(', ')}${more}`
+  return `${gateways.length} gateways have not confirmed that they enforce the change: ${gateways.slice(0, 10).join(', ')}${more}`
 }

@@ -34,7 +34,7 @@ export async function revokeKeysSteps(
   const { key_ids, token_ids } = await look('revokeApiKeysOfUser', { body: { user_id, dry_run: true } })
   return {
     call: callOf('revokeApiKeysOfUser', { body: { user_id, ...reasonField(reason) } }),
-    summary: `Revoke the API keys that ${username} has or made, and the enrollment tokens that the user or these keys made`,
+    summary: `Revoke the API keys that ${username} has or created, and the enrollment tokens that the user or these keys created`,
     affects: [
       ...key_ids.map((id): StoredParty => ({ type: 'api_key', id, name: null })),
       ...token_ids.map((id): StoredParty => ({ type: 'enrollment_token', id, name: null })),

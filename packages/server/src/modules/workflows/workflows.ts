@@ -21,8 +21,8 @@ import { revokeDevicesOf, walk } from './steps.ts'
 const most = 10_000
 /** Part of a summary: whether a run does all of it. */
 const rest = (found: readonly unknown[]) =>
-  found.length < most ? '' : `; the first ${most}, so run it again for the rest`
-const tooMany = (what: string) => failField('params', `${what}: more than one run can change; start with the oldest`)
+  found.length < most ? '' : `(the first ${most}; run it again for the rest)`
+const tooMany = (what: string) => failField('params', `${what}: one run cannot change so many; start with the oldest`)
 
 const publishing = (body: Parameters<typeof callOf<'publishPolicy'>>[1]['body'], summary: string): WorkflowStep => ({
   call: callOf('publishPolicy', { body }),
@@ -35,10 +35,10 @@ export const workflows = (now: () => Date): readonly Definition[] => [
   definition({
     kind: 'workflow',
     name: 'offboard_user',
-    summary: 'Suspend a user, revoke the devices, and delete the account where asked',
+    summary: 'Suspend a user, revoke the devices, and optionally delete the account',
     params: Closed({
       user_id: Id('user'),
-      delete: Type.Optional(Type.Boolean({ description: 'Also delete the account; the audit log keeps it' })),
+      delete: Type.Optional(Type.Boolean({ description: 'Also delete the account; its audit events remain' })),
     }),
     permissions: ['users:read', 'users:write', 'devices:write'],
     secondApprover: 'never',
@@ -61,7 +61,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
   definition({
     kind: 'workflow',
     name: 'expire_stale_devices',
-    summary: 'Suspend or revoke devices that were not seen for a long time',
+    summary: 'Suspend or revoke devices that have not reported for a long time',
     params: Closed({
       unseen_days: Type.Optional(Type.Integer({ minimum: 7, maximum: 3650, description: 'Default: 90' })),
       revoke: Type.Optional(Type.Boolean({ description: 'For good' })),
@@ -78,7 +78,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
         : [
             {
               call: callOf('changeDevices', { body }),
-              summary: `${revoke ? 'Revoke' : 'Suspend'} devices unseen for ${unseen_days} days${rest(stale)}`,
+              summary: `${revoke ? 'Revoke' : 'Suspend'} devices that have not reported for ${unseen_days} days${rest(stale)}`,
               affects: stale,
               onError: 'stop',
             },
@@ -89,17 +89,20 @@ export const workflows = (now: () => Date): readonly Definition[] => [
   definition({
     kind: 'workflow',
     name: 'promote_canary',
-    summary: 'Publish the document of the canary to stable',
+    summary: 'Publish the policy document of the canary to stable',
     params: Closed({}),
     permissions: ['policy:read', 'policy:publish'],
     secondApprover: 'never',
     steps: async (_, look) => {
       const { items } = await look('listPolicyBundles', { query: { channel: 'canary', limit: 1 } })
       const [bundle] = items
-      if (!bundle?.current) return failField('workflow', 'no canary is under way')
+      if (!bundle?.current) return failField('workflow', 'no canary is active')
       const { version, digest, gate } = bundle
       if (gate && gate.state !== 'passed')
-        failField('workflow', `the gate of canary version ${version} has not passed: only a publish can override it`)
+        failField(
+          'workflow',
+          `the gate of canary version ${version} has not passed: only a publication with override_gate can override it`,
+        )
       const body = { channel: 'stable', from: { digest }, note: `promoted version ${version}` } as const
       return [publishing(body, `Publish version ${version} to stable`), confirmGateways]
     },
@@ -107,7 +110,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
   definition({
     kind: 'workflow',
     name: 'rollback_policy',
-    summary: 'Publish an earlier version again; default: the previous one',
+    summary: 'Publish an earlier policy version again; default: the previous version',
     params: Closed({
       channel: Type.Optional(OneOf(['canary', 'stable'], { description: 'Default: stable' })),
       version: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -118,7 +121,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
       const { items } = await look('listPolicyBundles', { query: { channel, limit: 200 } })
       // The newest version may have the content of an older one, published again.
       const before = items.find(({ digest }) => digest !== items[0]?.digest)
-      const version = wanted ?? before?.version ?? failField('params.version', `${channel} has no other version before`)
+      const version = wanted ?? before?.version ?? failField('params.version', `${channel} has no earlier version`)
       const body = { channel, from: { version }, supersede: true, note: `rolled back to version ${version}` } as const
       return [publishing(body, `Publish version ${version} to ${channel} again`), confirmGateways]
     },
@@ -154,7 +157,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
         : [
             {
               call,
-              summary: `End sessions silent for ${silent_minutes} minutes${rest(silent)}`,
+              summary: `End sessions without reports for ${silent_minutes} minutes${rest(silent)}`,
               affects: silent,
               onError: 'stop',
             },

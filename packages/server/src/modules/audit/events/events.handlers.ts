@@ -75,7 +75,7 @@ const orderOf = (sort: NonNullable<Given<Contract['listAuditEvents']>['query']['
 /** A bucket is at least 1 ms long. */
 function startsOf(from: Date, to: Date, buckets: number): Date[] {
   const length = to.getTime() - from.getTime()
-  if (length < buckets) fail('bad_request', 'to: must be after from, by at least 1 ms for each bucket')
+  if (length < buckets) fail('bad_request', 'to: must be later than from, by at least 1 ms for each bucket')
   return Array.from({ length: buckets }, (_, i) => new Date(from.getTime() + Math.floor((i * length) / buckets)))
 }
 

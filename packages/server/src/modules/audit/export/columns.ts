@@ -17,17 +17,17 @@ export function requireAsRecorded(row: AuditExportRow, before: Pick<AuditExportR
   if (before?.seq === seq) throw new BrokenPlace(seq, 'two events have this sequence number')
   const recorded = read(row)
   const column = otherColumn(row, recorded)
-  if (column !== undefined) throw new BrokenPlace(seq, `its column ${column} differs from its record`)
+  if (column !== undefined) throw new BrokenPlace(seq, `its column ${column} differs from the recorded event`)
   if (JSON.stringify(recorded) === record || canonical(recorded) === record) return
   // Records from before the hash chain may be formatted differently. Their hash was made of that text.
   const known = seq === 1 ? noHash : before?.seq === seq - 1 ? before.hash : undefined
   if (known && !auditHash(known, seq, record).equals(row.hash))
-    throw new BrokenPlace(seq, 'its record differs from the hashed form')
+    throw new BrokenPlace(seq, 'its hash does not match the recorded event')
 }
 
 function read({ seq, record }: AuditExportRow): Said {
   const event = parsed(record)
-  if (typeof event !== 'object' || event === null) throw new BrokenPlace(seq, 'its record is not an event')
+  if (typeof event !== 'object' || event === null) throw new BrokenPlace(seq, 'the recorded text is not an event')
   return event as Said
 }
 function parsed(record: string): unknown {

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { type Signer, signJws } from '@holdfast/crypto'
 import { type Database, type Tx, UnknownOutcome } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { AppError, fail } from '../../../kernel/app-error.ts'
+import { fail, tooMany } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Stands } from '../../../kernel/results.ts'
 import type { EventFilter } from '../events/conditions.queries.ts'
@@ -123,7 +123,7 @@ export function createAuditExports({ db, now, catchUp, audit, keys, onError }: E
       cause = e instanceof BrokenOff ? e.why : 'error'
       if (cause === 'error') onError(e)
       if (!(e instanceof BrokenPlace)) throw e
-      onError(new BrokenRecord(tenant, `was altered at sequence number ${e.seq}: ${e.message}`))
+      onError(new BrokenRecord(tenant, `was changed at sequence number ${e.seq}: ${e.message}`))
       // An aborted response may lose its last bytes. Formats with a trailer report the error there, in place of the
       // manifest.
       if (!layout.broken) throw e
@@ -200,10 +200,7 @@ function createPlaces() {
     /** Takes one slot, until `ended` aborts. Throws 429 if none is free. */
     take: (tenant: TenantId, ended: AbortSignal): void => {
       const own = taken.get(tenant) ?? 0
-      if (own >= mostOfTenant || all >= mostOfAll)
-        throw new AppError('rate_limited', 'the maximum number of exports of this tenant is running: try again later', {
-          retryAfterSeconds: 10,
-        })
+      if (own >= mostOfTenant || all >= mostOfAll) throw tooMany('running exports', 10)
       if (ended.aborted) return
       taken.set(tenant, own + 1)
       all++

@@ -36,7 +36,7 @@ function auditExportHandlers({ exports, now, syslogOrigin }: Deps) {
       streamed(actor, 'syslog', syslogLayout(syslogOrigin, framing), asked),
     getAuditExportManifest: ({ actor, query: { sha256, format, ...filter } }) => {
       if (format === undefined && Object.keys(filter).length > 0)
-        fail('bad_request', 'format: must be given with filters')
+        fail('bad_request', 'format: is required if filters are given')
       return exports.manifest(actor, sha256, format && { format, filter })
     },
   } satisfies Partial<Handlers>

@@ -61,7 +61,10 @@ export async function* pagesUpTo(
     const upTo = Math.min(after + width, end)
     const { page, broken, beginning, isEmpty, fullAt } = await read({ after, upTo, most, mostBytes })
     if (isBegun && beginning > after)
-      throw new BrokenOff('purged', `purged up to ${beginning} while exported from ${after}`)
+      throw new BrokenOff(
+        'purged',
+        `events up to sequence number ${beginning} were purged during the export, which had reached ${after}`,
+      )
     isBegun ||= !isEmpty
     after = fullAt ?? (isBegun ? upTo : Math.max(upTo, beginning))
     width = fullAt === undefined ? Math.min(width * 2, widest) : most

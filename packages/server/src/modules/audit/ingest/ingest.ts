@@ -4,7 +4,7 @@ import { ingestion } from '@holdfast/contract/limits'
 import type { Database, Tx } from '../../../db/database.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { AppError } from '../../../kernel/app-error.ts'
+import { tooMany } from '../../../kernel/app-error.ts'
 import { canonicalAddress } from '../../../kernel/cidr.ts'
 import { isDateTime } from '../../../kernel/date-time.ts'
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
@@ -56,7 +56,7 @@ export function createIngest({ db, now, place }: Deps) {
   function charge(actor: Actor<'gateway'>, count: number): void {
     // Known events count too. Each replica counts separately.
     const wait = sent.take(actor.principal.id, ingestion.eventsPerMinute, performance.now(), count)
-    if (wait > 0) throw new AppError('rate_limited', 'too many events', { retryAfterSeconds: wait })
+    if (wait > 0) throw tooMany('events from this gateway', wait)
   }
 
   async function take(actor: Actor<'gateway'>, given: readonly GivenEvent[]) {
@@ -94,12 +94,13 @@ function eventReader(actor: Actor<'gateway'>, received: Date): (e: GivenEvent) =
   const arrivalOf = arrivalsOf(actor, received)
   return (e) => {
     const kind = reportedKinds.find((known) => known === e.kind)
-    if (!kind) return { error: 'kind must be one that a gateway may report (gateway_report.*)' }
+    if (!kind) return { error: 'kind must be a kind that a gateway may report (gateway_report.*)' }
     if (!isDateTime(e.at)) return { error: 'at is not a time (RFC 3339)' }
     const address = e.remote_ip === undefined ? undefined : canonicalAddress(e.remote_ip)
-    if (e.remote_ip !== undefined && address === undefined) return { error: 'remote_ip is not an address' }
+    if (e.remote_ip !== undefined && address === undefined) return { error: 'remote_ip must be an IP address' }
     if (!printable.test(e.event_id)) return { error: 'event_id must be printable ASCII without spaces' }
-    if (!textsOf(e).every(isStorable)) return { error: 'a text contains the character NUL or half of a surrogate pair' }
+    if (!textsOf(e).every(isStorable))
+      return { error: 'a string contains the character NUL or half of a surrogate pair' }
     const fields = {
       gateway_id: actor.id ?? '',
       gateway_event_id: e.event_id,

@@ -67,10 +67,13 @@ export function createCheckpoints({
     const { size } = row
     const signed = read(tenant, row, await keys.published(tenant, row.kid))
     if (signed.size !== size || size > to)
-      throw new BrokenRecord(tenant, `ends at sequence number ${to}, but ${signed.size} events were signed`)
+      throw new BrokenRecord(
+        tenant,
+        `ends at sequence number ${to}, but a signed checkpoint covers ${signed.size} events`,
+      )
     const [root] = await tiles.hashesOf(tenant, [[0, size]])
     if (!root?.equals(signed.root))
-      throw new BrokenRecord(tenant, `differs from the signed log up to sequence number ${size}`)
+      throw new BrokenRecord(tenant, `differs from the signed checkpoint of sequence number ${size}`)
   }
 
   /**

@@ -33,9 +33,9 @@ export const proofHandlers = ({ db, pager, catchUp, checkpoints, tiles }: Deps) 
     },
 
     proveAuditConsistency: async ({ actor: { tenantId: tenant }, query: { from, to } }) => {
-      if (from > to) fail('bad_request', 'from: is greater than to')
+      if (from > to) fail('bad_request', 'from: must not be greater than to')
       const { size } = (await db.inTenant(tenant, (tx) => queries.newestCheckpoint(tx, tenant))) ?? { size: 0 }
-      if (to > size) fail('bad_request', `to: the newest checkpoint is of ${size} events`)
+      if (to > size) fail('bad_request', `to: must not be greater than ${size}, the size of the newest checkpoint`)
       return { from, to, proof: (await tiles.hashesOf(tenant, consistencySpans(from, to))).map(hex) }
     },
 

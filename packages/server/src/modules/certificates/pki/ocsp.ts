@@ -9,7 +9,7 @@ import {
   readOcspRequest,
 } from '@holdfast/crypto'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { AppError } from '../../../kernel/app-error.ts'
+import { tooMany } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { createRateLimiter } from '../../../kernel/rate-limit.ts'
 import { minute, second } from '../../../kernel/time.ts'
@@ -50,8 +50,8 @@ export function createOcsp({ now, statusesOf }: Pick<CertificatesDeps, 'now'> & 
     since: Date,
   ): Promise<Signed> {
     const kind = statuses.includes('unknown') ? 'unknown' : 'issued'
-    if (budget.take(kind, signaturesPerMinute[kind], performance.now()) > 0)
-      throw new AppError('rate_limited', 'too many OCSP requests; retry shortly')
+    const wait = budget.take(kind, signaturesPerMinute[kind], performance.now())
+    if (wait > 0) throw tooMany('OCSP requests', wait)
     const until = new Date(since.getTime() + lifetime)
     const responses = certIds.map((certId, i) => ({
       certId,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { foreground } from '../../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
-import { AppError, fail, failField } from '../../../kernel/app-error.ts'
+import { AppError, fail, failField, failMaximum } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
@@ -30,12 +30,8 @@ const refusals: Record<Exclude<Refusal, 'busy'>, () => never> = {
   locked: () => fail('validation_error', 'the device, its user, group or tenant is locked'),
   user_suspended: () => fail('validation_error', 'the user of the device is suspended'),
   key_taken: () =>
-    failField('csr', 'its key had a certificate already, or belongs to another device: generate a new key'),
-  too_many: () =>
-    fail(
-      'validation_error',
-      `the device has ${mostOfDevice} valid certificates, which is the maximum: rotate or revoke one`,
-    ),
+    failField('csr', 'its key already had a certificate, or belongs to another device: generate a new key'),
+  too_many: () => failMaximum(`the device has ${mostOfDevice} valid certificates`, 'rotate or revoke one'),
   not_active: () => fail('validation_error', 'the certificate is not active: issue a new one'),
 }
 

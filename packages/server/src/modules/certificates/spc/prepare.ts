@@ -23,7 +23,7 @@ const shortest = minute
 export type Prepared = { row: SpcRow; thumbprint: string; chain: string[] }
 
 const csrProblems: Partial<Record<CryptoError['code'], string>> = {
-  bad_algorithm: 'must be of a P-256, P-384 or Ed25519 key',
+  bad_algorithm: 'must have a P-256, P-384 or Ed25519 key',
   bad_signature: 'must be signed with its own key',
 }
 
@@ -83,7 +83,7 @@ export function createPrepare({ trust, policyOf, publicUrl, pkiUrl, oidArc, now 
       device.credentialUntil,
       authority.x509.validToDate.getTime(),
     )
-    if (end - start < shortest) fail('validation_error', "the device's credential is about to end: renew it first")
+    if (end - start < shortest) fail('validation_error', "the device's credential is about to expire: renew it first")
     const notBefore = new Date(Math.max(start - backdated, authority.x509.validFromDate.getTime()))
     const notAfter = new Date(end)
     const spc_id = newUuid()

@@ -116,7 +116,7 @@ const policyOf = ({ policy_channel, policy_version, policy_digest }: SpcRow) =>
 
 /** Reads the certificate's ID from `spc_id` or from the serial number, which is the same value. */
 function spcNamed({ spc_id, serial }: { spc_id?: string; serial?: string }): string {
-  if ((spc_id === undefined) === (serial === undefined)) failField('spc_id', 'name it by spc_id or by serial')
+  if ((spc_id === undefined) === (serial === undefined)) failField('spc_id', 'give either spc_id or serial')
   if (spc_id !== undefined) return idOf('spc', spc_id)
   const hex = (serial ?? '').toLowerCase().replaceAll(':', '')
   if (!/^[0-9a-f]{32}$/.test(hex)) return missing('spc')

@@ -48,7 +48,7 @@ export function createSpcs({
       const own = ownOf(actor)
       if (own !== undefined && deviceId !== undefined && deviceId !== own)
         fail('forbidden', 'a device may request certificates only for itself')
-      return issue(actor, own ?? deviceId ?? failField('device_id', 'must name the device'), csr, null)
+      return issue(actor, own ?? deviceId ?? failField('device_id', 'is required'), csr, null)
     },
 
     rotate: async (actor: Actor, spcId: string, csr: string): Promise<Prepared> => {

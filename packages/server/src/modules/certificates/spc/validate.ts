@@ -97,7 +97,7 @@ function judged(
   if (notGood?.revoke_after && notGood.revoke_after <= now) return ['revoked', 'revoked: superseded']
   if (at >= notAfter) return ['expired', `expired at ${notAfter.toISOString()}`]
   if (at < notBefore) return ['not_yet_valid', `not valid before ${notBefore.toISOString()}`]
-  if (!isUsable) return ['device_inactive', 'its device, or the user of the device, may not connect']
+  if (!isUsable) return ['device_inactive', 'its device, or the user of the device, has no access']
   if (notGood?.revoke_after) return ['superseded', `rotated; valid until ${notGood.revoke_after.toISOString()}`]
   return ['good']
 }

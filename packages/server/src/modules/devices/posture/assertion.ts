@@ -110,7 +110,7 @@ function askedDevice({ principal }: Actor, { device_id }: AssertionRequest): str
   if (principal.kind !== 'device')
     return idOf(
       'device',
-      device_id ?? fail('bad_request', 'device_id: is required: the device that the assertion is about'),
+      device_id ?? fail('bad_request', 'device_id: is required and must name the device of the assertion'),
     )
   if (device_id !== undefined && device_id !== encodeId('device', principal.id)) refuseTuple('device_id')
   return principal.id
@@ -128,11 +128,11 @@ function requireTuple({ principal }: Actor, { user_id }: AssertionRequest, repor
   }
   const { uid } = peekDeviceCredential(principal.presented.token).claims
   if ((uid ?? null) !== userId)
-    fail('forbidden', 'the credential was issued for another user of the device: renew it first')
+    fail('forbidden', 'the credential was issued for a previous user of the device: renew it first')
   if (user_id !== undefined && user_id !== userId) refuseTuple('user_id')
 }
 const refuseTuple = (name: string): never =>
-  fail('forbidden', `${name} differs from the credential: a device may ask only about itself`)
+  fail('forbidden', `${name}: differs from the credential; a device may request only its own assertion`)
 
 /** RFC 9711 §4.1: 8 to 64 bytes. Each value has one spelling only, so that comparing texts compares bytes. */
 function requireNonce(nonce: string): void {

@@ -61,7 +61,7 @@ export function createAsking(deps: AskingDeps): Ask {
       if (waitMs > longestWait)
         throw new PullError(
           'unreachable',
-          `${what} could not be read: the directory asks to wait for ${Math.ceil(waitMs / second)} seconds.`,
+          `${what} could not be read: the directory asked to wait ${Math.ceil(waitMs / second)} seconds.`,
         )
       const ms = Math.max((wait ?? 0) * (0.75 + Math.random() / 2), waitMs)
       await onWait(ms)
@@ -85,12 +85,12 @@ export function createAsking(deps: AskingDeps): Ask {
           : answer.status
       throw new PullError(
         'credential',
-        `The directory gave no token for the client id and its credential (${oauthError}).`,
+        `The directory issued no token for the client id and its credential (${oauthError}): check both.`,
       )
     }
     const { access_token: text, expires_in: seconds } = tokenAnswer
     if (typeof text !== 'string' || text === '' || /[^\x21-\x7e]/.test(text))
-      throw new PullError('answer', 'The directory answered with no usable token.')
+      throw new PullError('answer', 'The directory answered without a valid token.')
     const lives = typeof seconds === 'number' && seconds > 0 ? seconds * second : minute
     token = { text, until: performance.now() + Math.max(lives - earlier, lives / 2) }
     return text
@@ -99,7 +99,10 @@ export function createAsking(deps: AskingDeps): Ask {
 
   return async (url, what, headers = {}) => {
     if (!URL.canParse(url) || new URL(url).origin !== origin)
-      throw new PullError('elsewhere', `${what} point to another host than the directory; that host was not contacted.`)
+      throw new PullError(
+        'elsewhere',
+        `${what}: a link leads to a host other than that of the directory; that host was not contacted.`,
+      )
     const get = async () =>
       send(what, url, {
         headers: { ...headers, accept: 'application/json', authorization: `Bearer ${await heldToken()}` },
@@ -112,7 +115,7 @@ export function createAsking(deps: AskingDeps): Ask {
     }
     if (answer.status !== 200) throw refusalOf(what, answer)
     const json = jsonOf(answer.body)
-    if (json === undefined) throw new PullError('answer', `The answer of the directory is not JSON (${what}).`)
+    if (json === undefined) throw new PullError('answer', `${what}: the answer of the directory is not JSON.`)
     return { json, headers: answer.headers }
   }
 }
@@ -135,9 +138,9 @@ function refusalOf(what: string, { status, body }: Sent): PullError {
   // Microsoft Graph no longer keeps the state of the delta link.
   if (status === 410 || (status === 400 && typeof code === 'string' && /^syncState(NotFound|Invalid)$/i.test(code)))
     return new PullError('gone', `${what}: the directory no longer accepts its change token.`)
-  if (status === 401) return new PullError('credential', `The directory refused the token that it issued (${what}).`)
+  if (status === 401) return new PullError('credential', `${what}: the directory refused the token that it issued.`)
   if (status === 403)
-    return new PullError('forbidden', `The client lacks the permission at the directory to read this: ${what}.`)
+    return new PullError('forbidden', `${what}: the client has no permission to read them. Grant it at the directory.`)
   return new PullError('answer', `${what} could not be read: the directory answered ${status}.`)
 }
 
@@ -167,12 +170,12 @@ export const answerFields = (value: unknown): Readonly<Record<string, unknown>> 
   typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 export const listOf = (value: unknown, what: string): readonly unknown[] => {
   if (Array.isArray(value)) return value
-  throw new PullError('answer', `The answer of the directory is not a list (${what}).`)
+  throw new PullError('answer', `${what}: the answer of the directory is not a list.`)
 }
 /** Reads the directory's ID of an entry. An entry without one cannot be identified, so this throws. */
 export const idIn = (entry: Readonly<Record<string, unknown>>, what: string): string => {
   const { id } = entry
   if (typeof id === 'string' && /^[\x21-\x7e]{1,256}$/.test(id)) return id
-  throw new PullError('answer', `The answer of the directory has an entry without an id (${what}).`)
+  throw new PullError('answer', `${what}: the answer of the directory has an entry without an id.`)
 }
 export const wordsIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

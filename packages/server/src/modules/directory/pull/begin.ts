@@ -102,7 +102,7 @@ export function createPullBegin({
     begin: (actor: Actor, sourceId: string, options: PullOptions): Promise<Begun> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const source = (await sources.lockSource(tx, actor.tenantId, sourceId)) ?? missing('directory_source')
-        if (source.credential_jwe === null) failField('source_id', 'has no credential to sign in with')
+        if (source.credential_jwe === null) failField('source_id', 'has no credential: set one first')
         return begin(tx, actor, source, options)
       }),
 
@@ -112,14 +112,11 @@ export function createPullBegin({
       return db.inTenant(tenant, async (tx) => {
         const found = await sources.selectSources(tx, tenant).where('kind', '=', 'keycloak').limit(2).execute()
         const [only, another] = found
-        if (!only) return fail('not_found', 'there is no Keycloak among the directory sources')
+        if (!only) return fail('not_found', 'no directory source is of kind keycloak')
         if (another)
-          fail(
-            'validation_error',
-            'there is more than one Keycloak among the directory sources: run one of them by its id',
-          )
+          fail('validation_error', 'several directory sources are of kind keycloak: run one of them by its id')
         const source = (await sources.lockSource(tx, tenant, only.source_id)) ?? missing('directory_source')
-        if (source.credential_jwe === null) failField('source_id', 'has no credential to sign in with')
+        if (source.credential_jwe === null) failField('source_id', 'has no credential: set one first')
         return begin(tx, actor, source, options)
       })
     },
@@ -143,7 +140,8 @@ export function createPullBegin({
         if (found.source_id === null && found.status === 'cancelled') return { run: found, changed: false }
         if (found.source_id === null) return notCancelled(found)
         const source = await sources.lockSource(tx, tenant, found.source_id)
-        const changed = source !== undefined && (await callOff(tx, actor, source, id, reason ?? 'It was cancelled.'))
+        const changed =
+          source !== undefined && (await callOff(tx, actor, source, id, reason ?? 'The run was cancelled.'))
         // The pull took longer than the interval. The next one waits for the next interval, so that it does not start
         // right after a cancellation.
         if (changed && source.next_run_at && source.next_run_at <= now())

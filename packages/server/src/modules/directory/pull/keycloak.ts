@@ -39,7 +39,7 @@ export function createKeycloak(problemOf: Vendor['problemOf']): Vendor {
     const base = adminOf(issuer)
     const again = (why: string) => {
       if (cursor.tries + 1 >= mostTries)
-        throw new PullError('unstable', `${why} while it was read, ${mostTries} times in a row.`)
+        throw new PullError('unstable', `${why} during each of ${mostTries} attempts to read the directory.`)
       return { page: {}, cursor: begin(cursor.tries + 1), again: why }
     }
     const countGroups = async () => countIn(answerFields((await ask(`${base}/groups/count`, 'Groups')).json).count)
@@ -66,7 +66,7 @@ export function createKeycloak(problemOf: Vendor['problemOf']): Vendor {
       case 'users': {
         const found = await list('users?briefRepresentation=false&', 'Users', perPage)
         const users = found?.entries.filter((entry) => !isServiceAccount(entry)).map(userOf) ?? []
-        if (!found || users.some((u) => seen.users.has(u.id))) return again('The users changed')
+        if (!found || users.some((u) => seen.users.has(u.id))) return again('The list of users changed')
         const cursorNext = found.next
           ? { ...cursor, ...found.next }
           : { ...cursor, ...start, phase: 'recount' as const }
@@ -80,7 +80,7 @@ export function createKeycloak(problemOf: Vendor['problemOf']): Vendor {
       case 'groups': {
         const found = await list('groups?briefRepresentation=true&', 'Groups', perPage)
         const groups = found?.entries.map(groupOf) ?? []
-        if (!found || groups.some((g) => seen.groupIds.has(g.id))) return again('The groups changed')
+        if (!found || groups.some((g) => seen.groupIds.has(g.id))) return again('The list of groups changed')
         const cursorNext = found.next
           ? { ...cursor, ...found.next }
           : { ...cursor, ...start, phase: 'children' as const }
@@ -92,7 +92,7 @@ export function createKeycloak(problemOf: Vendor['problemOf']): Vendor {
         const path = `groups/${encodeURIComponent(parent.id)}/children?briefRepresentation=true&`
         const found = await list(path, 'Groups', perPage)
         const groups = found?.entries.map(groupOf) ?? []
-        if (!found || groups.some((g) => seen.groupIds.has(g.id))) return again('The groups changed')
+        if (!found || groups.some((g) => seen.groupIds.has(g.id))) return again('The list of groups changed')
         const at = { ...cursor, group: parent.place }
         return { page: { groups }, cursor: found.next ? { ...at, ...found.next } : past(at) }
       }
@@ -156,7 +156,7 @@ function nextOf({ groups }: PulledSoFar, from: number, fits: (group: PulledGroup
 
 function countIn(value: unknown): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-  throw new PullError('answer', 'The directory did not say how many there are.')
+  throw new PullError('answer', 'The directory did not answer with a count of users or groups.')
 }
 
 const isServiceAccount = (user: Readonly<Record<string, unknown>>): boolean =>

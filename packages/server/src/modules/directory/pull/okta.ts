@@ -53,7 +53,9 @@ export function createOkta(issuerProblem: Vendor['problemOf']): Vendor {
   return {
     problemOf: (issuer) =>
       issuerProblem(issuer) ??
-      (new URL(issuer).pathname === '/' ? undefined : 'Users are read at the organisation: https://{organisation}.'),
+      (new URL(issuer).pathname === '/'
+        ? undefined
+        : 'The issuer must be that of the organisation, without a path: https://{organisation}.'),
     originOf: (issuer) => new URL(issuer).origin,
     tokenOf: async ({ issuer, clientId, credential }) => {
       const url = `${new URL(issuer).origin}/oauth2/v1/token`
@@ -98,7 +100,7 @@ export function clientKeyOf(
 async function assertion(clientId: string, credential: string, audience: string): Promise<string> {
   const { SignJWT } = await import('jose')
   const found = clientKeyOf(credential)
-  if (!found) throw new PullError('credential', 'The private key of the client can not be read.')
+  if (!found) throw new PullError('credential', 'The private key of the client cannot be read.')
   return new SignJWT()
     .setProtectedHeader({ alg: found.alg, ...(found.kid !== undefined && { kid: found.kid }) })
     .setIssuer(clientId)

@@ -95,8 +95,7 @@ export function createPulls(deps: PullDeps) {
     const { run_id: runId, confirmed } = pull
     const whole = { runId, origin, said: snapshot, content, startedAt, confirmed, write }
     const run = pull.dry_run ? await applyRun.dryRun(behalfOf(h), whole) : await applyRun.take(behalfOf(h), whole)
-    if (run.run_id !== runId)
-      throw new PullError('unstable', 'A snapshot with the id of this run was accepted meanwhile.')
+    if (run.run_id !== runId) throw new PullError('unstable', 'Another run with the same id was applied meanwhile.')
   }
 
   /**
@@ -191,5 +190,5 @@ export type Pulls = ReturnType<typeof createPulls>
 function sentenceOf(e: unknown): string {
   if (e instanceof PullError) return e.message
   if (e instanceof AppError && e.code !== 'internal_error') return e.message
-  return 'It ended with an internal error; see the log of the server.'
+  return 'The run ended with an internal error: see the log of the server.'
 }

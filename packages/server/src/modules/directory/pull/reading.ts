@@ -120,12 +120,9 @@ export function createReading({
       const more = content ? Buffer.byteLength(content) : 0
       bytes = { own: bytes.own + more, all: bytes.all + more }
       if (bytes.own > mostBytes)
-        throw new PullError('too_large', 'The directory is too large to be held in memory while it is read.')
+        throw new PullError('too_large', 'The directory is larger than the memory limit of a pull.')
       if (bytes.all > mostBytesOfTenant)
-        throw new PullError(
-          'too_large',
-          'The directories that are being read are together too large to be held in memory.',
-        )
+        throw new PullError('too_large', 'All running pulls together exceed the memory limit.')
       const number = pages
       await guarded(h, async (tx) => {
         const next = content === undefined ? number : number + 1

@@ -4,7 +4,7 @@ import type { Database } from '../../../db/database.ts'
 import type { PageQuery, Pager } from '../../../db/page.ts'
 import { mapUniqueViolation } from '../../../db/unique-violation.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { fail, failField } from '../../../kernel/app-error.ts'
+import { failField, failMaximum } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { ExpectedVersion } from '../../../kernel/version.ts'
@@ -63,15 +63,15 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
     const problem = vendors[kind].problemOf(fields.issuer) ?? outbound.refusalOf(fields.issuer)
     if (problem) failField('issuer', problem)
     if (kind === 'okta' && credential && !clientKeyOf(credential))
-      failField('credential', 'must be a private key, as a JWK or PEM: RSA, or EC of the curve P-256')
+      failField('credential', 'must be a private key (RSA or P-256), as JWK or PEM')
     if (fields.take_groups === 'listed' && fields.group_names.length === 0)
       failField('groups.names', 'must name the groups to import')
     if (fields.take_users === 'in_groups' && fields.take_groups === 'none')
-      failField('users', 'cannot be in_groups if no group is imported')
+      failField('users', 'cannot be in_groups if no groups are imported')
   }
   const sealed = (id: string, credential: string) => seal(kek, sealContext(id), Buffer.from(credential))
   const requireCredential = ({ enabled }: SourceFields, isSet: boolean) =>
-    enabled && !isSet ? failField('credential', 'is needed before it can be enabled') : undefined
+    enabled && !isSet ? failField('credential', 'is required before the source can be enabled') : undefined
 
   async function openCredential({ source_id, credential_jwe: jwe }: SourceRow): Promise<string> {
     if (jwe === null) throw new PullError('credential', 'The source has no credential.')
@@ -126,7 +126,7 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
         db.inTenant(tenant, async (tx) => {
           await queries.lockNewSources(tx, tenant)
           if ((await queries.countSources(tx, tenant)) >= mostSources)
-            fail('validation_error', `a tenant has at most ${mostSources} directory sources`)
+            failMaximum(`the tenant has ${mostSources} directory sources`, 'delete a source first')
           const at = now()
           const new_id = { tenant_id: tenant, directory_id: newUuid() }
           await insertDirectory(tx, { ...new_id, provider, created_at: at, source: 'snapshot' })
@@ -147,7 +147,7 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
           await audit.record(tx, actor, 'directory_source.created', { source_id: target.id }, { target })
           return made
         })
-      return mapUniqueViolation('provider', 'directory_has_one_source', work, 'has a source already')
+      return mapUniqueViolation('provider', 'directory_has_one_source', work, 'already has a source')
     },
 
     /**
@@ -168,7 +168,10 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
         allow(before)
         // An administrator who may change a source may not see its credential, which would be sent to the new issuer.
         if (credential === undefined && before.credential_jwe !== null && fields.issuer !== before.issuer)
-          failField('credential', 'must be given again if the issuer changes, since it is sent to the new issuer')
+          failField(
+            'credential',
+            'must be given again, because the issuer changes and the credential is sent to the new issuer',
+          )
         const credential_jwe = credential === undefined ? before.credential_jwe : newJwe
         requireCredential(fields, credential_jwe !== null)
         const changed = differences(factsOf(before), factsOf(fields))
@@ -183,7 +186,7 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
         const kept = isOver ? null : before.kept
         await queries.updateSource(tx, tenant, id, fields, { credential_jwe, next_run_at, kept, at })
         if (isOver) {
-          await begin.callOffOf(tx, actor, before, 'The settings of its source were changed.')
+          await begin.callOffOf(tx, actor, before, 'The settings of the directory source were changed.')
           await queries.forgetPages(tx, tenant, id)
         }
         const after = (await queries.findSource(tx, tenant, id)) ?? noSource()
@@ -214,7 +217,7 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
         }
         expected.require(sourceVersion(before))
         await queries.markSourceDeleted(tx, tenant, id, now())
-        await begin.callOffOf(tx, actor, before, 'Its source was deleted.')
+        await begin.callOffOf(tx, actor, before, 'The directory source was deleted.')
         await queries.forgetPages(tx, tenant, id)
         const target = targetOf(before)
         await audit.record(tx, actor, 'directory_source.deleted', { source_id: target.id }, { target })

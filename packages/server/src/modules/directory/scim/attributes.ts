@@ -85,7 +85,7 @@ export function readPath(kind: Kind, path: string): PatchTarget {
   const parts = kind.settable[attribute.name] ?? []
   const isMany = attribute.name === 'emails' || attribute.name === 'members'
   if (filtered && !isMany)
-    failScim('invalidPath', `path: ${attribute.name} has a single value, so a filter is not allowed`)
+    failScim('invalidPath', `path: ${attribute.name} has only one value, so a filter is not allowed`)
   const part = sub === undefined ? undefined : spelled(sub, parts)
   if (sub !== undefined && part === undefined)
     failScim('invalidPath', `path: "${attribute.name}.${sub.slice(0, 64)}" is not a known attribute`)

@@ -29,7 +29,7 @@ export const createConfirm =
       // Windows are locked before runs, as in a push.
       await queries.freeWindow(tx, tenant, directory, id, new Date(at.getTime() + windowMs))
       if (!(await runs.settleHeld(tx, tenant, id, settled)))
-        fail('validation_error', `this run is ${run.status}: only one that is held can be confirmed`)
+        fail('validation_error', `this run is ${run.status}: only a held run can be confirmed`)
       const run_id = encodeId('directory_run', id)
       const target = { type: 'directory_run', id: run_id, name: provider }
       const details = { confirmed: true, ...(reason !== undefined && { reason }) }

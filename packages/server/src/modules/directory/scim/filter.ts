@@ -69,7 +69,7 @@ function* tokensOf(source: string): Generator<Token> {
 
 function storableText(quoted: string, at: number): string {
   const value = JSON.parse(quoted) as string
-  if (value.includes('\0') || !value.isWellFormed()) wrong(at, 'a text has a character that can not be stored')
+  if (value.includes('\0') || !value.isWellFormed()) wrong(at, 'a string has a character that cannot be stored')
   return value
 }
 
@@ -91,7 +91,7 @@ export function parseFilter(source: string): ScimFilter {
     if (t.is !== is) wrong(t.at, `expected ${is}`)
   }
   const requireShallow = (depth: number) => {
-    if (depth > most.depth) wrong(peek().at, `it is nested deeper than ${most.depth}`)
+    if (depth > most.depth) wrong(peek().at, `nested deeper than ${most.depth} levels`)
   }
 
   const either = (depth: number): ScimFilter => {
@@ -137,7 +137,7 @@ export function parseFilter(source: string): ScimFilter {
     return { kind: 'some', path, of: { kind: 'and', left: of, right: condition(t.text) } }
   }
   const condition = (path: string): ScimFilter => {
-    if (++conditions > most.conditions) wrong(peek().at, `it has more than ${most.conditions} conditions`)
+    if (++conditions > most.conditions) wrong(peek().at, `more than ${most.conditions} conditions`)
     const t = take()
     const op = t.is === 'word' ? t.text.toLowerCase() : ''
     if (op === 'pr') return { kind: 'present', path }
@@ -150,7 +150,7 @@ export function parseFilter(source: string): ScimFilter {
     if (t.is === 'string' || t.is === 'number') return t.value
     const name = t.is === 'word' ? t.text.toLowerCase() : ''
     if (Object.hasOwn(constants, name)) return constants[name]!
-    return wrong(t.at, 'expected a value: a text in double quotes, a number, true, false or null')
+    return wrong(t.at, 'expected a value: a string in double quotes, a number, true, false or null')
   }
 
   const found = either(0)

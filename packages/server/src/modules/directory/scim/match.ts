@@ -43,16 +43,16 @@ function compare(op: Comparison, has: unknown, value: FilterValue): boolean {
   // A missing value equals only null and differs from everything else.
   if (value === null || has === undefined) {
     const isSame = value === null && has === undefined
-    if (op !== 'eq' && op !== 'ne') return value === null ? cannot(`${op} needs a value to compare with`) : false
+    if (op !== 'eq' && op !== 'ne') return value === null ? cannot(`${op} needs a value other than null`) : false
     return op === 'eq' ? isSame : !isSame
   }
   if (typeof has === 'boolean') {
     const boolean = truthOf(value)
     if (boolean === undefined || (op !== 'eq' && op !== 'ne'))
-      return cannot('a boolean can be compared only by eq or ne, with true or false')
+      return cannot('a boolean can only be compared with true or false, by eq or ne')
     return (has === boolean) === (op === 'eq')
   }
-  if (typeof value !== 'string') return cannot('a text can be compared only with a text')
+  if (typeof value !== 'string') return cannot('a string can only be compared with a string')
   return compareText(op, String(has), value)
 }
 
@@ -60,7 +60,7 @@ function compare(op: Comparison, has: unknown, value: FilterValue): boolean {
 export function fitsElement(filter: ScimFilter, element: Element, names: readonly string[]): boolean {
   const of = (path: string) => {
     const name = names.find((n) => n.toLowerCase() === path.toLowerCase())
-    return element[name ?? cannot(`"${path.slice(0, 64)}" is not known there`)]
+    return element[name ?? cannot(`"${path.slice(0, 64)}" is not a known attribute here`)]
   }
   switch (filter.kind) {
     case 'and':

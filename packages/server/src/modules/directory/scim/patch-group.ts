@@ -26,7 +26,8 @@ function membersOf(value: unknown): string[] {
   return (Array.isArray(value) ? value : [value]).map((item) => {
     const name = isObject(item) ? spelled('value', Object.keys(item)) : undefined
     const memberId = isObject(item) ? item[name ?? ''] : item
-    if (typeof memberId !== 'string') return failScim('invalidValue', 'members: each needs a value, the id of a user')
+    if (typeof memberId !== 'string')
+      return failScim('invalidValue', 'members: each member must have a value, which is the id of a user')
     return userOf(memberId)
   })
 }
@@ -74,7 +75,7 @@ export function patchGroup(patch: ScimPatch): GroupChange {
   for (const { op, path, value } of operationsOf(groupKind, patch)) {
     const target = readPath(groupKind, path)
     if (target.is === 'ignored') continue
-    if (target.is === 'readOnly') failScim('mutability', `${target.name}: only the server sets it`)
+    if (target.is === 'readOnly') failScim('mutability', `${target.name}: is set by the server and cannot be changed`)
     if (target.name !== 'members') {
       if (op === 'remove' && target.name === 'displayName') failScim('mutability', 'displayName: is required')
       setName(change, target.name, op === 'remove' ? null : value)
@@ -84,7 +85,7 @@ export function patchGroup(patch: ScimPatch): GroupChange {
       if (target.filter || (value !== undefined && value !== null)) take(memberIds)
       else setAll([])
     } else if (target.filter || target.sub !== undefined)
-      failScim('invalidPath', 'path: a member can only be added or removed')
+      failScim('invalidPath', 'path: members can only be added or removed, not changed')
     else if (op === 'add') add(membersOf(value))
     else setAll(membersOf(value))
   }
@@ -93,17 +94,18 @@ export function patchGroup(patch: ScimPatch): GroupChange {
 
 function requireFew<C extends GroupChange>(change: C): C {
   if ((change.members?.size ?? 0) + change.added.size + change.removed.size > mostMembers.given)
-    failScim('invalidValue', `members: one request names at most ${mostMembers.given}`)
+    failScim('invalidValue', `members: one request can name at most ${mostMembers.given}`)
   return change
 }
 
 /** members[value eq "…"], or several joined by `or`. */
 function chosenBy({ filter, sub }: PatchTarget): string[] {
-  if (!filter || sub !== undefined) return failScim('invalidPath', 'path: a member can only be removed as a whole')
+  if (!filter || sub !== undefined)
+    return failScim('invalidPath', 'path: remove a member as a whole, without a sub-attribute')
   const walk = (f: ScimFilter): string[] => {
     if (f.kind === 'or') return [...walk(f.left), ...walk(f.right)]
     if (f.kind !== 'compare' || f.op !== 'eq' || f.path.toLowerCase() !== 'value' || typeof f.value !== 'string')
-      return failScim('invalidFilter', 'path: members can be selected only by value eq')
+      return failScim('invalidFilter', 'path: members can only be selected by value eq')
     const user = decodeId('user', f.value)
     return user === undefined ? [] : [user]
   }

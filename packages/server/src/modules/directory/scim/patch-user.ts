@@ -22,7 +22,7 @@ export function patchUser(before: UserAttributes, patch: ScimPatch): UserAttribu
   for (const { op, path, value } of operationsOf(userKind, patch)) {
     const target = readPath(userKind, path)
     if (target.is === 'ignored') continue
-    if (target.is === 'readOnly') failScim('mutability', `${target.name}: only the server sets it`)
+    if (target.is === 'readOnly') failScim('mutability', `${target.name}: is set by the server and cannot be changed`)
     if (op === 'remove') remove(draft, target)
     else set(draft, target, value, op)
   }

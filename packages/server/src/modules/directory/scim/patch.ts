@@ -29,10 +29,10 @@ export function* operationsOf(kind: Kind, patch: ScimPatch): Generator<Operation
     const value = member(each, 'value')
     if (typeof path === 'string' && path.trim() !== '') yield { op, path, value }
     else if (path !== undefined && path !== null && path !== '')
-      return failScim('invalidPath', `Operations[${i}].path: must be a text`)
+      return failScim('invalidPath', `Operations[${i}].path: must be a string`)
     else if (op === 'remove') return failScim('noTarget', `Operations[${i}]: remove needs a path`)
     else if (!isObject(value))
-      return failScim('invalidValue', `Operations[${i}].value: must be an object without a path`)
+      return failScim('invalidValue', `Operations[${i}].value: must be an object if there is no path`)
     else
       for (const [name, its] of Object.entries(value))
         if (attributeOf(kind, name)?.is !== 'readOnly') yield { op, path: name, value: its }

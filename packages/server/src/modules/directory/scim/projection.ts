@@ -23,7 +23,7 @@ const namesOf = (kind: Kind, list: string | undefined): string[] | undefined =>
 /** `attributes` and `excludedAttributes` (RFC 7644 §3.9). Unknown names have no effect. */
 export function projectionOf(kind: Kind, { attributes, excludedAttributes }: Query): Projection {
   if (attributes !== undefined && excludedAttributes !== undefined)
-    fail('bad_request', 'attributes and excludedAttributes: only one of them can be given')
+    fail('bad_request', 'excludedAttributes: cannot be combined with attributes')
   const attributeNames = namesOf(kind, attributes)
   const unwanted = new Set(namesOf(kind, excludedAttributes))
   const isUnder = (name: string, path: string) => path === name || path.startsWith(`${name}.`)

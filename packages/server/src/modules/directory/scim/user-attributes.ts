@@ -28,9 +28,9 @@ const isNothing = (value: unknown): boolean => value === null || value === undef
 
 export function attributeText(name: string, value: unknown, max: number): string | undefined {
   if (isNothing(value)) return undefined
-  if (typeof value !== 'string') return wrong(name, 'must be a text')
+  if (typeof value !== 'string') return wrong(name, 'must be a string')
   if (hasControls(value, false))
-    return wrong(name, 'must not have control characters, line breaks or marks of the reading direction')
+    return wrong(name, 'must not contain control characters, line breaks or text-direction characters')
   return value.length <= max ? value : wrong(name, `must have at most ${max} characters`)
 }
 
@@ -80,7 +80,7 @@ export function emailOf(value: unknown): Email | undefined {
 export function emailsOf(value: unknown): Email[] {
   if (isNothing(value)) return []
   const list = Array.isArray(value) ? value : [value]
-  if (list.length > mostEmails) wrong('emails', `are more than ${mostEmails}`)
+  if (list.length > mostEmails) wrong('emails', `must have at most ${mostEmails} entries`)
   return list.flatMap((item) => emailOf(item) ?? [])
 }
 
@@ -130,7 +130,7 @@ export function readUser(
 export function complete(draft: Draft): UserAttributes {
   const { userName, active = true, ...rest } = draft
   if (userName === undefined) return wrong('userName', 'is required')
-  if ((rest.emails ?? []).filter((e) => e.primary).length > 1) wrong('emails', 'only one can be primary')
+  if ((rest.emails ?? []).filter((e) => e.primary).length > 1) wrong('emails', 'must have at most one primary entry')
   return { ...rest, userName, active }
 }
 
@@ -148,5 +148,5 @@ export function storedUserFacts({ userName, displayName, name = {}, emails = [] 
 }
 const addressOf = (text: string): string => {
   const address = /^[^@\s]+@[^@\s]+$/.test(text) ? canonicalEmail(text) : undefined
-  return address ?? wrong('emails', `"${text.slice(0, 64)}" is no mail address`)
+  return address ?? wrong('emails', `"${text.slice(0, 64)}" is not a mail address`)
 }

@@ -59,7 +59,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       )
     const isGoing = before.status === 'active' && after.status === 'suspended'
     if (isGoing && (await owned.lastAdministrators(tx, tenant, [before])).size > 0)
-      fail('forbidden', `${before.username} is the last administrator of this tenant and stays active`)
+      fail('forbidden', `${before.username} is the last administrator of this tenant, so this user cannot be suspended`)
   }
 
   /**

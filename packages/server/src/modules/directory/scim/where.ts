@@ -64,7 +64,9 @@ export function conditionOf(filter: ScimFilter, field: Field, other?: Field): Co
     const own = find(field, path)
     if (own) return own
     const its = other && find(other, path)
-    return its ? { searched: missing(its.searched), name: its.name } : cannot(`"${path.slice(0, 64)}" is not searched`)
+    return its
+      ? { searched: missing(its.searched), name: its.name }
+      : cannot(`"${path.slice(0, 64)}" cannot be used in a filter`)
   }
   const walk = (f: ScimFilter): Condition => {
     switch (f.kind) {
@@ -86,7 +88,8 @@ export function conditionOf(filter: ScimFilter, field: Field, other?: Field): Co
       }
       case 'some': {
         const { searched } = named(f.path)
-        if (searched.kind !== 'many') return cannot(`"${f.path.slice(0, 64)}" has one value`)
+        if (searched.kind !== 'many')
+          return cannot(`"${f.path.slice(0, 64)}" has only one value, so a filter in brackets is not allowed`)
         return some(searched.rows, conditionOf(f.of, { kind, entry: searched.parts }))
       }
     }
@@ -95,20 +98,23 @@ export function conditionOf(filter: ScimFilter, field: Field, other?: Field): Co
 }
 
 const present = (part: Searched | undefined): Condition =>
-  part && part.kind !== 'many' ? isThere(part.column) : cannot('a value is compared as a whole')
+  part && part.kind !== 'many'
+    ? isThere(part.column)
+    : cannot('compare an attribute with a simple value, such as emails.value')
 const some = (rows: RawBuilder<unknown>, condition: Condition) =>
   sql<SqlBool>`exists (select from ${rows} and ${condition})`
 
 function leaf(name: string, searched: Searched | undefined, op: Comparison, value: FilterValue): Condition {
-  if (!searched || searched.kind === 'many') return cannot('a value is compared as a whole')
+  if (!searched || searched.kind === 'many')
+    return cannot('compare an attribute with a simple value, such as emails.value')
   const { column } = searched
   if (value === null) {
-    if (op !== 'eq' && op !== 'ne') return cannot(`${op} needs a value to compare with`)
+    if (op !== 'eq' && op !== 'ne') return cannot(`${op} needs a value other than null`)
     return op === 'ne' ? isThere(column) : not(isThere(column))
   }
   const either = (same: RawBuilder<unknown>): Condition => {
     if (op === 'eq') return sql<SqlBool>`${same}`
-    return op === 'ne' ? not(same) : cannot(`${name} is compared by eq, ne or pr`)
+    return op === 'ne' ? not(same) : cannot(`${name} can only be compared by eq, ne or pr`)
   }
   switch (searched.kind) {
     case 'id': {
@@ -116,23 +122,23 @@ function leaf(name: string, searched: Searched | undefined, op: Comparison, valu
       return either(id === undefined ? never : sql`${column} = ${id}::uuid`)
     }
     case 'truth': {
-      const boolean = truthOf(value) ?? cannot(`${name} is compared with true or false`)
+      const boolean = truthOf(value) ?? cannot(`${name} can only be compared with true or false`)
       return either(sql`(${column}) = ${boolean}`)
     }
     case 'time': {
       const at = typeof value === 'string' && dateTime.test(value) ? Date.parse(value) : Number.NaN
-      if (Number.isNaN(at)) return cannot(`${name} is compared with a date-time`)
+      if (Number.isNaN(at)) return cannot(`${name} can only be compared with a date-time`)
       const time = sql`date_trunc('milliseconds', ${column})`
       const order = orders[op]
       return order ? sql<SqlBool>`${time} ${order} ${new Date(at)}` : either(sql`${time} = ${new Date(at)}`)
     }
     case 'exact': {
-      if (typeof value !== 'string') return cannot(`${name} is compared with a text`)
+      if (typeof value !== 'string') return cannot(`${name} can only be compared with a string`)
       const isEqual = op === 'eq' && !isOwnExternalId(value)
       return textLeaf(isEqual ? searched.indexed : column, op, sql`${value}::text`)
     }
     case 'text': {
-      if (typeof value !== 'string') return cannot(`${name} is compared with a text`)
+      if (typeof value !== 'string') return cannot(`${name} can only be compared with a string`)
       return textLeaf(column, op, sql`lower(${spellingOf(name, value)}::text)`)
     }
   }

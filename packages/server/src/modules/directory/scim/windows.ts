@@ -60,8 +60,8 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
     await notify(tx, tenant, {
       kind: 'directory.held',
       severity: 'critical',
-      title: `Removals by ${provider} are held`,
-      detail: `${sentenceOf(reason)} No further removal is applied until an administrator confirms ${run_id} (holdfast directory confirm ${run_id}). If it is a mistake, correct it at the identity provider and cancel the run (holdfast directory cancel ${run_id}).`,
+      title: `Removals by the directory ${provider} need confirmation`,
+      detail: `${sentenceOf(reason)} No further removal is applied until an administrator confirms the run: holdfast directory confirm ${run_id}. If the removals are a mistake, correct them at the identity provider and cancel the run: holdfast directory cancel ${run_id}.`,
       subject: target,
       dedupe_key: `directory.held:${run_id}`,
     })
@@ -138,4 +138,4 @@ const sentenceOf = ({ rule, removed, of, most, group }: HeldReason): string =>
 
 /** Throws 403: the change was not applied, and administrators have been notified. */
 export const refuseHeldRun = ({ held }: Held): never =>
-  fail('forbidden', `held: ${sentenceOf(held)} An administrator has to confirm ${held.run_id} first.`)
+  fail('forbidden', `held: ${sentenceOf(held)} An administrator must confirm the run ${held.run_id} first.`)

@@ -42,7 +42,7 @@ export function createSignOut(
     body: renderPage(
       'Signed out',
       `<h1>You are signed out</h1>
-<p>Your session here has ended.${out ? ` You may still be signed in at ${escapeHtml(out.name)}.` : ''}</p>
+<p>Your session on this site has ended.${out ? ` You may still be signed in at ${escapeHtml(out.name)}.` : ''}</p>
 ${out ? `<a class="choice" href="${escapeHtml(out.url)}">Sign out at ${escapeHtml(out.name)} too</a>\n` : ''}<a class="choice" href="/admin/login">Sign in again</a>`,
     ),
   })

@@ -43,16 +43,16 @@ export function requireKind<O, S>(
   { oidc, saml }: { oidc?: O | null | undefined; saml?: S | null | undefined },
 ): { oidc: O; saml: null } | { oidc: null; saml: S } {
   if (kind === 'saml') {
-    if (oidc) failField('oidc', 'is only for providers of OpenID Connect, and this one is of kind saml')
-    return { oidc: null, saml: saml ?? failField('saml', 'is needed for a provider of kind saml') }
+    if (oidc) failField('oidc', 'is not allowed for a provider of kind saml')
+    return { oidc: null, saml: saml ?? failField('saml', 'is required for a provider of kind saml') }
   }
-  if (saml) failField('saml', 'is only for providers of kind saml')
-  return { oidc: oidc ?? failField('oidc', `is needed for a provider of kind ${kind}`), saml: null }
+  if (saml) failField('saml', 'is allowed only for a provider of kind saml')
+  return { oidc: oidc ?? failField('oidc', `is required for a provider of kind ${kind}`), saml: null }
 }
 
 /** Returns the settings of a provider of OpenID Connect. Throws FederationError for one of SAML. */
 export function oidcOf({ kind, oidc }: Pick<ProviderRow, 'kind' | 'oidc'>) {
-  if (kind === 'saml' || !oidc) throw new FederationError('client', 'The provider does not speak OpenID Connect.')
+  if (kind === 'saml' || !oidc) throw new FederationError('client', 'The provider does not support OpenID Connect.')
   return { kind, ...oidc }
 }
 export const withDefaults = (kind: Exclude<IdentityProviderKind, 'saml'>, given: GivenOidc): Oidc => ({

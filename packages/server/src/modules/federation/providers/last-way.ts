@@ -19,7 +19,7 @@ export function createLastWay({ people, tenancy }: Pick<FederationDeps, 'people'
       if ((await selectOffered(tx, tenant, 2)).length < 2)
         fail(
           'validation_error',
-          `${provider.name} is the last identity provider that people sign in with, and login.enforce_sso is on: enable another one first, or turn that off`,
+          `${provider.name} is the last identity provider for sign-in, and login.enforce_sso is on: enable another provider first, or turn login.enforce_sso off`,
         )
     },
 
@@ -28,7 +28,7 @@ export function createLastWay({ people, tenancy }: Pick<FederationDeps, 'people'
       if ((await selectOffered(tx, tenant, 1)).length === 0)
         failField(
           'login.enforce_sso',
-          'needs an identity provider that is enabled and used for sign-in; make or enable one first',
+          'needs an identity provider that is enabled for sign-in: create or enable one first',
         )
     },
   }

@@ -1,6 +1,6 @@
 import type { Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { fail, failField } from '../../../kernel/app-error.ts'
+import { failField, failMaximum } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { requirePresence } from '../../../kernel/presence.ts'
 import { storable } from '../../../kernel/text.ts'
@@ -50,8 +50,8 @@ export function createLinks({
       const { user, provider, subject } = linkInput
       // A stolen session could otherwise add a lasting way to sign in that asks for neither password nor code.
       if (actor.principal.kind === 'session' && actor.principal.userId === user)
-        requirePresence(actor, 'this adds another way to sign in to your account', now())
-      if (storable(subject, 255) !== subject) failField('subject', 'has characters that can not be stored')
+        requirePresence(actor, 'this adds a way to sign in to your account', now())
+      if (storable(subject, 255) !== subject) failField('subject', 'has characters that cannot be stored')
       return db.inTenant(tenant, async (tx) => {
         const held = (await holdProvider(tx, tenant, provider)) ?? failField('provider_id', 'no such identity provider')
         const username = await people.requireLinkable(tx, actor, user)
@@ -64,7 +64,7 @@ export function createLinks({
         const isLeft = before && !(await people.isThere(tx, tenant, before.user_id))
         if (isLeft) await queries.deleteLink(tx, tenant, before.user_id, account)
         if ((await queries.listLinks(tx, tenant, user, mostOfUser)).length >= mostOfUser)
-          fail('validation_error', `a user has at most ${mostOfUser} linked accounts`)
+          failMaximum(`the user has ${mostOfUser} linked accounts`, 'remove a link first')
         const row = {
           ...account,
           tenant_id: tenant,
@@ -74,7 +74,7 @@ export function createLinks({
           last_login_at: null,
         }
         if ((before && !isLeft) || !(await queries.insertLink(tx, row)))
-          failField('subject', 'is linked to another user: remove that link first')
+          failField('subject', 'is already linked to another user: remove that link first')
         await people.noteSetting(tx, actor, tenant, user, now())
         await record(tx, actor, 'link', { ...linkInput, username })
         return { link: { ...row, provider_name: held.name }, changed: true }

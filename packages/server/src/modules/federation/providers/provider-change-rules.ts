@@ -117,7 +117,7 @@ export function createProviderChangeRules({ people }: Pick<FederationDeps, 'peop
         const roles = [...new Set(stronger.flatMap((user) => user.roles))].sort()
         fail(
           'forbidden',
-          `this changes how people sign in with ${before.name}, and ${stronger.length} of them have roles with permissions that you do not have (${roles.join(', ')}). Ask an administrator with all these permissions, or repeat the request with ?end_links_of_stronger=true: that removes their links to this provider and ends the sessions that it opened`,
+          `this changes how users sign in with ${before.name}, and ${stronger.length} of them have roles with permissions that you do not have (${roles.join(', ')}). Ask an administrator with all these permissions, or repeat the request with ?end_links_of_stronger=true, which removes the links of these users to the provider and ends the sessions that it started`,
         )
       }
       const names = new Map(stronger.map((user) => [user.user_id, user.username]))

@@ -98,7 +98,7 @@ export function createProviders({
       throw e
     })
     if (device_code !== 'off' && found.device_authorization_endpoint === null)
-      failField('oidc.device_code', 'the provider has no device authorization grant')
+      failField('oidc.device_code', 'the provider does not support the device authorization grant')
     return undefined
   }
   const sealed = async (providerId: string, secret: string) => seal(kek, sealContext(providerId), Buffer.from(secret))
@@ -218,7 +218,7 @@ export function createProviders({
           if (secret === undefined && before.client_secret_jwe !== null && fields.oidc?.issuer !== before.oidc?.issuer)
             failField(
               'oidc.client_secret',
-              'must be given again if the issuer changes, since it is sent to the new issuer',
+              'must be given again, because the issuer changes and the credential is sent to the new issuer',
             )
           await queries.updateProvider(tx, tenant, id, fields, {
             secretJwe,

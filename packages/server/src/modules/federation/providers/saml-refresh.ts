@@ -35,7 +35,7 @@ export function createSamlRefresh({
       if (!known || known.entity_id === found.entity_id) return found
       return new FederationError(
         'issuer',
-        'The metadata have another entity id than before: if that is intended, disable the provider and enable it again.',
+        'The entity id in the metadata has changed: if that is intended, disable the provider and enable it again.',
       )
     } catch (e) {
       if (e instanceof FederationError) return e

@@ -70,7 +70,7 @@ export function createSamlSettings({
       }
       const { metadata_url: url, idp } = settings
       if ([url, idp, metadata_xml ?? null].filter((source) => source !== null).length !== 1)
-        failField('saml', 'needs exactly one of metadata_url, metadata_xml and idp')
+        failField('saml', 'give exactly one of metadata_url, metadata_xml and idp')
       if (metadata_xml !== undefined) {
         const { valid_until: __, ...said } = orField('saml.metadata_xml', () => read(metadata_xml))
         return { ...settings, idp: said }
@@ -104,7 +104,7 @@ function orField<T>(field: string, work: () => T): T {
 
 function checked({ entity_id, sso_url, certificates }: Idp): Idp {
   if (entity_id.trim() !== entity_id || storable(entity_id, 1024) !== entity_id)
-    failField('saml.idp.entity_id', 'has spaces around it, or characters that can not be stored')
+    failField('saml.idp.entity_id', 'has spaces around it, or characters that cannot be stored')
   if (!isSsoUrl(sso_url))
     failField('saml.idp.sso_url', 'must be an https:// URL, without a user name, password or fragment')
   return {
@@ -129,12 +129,12 @@ export function spOf(publicUrl: string, providerId: string) {
 /** Settings of a provider for SAML. Throws FederationError if it cannot be used now. */
 export function samlOf(publicUrl: string, provider: ProviderRow, now: Date): SamlProvider {
   const { saml } = provider
-  if (!saml) throw new FederationError('client', 'The provider does not speak SAML.')
+  if (!saml) throw new FederationError('client', 'The provider does not support SAML.')
   const idp = idpOf(provider)
   if (!idp) throw new FederationError('discovery', 'The metadata of the provider have not been read yet.')
   const until = saml.idp ? null : provider.saml_found?.valid_until
   if (until && new Date(until) <= now)
-    throw new FederationError('discovery', 'The metadata of the provider are no longer valid.')
+    throw new FederationError('discovery', 'The metadata of the provider have expired.')
   return {
     issuer: idp.entity_id,
     ssoUrl: idp.sso_url,

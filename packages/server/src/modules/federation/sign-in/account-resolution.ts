@@ -117,7 +117,7 @@ async function link(
   const times = { linked_at: linkedAt, last_login_at: signedInAt }
   const row = { ...account, ...times, tenant_id: tenant, user_id: userId, provisioned: true }
   if (await links.insertLink(tx, row)) return true
-  throw new RunAgain('somebody linked the account meanwhile')
+  throw new RunAgain('the account was linked meanwhile')
 }
 
 const accountOf = ({ provider_id }: ProviderRow, { issuer, subject }: ProvenIdentity) => ({

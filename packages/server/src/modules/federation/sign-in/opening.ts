@@ -1,7 +1,7 @@
 import { mintToken } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
 import type { Caller, Source, TenantId } from '../../../kernel/actor.ts'
-import { AppError, unauthorized } from '../../../kernel/app-error.ts'
+import { tooMany, unauthorized } from '../../../kernel/app-error.ts'
 import { sourceBlock } from '../../../kernel/cidr.ts'
 import { createRateLimiter } from '../../../kernel/rate-limit.ts'
 import { storable } from '../../../kernel/text.ts'
@@ -66,7 +66,7 @@ export function createOpening(
     const wait = steps.take(sourceBlock(caller.sourceIp), stepsPerMinute, performance.now())
     if (wait === 0) return
     await returns.throttle(tenant, caller)
-    throw new AppError('rate_limited', 'too many sign-ins were begun from this address', { retryAfterSeconds: wait })
+    throw tooMany('sign-ins from this address', wait)
   }
 
   async function saidOf(by: Source, provider: ProviderRow, proven: ProvenIdentity) {

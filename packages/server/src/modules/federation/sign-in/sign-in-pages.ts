@@ -11,7 +11,7 @@ import type { HandOver, SamlSignIn } from './saml-sign-in.ts'
 import type { SignIn } from './sign-in.ts'
 
 /** Names no provider, since the visitor may not have asked for the page. */
-const failed = 'The sign-in failed. Try again, or ask an administrator: the audit log holds the reason.'
+const failed = 'The sign-in failed. Try again, or ask an administrator, who finds the reason in the audit log.'
 
 /** Lifetime of the cookie: as long as a sign-in may take. */
 const cookieMaxAge = `Max-Age=${waitsForMs / second}`
@@ -36,7 +36,7 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
     body: renderPage(
       'Sign-in failed',
       `<h1>Sign in</h1>
-<div class="alert" role="alert">${escapeHtml(e.code === 'rate_limited' ? `${e.message}; try again in ${e.retryAfterSeconds ?? 1} seconds.` : failed)}</div>
+<div class="alert" role="alert">${e.code === 'rate_limited' ? `Too many sign-ins from this address. Try again in ${e.retryAfterSeconds ?? 1} seconds.` : failed}</div>
 <p><a href="/admin/login">Back to the sign-in page</a></p>`,
     ),
   })
@@ -72,7 +72,7 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
       headers: { ...pageHeaders, refresh: `0; url=${to}`, 'set-cookie': [sessionCookie.set(token), over] },
       body: renderPage(
         'Signed in',
-        `<h1>Signed in</h1>\n<p><a href="${escapeHtml(to)}">Continue</a> if this page does not by itself.</p>`,
+        `<h1>Signed in</h1>\n<p>If the next page does not open, <a href="${escapeHtml(to)}">continue</a>.</p>`,
       ),
     }
   }
@@ -131,7 +131,7 @@ const handOverPage = ({ handTo, providerName, samlResponse, relayState }: HandOv
   body: renderPage(
     'Enroll this device',
     `<h1>Enroll this device</h1>
-<p>You have signed in with ${escapeHtml(providerName)}. Continue if you are enrolling the machine in front of you, which waits for it at ${escapeHtml(new URL(handTo).host)}; close this window if you are not.</p>
+<p>You have signed in with ${escapeHtml(providerName)}. Are you enrolling the computer in front of you? Then continue: it waits for your sign-in at ${escapeHtml(new URL(handTo).host)}. Otherwise close this window.</p>
 <form method="post" action="${escapeHtml(handTo)}">
 <input type="hidden" name="SAMLResponse" value="${escapeHtml(samlResponse)}">
 <input type="hidden" name="RelayState" value="${escapeHtml(relayState)}">
@@ -150,7 +150,7 @@ const choicePage = (offered: readonly Offered[], tenantName: string, next: strin
   body: renderPage(
     'Sign in',
     offered.length === 0
-      ? `<h1>Sign in</h1>\n<p>No identity provider is set up here. <a href="/admin/login">Sign in with a password</a>.</p>`
+      ? `<h1>Sign in</h1>\n<p>No identity provider is set up. <a href="/admin/login">Sign in with a password</a>.</p>`
       : `<h1>Sign in</h1>\n<p>Choose an identity provider.</p>\n${providerLinks(offered, tenantName, next)}`,
   ),
 })

@@ -34,11 +34,11 @@ export function problemsOf(
   if (unauthorized > 0)
     add(
       'unauthorized_connections',
-      `It reports connections that are not allowed: ${connections(unauthorized)}. Check whether it receives and applies its policy.`,
+      `It reports connections that the policy does not allow: ${connections(unauthorized)}. Check that it receives and applies its policy.`,
     )
   if (g.closed) add('closed', `No device may use it: ${closures[g.closed]}.`)
   if (g.applyError) add('apply_error', `It could not apply its policy (${g.applyError.code}): ${g.applyError.detail}`)
-  if (g.isBehind) add('policy_behind', 'It has not confirmed a policy that it received a minute ago or earlier.')
+  if (g.isBehind) add('policy_behind', 'It received a policy at least a minute ago and has not confirmed it.')
   if (g.clockOffsetMs !== null && Math.abs(g.clockOffsetMs) >= mostOffsetMs) {
     const seconds = Math.round(Math.abs(g.clockOffsetMs) / second)
     add('clock_offset', `Its clock is ${seconds} s ${g.clockOffsetMs > 0 ? 'ahead' : 'behind'}.`)
@@ -50,16 +50,19 @@ export function problemsOf(
   if (conflict > 0)
     add(
       'connections_in_conflict',
-      `The reports of devices or of this server contradict its reports: ${connections(conflict)}.`,
+      `Its reports contradict those of devices or of this server: ${connections(conflict)}.`,
     )
   if (stale > 0) add('unmetered', `It no longer reports traffic of open sessions: ${connections(stale)}.`)
   if (g.standsByUntil !== null)
     add(
       'unsteady',
-      `It was down recently; until ${new Date(g.standsByUntil).toISOString()} devices prefer other gateways.`,
+      `It was down recently. Devices prefer other gateways until ${new Date(g.standsByUntil).toISOString()}.`,
     )
   if (g.share !== null && g.sessions >= g.share)
-    add('full', `It has ${g.sessions} sessions, and its share of the pool's capacity is ${Math.floor(g.share)}.`)
+    add(
+      'full',
+      `It is full: it has ${g.sessions} sessions, and its share of the pool's capacity is ${Math.floor(g.share)}.`,
+    )
   return problems
 }
 

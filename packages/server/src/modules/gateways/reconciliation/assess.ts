@@ -160,7 +160,7 @@ function hasFallenSilent({ session: s, device }: WitnessReports, nowMs: number):
   const seconds = Math.floor((nowMs - s.gatewayAt) / second)
   return found('stale', 'silence', {
     control_plane: s.state,
-    gateway: `silent for ${seconds} s`,
+    gateway: `no report for ${seconds} s`,
     device: speaks(device, nowMs) ? device.state : null,
   })
 }

@@ -145,17 +145,17 @@ const severities = { unauthorized: 'critical', conflict: 'warning', stale: 'warn
 /** Advice for administrators: the finding, its importance and the next step. */
 const advice: Record<Doubtful, string> = {
   unauthorized:
-    'The gateway says that it carries devices that may not connect. Look whether it gets its policy and applies it; while it does not, take it off the network.',
+    'The gateway reports connections of devices that may not connect. Check that it receives and applies its policy. Until it does, disconnect it from the network.',
   conflict:
-    'Witnesses say different things of the same connection: one of them has lost it, or does not tell the truth. Look at what each says.',
+    'Control plane, gateway and device report different states of the same connection: one report is outdated or false. Compare the reports.',
   stale:
-    'The gateway is heard of, but it does not meter these connections any more; they end here after a quarter of an hour of silence. Look at its metering, and at its clock.',
+    'The gateway still reports, but sends no more metering for these connections. The server ends them after 15 minutes without metering. Check the metering and the clock of the gateway.',
 }
 
 /** Returns the notification for the connections of one gateway (null: no known gateway) with this verdict. */
 function mismatchNotice({ verdict, gateway_id, connections }: Group, name: string | null) {
   const many = connections === 1 ? '1 connection' : `${connections} connections`
-  const where = gateway_id === null ? 'to no gateway that there is' : `of gateway ${name ?? '(deleted)'}`
+  const where = gateway_id === null ? 'of an unknown gateway' : `of gateway ${name ?? '(deleted)'}`
   const id = gateway_id && encodeId('gateway', gateway_id)
   const filter = id ? `&gateway_id=${id}` : ''
   return {

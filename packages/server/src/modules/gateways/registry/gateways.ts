@@ -22,7 +22,7 @@ export type Gateway = { row: GatewayRow; activity: ActivityRow | undefined; pool
 
 const noGateway = () => missing('gateway')
 /** Error detail for a name of another gateway. */
-const nameTaken = 'another gateway has this name'
+const nameTaken = 'another gateway already has this name'
 const refuseTakenFields = <T>(work: () => Promise<T>): Promise<T> =>
   mapUniqueViolation(
     'public_key',

@@ -70,7 +70,7 @@ export function createIdentities({ db, audit, changes, now }: Pick<GatewaysDeps,
           const row = await queries.approveKey(tx, tenant, gatewayId, key, now())
           if (!row) {
             if (before.public_key === key) return { row: before, changed: false }
-            return failField('public_key', 'differs from the key that the gateway announced: check it on the gateway')
+            return failField('public_key', 'differs from the key that the gateway sent: check the key on the gateway')
           }
           const { public_key } = before
           const changed = { changes: { public_key: [public_key, key] as const } }

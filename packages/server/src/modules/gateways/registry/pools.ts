@@ -31,7 +31,7 @@ const defaults = {
 
 const noPool = () => missing('gateway_pool')
 /** Error detail for a name of another pool. */
-const nameTaken = 'another gateway pool has this name'
+const nameTaken = 'another gateway pool already has this name'
 const targetOf = (pool: PoolRow) => ({
   type: 'gateway_pool',
   id: encodeId('gateway_pool', pool.pool_id),
@@ -143,7 +143,7 @@ export function createPools({
         if (rules.length > 0)
           fail(
             'validation_error',
-            `the policy names this pool (${rules.slice(0, 5).join(', ')}): change the policy first`,
+            `the policy uses this pool (${rules.slice(0, 5).join(', ')}): change the policy first`,
           )
         await queries.deletePool(tx, tenant, poolId, now())
         await audit.record(
@@ -164,5 +164,5 @@ export type Pools = ReturnType<typeof createPools>
 /** Returns addresses in canonical form without duplicates. An invalid one is a 422 that names its position. */
 const spelled = (f: PoolFields): PoolFields => ({
   ...f,
-  dns: [...new Set(f.dns.map((text, i) => canonicalAddress(text) ?? failField(`dns[${i}]`, 'is not an address')))],
+  dns: [...new Set(f.dns.map((text, i) => canonicalAddress(text) ?? failField(`dns[${i}]`, 'must be an IP address')))],
 })

@@ -69,7 +69,7 @@ export function createGatewaySecrets({
   /** Operational tooling names the gateway that it acts for. An unknown gateway is 404: the secret itself is valid. */
   async function speakFor(scope: IncomingRequest['scope']): Promise<Principal<'gateway'> | RefusedCredential> {
     if (scope.tenant_id === undefined || scope.gateway_id === undefined)
-      fail('forbidden', 'the deployment-wide secret must name tenant_id and gateway_id in the query')
+      fail('forbidden', 'a request with the deployment-wide secret must have tenant_id and gateway_id in the query')
     const tenantId = decodeId('tenant', scope.tenant_id) as TenantId | undefined
     const gatewayId = decodeId('gateway', scope.gateway_id)
     const gateway = tenantId && gatewayId ? (await registry.of(tenantId)).gateways.get(gatewayId) : undefined
@@ -92,9 +92,9 @@ export function createGatewaySecrets({
       if (known.isLocked || isOver) return refused(known.principal, known.isLocked ? 'suspended' : 'superseded')
       const { tenant_id, gateway_id } = incoming.scope
       if (tenant_id !== undefined && decodeId('tenant', tenant_id) !== known.principal.tenantId)
-        fail('forbidden', 'tenant_id names another tenant')
+        fail('forbidden', 'tenant_id: is not the tenant of your credential')
       if (gateway_id !== undefined && decodeId('gateway', gateway_id) !== known.principal.id)
-        fail('forbidden', 'gateway_id names another gateway')
+        fail('forbidden', 'gateway_id: is not the gateway of your credential')
       return known.principal
     },
 

@@ -5,7 +5,7 @@ import { day, minute, second } from '../../../kernel/time.ts'
 const acceptedPastMs = reportedTimes.pastDays * day
 export const acceptedAheadMs = reportedTimes.aheadMinutes * minute
 /** Accepted range, as errors name it. */
-export const acceptedRange = `must lie between ${reportedTimes.pastDays} days ago and ${reportedTimes.aheadMinutes} minutes from now`
+export const acceptedRange = `must be between ${reportedTimes.pastDays} days ago and ${reportedTimes.aheadMinutes} minutes from now`
 
 /**
  * Reads an RFC 3339 time, corrected by the clock offset. Undefined if the calendar has no such time (a leap second) or

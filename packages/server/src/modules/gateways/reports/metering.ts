@@ -154,9 +154,10 @@ export function createMetering({
 export type Metering = ReturnType<typeof createMetering>
 
 const whyEnded: Record<EndedSession['reason'], string> = {
-  blocked: 'an administrator blocked the device in this pool for some time: refuse it until the policy allows it again',
+  blocked:
+    'an administrator blocked the device in this pool for a time: refuse the device until the policy allows it again',
   entitlement_exceeded:
-    'the plan allows no further VPN session: end this one, and accept the device again when another session has ended',
+    'the tenant has reached the limit of its plan for VPN sessions: end this session, and accept the device again when another session has ended',
 }
 
 /** Refused samples are not counted. */
@@ -194,7 +195,7 @@ export function readSamples(given: readonly GivenSample[], key: ReportKey, clock
     }
     const known = bySession.get(read.sessionId)
     if (known && known.deviceId !== read.deviceId) {
-      rejected.push({ index, error: 'another sample of this report has the same session for another device' })
+      rejected.push({ index, error: 'another sample of this report assigns the session to another device' })
       continue
     }
     bySession.set(read.sessionId, known ? add(known, read) : read)
@@ -205,7 +206,7 @@ export function readSamples(given: readonly GivenSample[], key: ReportKey, clock
 
 function readSample(s: GivenSample, key: ReportKey, { at, aheadMs }: Clocks): MeteringSample | { error: string } {
   const sessionId = decodeId('vpn_session', s.session_id)
-  if (!sessionId) return { error: 'session_id is not an id of a session (vse_…)' }
+  if (!sessionId) return { error: 'session_id is not the id of a VPN session (vse_…)' }
   const deviceId = decodeId('device', s.device_id)
   if (!deviceId) return { error: 'unknown device' }
   const started = s.started_at === undefined ? key.intervalStart.getTime() : Date.parse(s.started_at) - aheadMs
@@ -214,7 +215,7 @@ function readSample(s: GivenSample, key: ReportKey, { at, aheadMs }: Clocks): Me
   const badAddress = (['source_ip', 'assigned_ip'] as const).find(
     (f) => s[f] !== undefined && canonicalAddress(s[f]) === undefined,
   )
-  if (badAddress) return { error: `${badAddress} is not an address` }
+  if (badAddress) return { error: `${badAddress} is not an IP address` }
   const handshake = s.latest_handshake_at === undefined ? null : Date.parse(s.latest_handshake_at) - aheadMs
   if (handshake !== null && !(handshake >= oldestStart && handshake <= at.getTime() + acceptedAheadMs))
     return { error: 'latest_handshake_at is not a time in the past' }

@@ -93,7 +93,10 @@ export function createVpnSessions({
             ? await queries.endByIds(tx, tenant, which.ids, end)
             : await queries.endMatching(tx, tenant, which.filter, end, terminateLimit + 1)
         if (ended.length > terminateLimit)
-          failField('filter', `matches more than ${terminateLimit} sessions; narrow it`)
+          failField(
+            'filter',
+            `matches more than ${terminateLimit} sessions, the maximum of one request: use a narrower filter`,
+          )
         const matched = 'ids' in which ? await queries.countKnown(tx, tenant, which.ids) : ended.length
         if (ended.length > 0) {
           const fields = { session_ids: named(ended), ...(reason !== undefined && { reason }) }

@@ -21,7 +21,7 @@ test('a gateway is never seen, healthy, degraded after 30 s of silence, and down
 test('a clock behind the report does not make a gateway silent', () => {
   assert.deepEqual(gatewayStatusOf(serving, at + 5000, at), {
     status: 'healthy',
-    status_reason: 'Last report 0 seconds ago.',
+    status_reason: 'Its last report was 0 seconds ago.',
   })
 })
 
@@ -32,7 +32,7 @@ test('draining outranks silence, and names who drains, why and the last report',
     at,
   )
   assert.equal(status, 'draining')
-  assert.match(status_reason, /administrator: kernel update\. Last report 90 seconds ago\./)
+  assert.match(status_reason, /administrator is draining it: kernel update\. Its last report was 90 seconds ago\./)
 })
 
 test('a gateway is pending only while its first key waits for approval', () => {

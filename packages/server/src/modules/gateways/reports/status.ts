@@ -31,10 +31,10 @@ export function gatewayStatusOf(
 ): { status: GatewayStatus; status_reason: string } {
   const silentMs = lastSeenMs === null ? null : Math.max(0, nowMs - lastSeenMs)
   const lastReport =
-    silentMs === null ? 'It has never reported.' : `Last report ${Math.floor(silentMs / 1000)} seconds ago.`
+    silentMs === null ? 'It has never reported.' : `Its last report was ${Math.floor(silentMs / 1000)} seconds ago.`
   if (gateway.draining) {
     const why = gateway.drain_reason ? `: ${gateway.drain_reason}` : ''
-    return { status: 'draining', status_reason: `Taken out of the directory by an administrator${why}. ${lastReport}` }
+    return { status: 'draining', status_reason: `An administrator is draining it${why}. ${lastReport}` }
   }
   if (gateway.public_key === null && gateway.proposed_key !== null)
     return { status: 'pending', status_reason: `Its key waits for approval by an administrator. ${lastReport}` }

@@ -140,7 +140,7 @@ function readEvent(
   const sessionId = e.session_id === undefined ? null : decodeId('vpn_session', e.session_id)
   if (sessionId === undefined) return { error: noSession }
   const gatewayId = e.gateway_id === undefined ? null : decodeId('gateway', e.gateway_id)
-  if (gatewayId === undefined) return { error: 'gateway_id is not an id of a gateway (gwy_…)' }
+  if (gatewayId === undefined) return { error: 'gateway_id is not the id of a gateway (gwy_…)' }
   if (e.kind === 'policy_applied' && e.policy_digest === undefined)
     return { error: 'policy_applied requires policy_digest' }
   return {

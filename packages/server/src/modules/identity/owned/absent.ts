@@ -47,7 +47,7 @@ export function createAbsence(deps: {
           absentUsers.map(({ id, name }) => {
             const user_id = encodeId('user', id)
             const target = { type: 'user', id: user_id, name }
-            const details = { reason: `its directory has not named it for ${absentUserDays} days` }
+            const details = { reason: `the directory has not listed the user for ${absentUserDays} days` }
             return { source, kind: 'user.changed', fields: { operation: 'delete', user_id }, more: { target, details } }
           }),
         )

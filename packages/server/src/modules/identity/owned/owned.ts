@@ -56,7 +56,7 @@ export function createOwned(deps: {
     const moved = added.filter((p) => !made.has(p.user_id)).map((p) => p.user_id)
     const ids = [...new Set([...known.keys(), ...moved])].sort()
     const found = await queries.lockOwnedUsers(tx, tenant, directory, ids)
-    const changed = () => new RunAgain('a user was changed by somebody else meanwhile')
+    const changed = () => new RunAgain('another request changed a user meanwhile')
     if (found.length !== ids.length) throw changed()
     const slices = createSlices()
     for (const user of found) {
@@ -87,7 +87,7 @@ export function createOwned(deps: {
     const named = [...all.renamedGroups.map((g) => g.before), ...all.added, ...all.removed].map((g) => g.group_id)
     const ids = [...new Set(named)].filter((id) => !made.has(id))
     if ((await lockGroups(tx, tenant, ids)).size !== ids.length)
-      throw new RunAgain('a group was deleted by somebody else meanwhile')
+      throw new RunAgain('another request deleted a group meanwhile')
     const renamed = all.renamedGroups.map((g) => ({ group_id: g.before.group_id, name: g.name }))
     await inChunks(renamed, (groups) =>
       writes.setGroupNamesAside(

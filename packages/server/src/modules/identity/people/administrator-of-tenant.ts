@@ -28,7 +28,7 @@ export const createTenantAdministrators =
     const { name: username, problem } = newUsername(administratorInput.username)
     if (username === undefined) return failField('administrator.username', problem)
     const email = administratorInput.email === undefined ? null : canonicalEmail(administratorInput.email)
-    if (email === undefined) return failField('administrator.email', 'has invisible characters: remove them')
+    if (email === undefined) return failField('administrator.email', 'contains invisible characters: remove them')
     const forbiddenWords = [serviceName, username, tenantName, ...(email ? [email.split('@')[0] ?? ''] : [])]
     const minLength = defaultSecuritySettings.passwords.min_length
     const weak =

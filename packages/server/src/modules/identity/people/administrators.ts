@@ -66,13 +66,13 @@ export async function requireAnother(
   const [last] = await allLastHeld(tx, tenant, user, roles)
   if (last === undefined) return []
   const only = `${user.username} is the last active ${last}`
-  if (!isOfPlatform(actor)) fail('validation_error', `${only}; give that role to someone else first`)
+  if (!isOfPlatform(actor)) fail('validation_error', `${only}; grant that role to another user first`)
   const name = await queries.nameOfTenant(tx, tenant)
   if (last === 'platform_admin' && name === defaultTenant)
     fail(
       'validation_error',
-      `${only}; give that role to someone else first, or start the server once with HOLDFAST_BREAK_GLASS_PASSWORD: ` +
-        'this creates the user break-glass, a platform_admin who can do this',
+      `${only}; grant that role to another user first, or start the server once with HOLDFAST_BREAK_GLASS_PASSWORD, ` +
+        'which creates the platform_admin break-glass, and make the change as that user',
     )
   if (await hasAdministrator(tx, tenant, user, roles)) return []
   const command = `holdfast --tenant ${name}`
@@ -80,7 +80,7 @@ export async function requireAnother(
     {
       code: 'tenant_without_administrator',
       message:
-        `After this the tenant ${name} has no active administrator. To create one: ${command} user create NAME, ` +
+        `After this change, the tenant ${name} has no active administrator. To create one: ${command} user create NAME, ` +
         `then ${command} role grant NAME tenant_admin, then ${command} user password NAME --generate`,
     },
   ]

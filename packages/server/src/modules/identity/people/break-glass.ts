@@ -42,7 +42,7 @@ export function createBreakGlass(deps: {
     if (await isLast(tx, tenant, user))
       fail(
         'validation_error',
-        `${user.username} is the last break-glass user who can administer while login.enforce_sso is on: create another one first, or turn that off`,
+        `${user.username} is the last break-glass user with an administrator role, and login.enforce_sso is on: create another break-glass user first, or turn login.enforce_sso off`,
       )
   }
   /** Like `refuseLast`, for stopping a user. A platform administrator gets a warning instead. */
@@ -56,8 +56,8 @@ export function createBreakGlass(deps: {
       {
         code: 'tenant_without_break_glass_user',
         message:
-          'No break-glass user can administer this tenant now, and login.enforce_sso is on: if its identity provider ' +
-          'fails, nobody gets in. Mark another user: holdfast user break-glass NAME',
+          'No break-glass user can administer this tenant now, and login.enforce_sso is on: if the identity provider ' +
+          'fails, no user can sign in. Make another user a break-glass user: holdfast user break-glass NAME',
       },
     ]
   }
@@ -87,7 +87,7 @@ export function createBreakGlass(deps: {
       if ((await selectBreakGlass(tx, tenant, indispensable, 1)).length === 0)
         failField(
           'login.enforce_sso',
-          `needs an active break-glass user with a password of their own and the role ${indispensable.join(' or ')}: create one with POST /v1/admin/users/break-glass`,
+          `needs an active break-glass user with the role ${indispensable.join(' or ')} and a password that is not temporary: create one with POST /v1/admin/users/break-glass`,
         )
     },
     /**
@@ -109,7 +109,7 @@ export function createBreakGlass(deps: {
         if (before.source !== 'local')
           fail(
             'validation_error',
-            `${before.username} has no password here: the account comes from a directory or an identity provider`,
+            `${before.username} has no password on this server, because the account comes from a directory or an identity provider`,
           )
         if (to && (await liftsOwnLimit(tx, actor, id)))
           requirePresence(actor, 'this exempts an account from login.enforce_sso', now())

@@ -41,7 +41,7 @@ export async function warnOfSetters(
     {
       code: 'sign_in_set_by_others',
       message:
-        `In the last ${recentDays} days ${others} made the account ${user.username}, or set its password, factor or ` +
+        `In the last ${recentDays} days, ${others} created the account ${user.username}, or set its password, second factor or ` +
         `linked account, and may be able to sign in with it. To see them: holdfast audit list --target ${user.username}`,
     },
   ]

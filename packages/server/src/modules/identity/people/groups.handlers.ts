@@ -58,14 +58,14 @@ export function groupHandlers({ db, pager, groups }: { db: Database; pager: Page
         }
         const id = idOf('group', body.group_id ?? failField('group_id', `is required to ${operation} a group`))
         if (operation === 'delete') {
-          if (body.group !== undefined) failField('group', 'has no meaning with delete')
+          if (body.group !== undefined) failField('group', 'is not allowed with delete')
           return groups.remove(actor, id, { reason, expected })
         }
         if (body.group === undefined) failField('group', 'is required to update a group')
         if (members && (add_members ?? remove_members))
           failField(
             'group.members',
-            'replaces the whole list and cannot be combined with add_members or remove_members',
+            'cannot be combined with add_members or remove_members, because it replaces all members',
           )
         return groups.update(actor, id, fields, { reason, expected })
       }

@@ -132,7 +132,7 @@ export function createGroups(deps: {
           const named = rules.slice(0, 10).join(', ')
           fail(
             'validation_error',
-            `the published policy uses this group in ${named}: publish a policy without it first`,
+            `the published policy uses this group in ${named}: publish a policy without this group first`,
           )
         }
         const removed = await queries.listMembers(tx, tenant, id)

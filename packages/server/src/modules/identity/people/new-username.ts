@@ -24,6 +24,6 @@ export function newUsername(text: string, current?: string): CanonicalUsername {
     return { problem: `is reserved for the emergency account (HOLDFAST_BREAK_GLASS_PASSWORD): choose another name` }
   // At sign-in, a slash separates the tenant from the username.
   if ((canonical.name ?? text).includes('/'))
-    return { problem: 'must not have a slash: "tenant/name" signs in to another tenant' }
+    return { problem: 'must not contain a slash, because "tenant/name" is a sign-in to another tenant' }
   return canonical
 }

@@ -45,18 +45,18 @@ export async function passwordProblem(
   if (known.has(text)) return tooCommon
   const unit = repeatedUnit(text)
   if (unit !== undefined && ([...unit].length < passwordWithSecondFactor || known.has(unit)))
-    return 'is a short text repeated'
+    return 'repeats a short text: use several unrelated words'
   const folded = words.map(foldCase)
-  if (folded.includes(text)) return 'is a name of the account or the service'
+  if (folded.includes(text)) return 'is the name of the account or of the service: use several unrelated words'
   let rest = text
   for (const word of folded.toSorted((a, b) => b.length - a.length))
     if ([...word].length >= shortestWord) rest = rest.replaceAll(word, '')
   if (rest !== text && ([...rest].length < passwordWithSecondFactor || isPadding(rest) || isGuessable(rest, known)))
-    return 'consists mostly of names of the account or the service'
+    return 'consists mostly of the name of the account or of the service: use several unrelated words'
   return isGuessable(text, known) ? tooCommon : undefined
 }
 const tooCommon =
-  'is one of the passwords that attackers try first, or one of them with added digits or signs: use several unrelated words'
+  'is a common password, or one with added digits or signs, so attackers try it first: use several unrelated words'
 
 /** True for digits and signs alone, up to the length that is tried with every name. */
 const isPadding = (text: string) => text.length < 12 && !/\p{L}/u.test(text)

@@ -147,8 +147,8 @@ export function createRecovery(deps: {
       await notify(tx, tenant, {
         kind: 'break_glass.used',
         severity: 'critical',
-        title: `The operator of the server gave ${user.username} a new password`,
-        detail: `HOLDFAST_BREAK_GLASS_PASSWORD gave ${user.username} a password and the role ${role} at a start of the server.${saidOfEnded(ended)} Remove the variable from the environment after the first sign-in.`,
+        title: `The operator of the server set a new password for ${user.username}`,
+        detail: `At a start of the server, HOLDFAST_BREAK_GLASS_PASSWORD set the password of ${user.username} and granted the role ${role}.${saidOfEnded(ended)} Remove the variable from the environment after the first sign-in.`,
         subject: target,
       })
       await changes.record(tx, tenant, movedTo && known ? [...touched, { kind: 'user', subject: known }] : touched)
@@ -180,7 +180,7 @@ const sumOf = (here: EndedCounts, elsewhere: EndedCounts): EndedCounts =>
 /** Returns a sentence that lists the ended items; empty if nothing ended. */
 const saidOfEnded = (ended: EndedCounts): string => {
   const list = listOfEnded(ended)
-  return list === '' ? '' : ` Earlier credentials of the account were ended: ${list}.`
+  return list === '' ? '' : ` Earlier credentials of the account were revoked: ${list}.`
 }
 /** Returns a text such as "2 api keys, 1 sessions"; empty if nothing ended. */
 export const listOfEnded = (ended: EndedCounts): string =>

@@ -28,7 +28,8 @@ export async function holdStoppable(
   user: string,
 ): Promise<{ user_id: string; username: string; warnings: Warning[] }> {
   // A service account may stop the person who created it, since that lifts no limit.
-  if (accountOf(actor) === user) fail('forbidden', 'this is your own account: another administrator must do that')
+  if (accountOf(actor) === user)
+    fail('forbidden', 'this is your own account: another administrator must make this change')
   await holdAdministrators(tx, actor.tenantId)
   const found = present(await lockUser(tx, actor.tenantId, user))
   refuseStronger(actor, found)

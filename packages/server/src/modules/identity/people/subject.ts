@@ -24,7 +24,7 @@ export function subjectOf(actor: Actor, userId: string | undefined): Subject {
   if (session && id === session.userId)
     return { id, tenant: session.tenantId, source: { ...actor, tenantId: session.tenantId }, own: session }
   if (session?.requiredAction || !permissionsOf(actor).has('credentials:write'))
-    fail('forbidden', 'the credentials of another user need the permission credentials:write')
+    fail('forbidden', 'changing the credentials of another user needs the permission credentials:write')
   refuseOneself(actor, id)
   return { id, tenant: actor.tenantId, source: actor, own: undefined }
 }
@@ -43,7 +43,7 @@ export const isOneself = (actor: Actor, user: string): boolean =>
  * created.
  */
 export function refuseOneself(actor: Actor, user: string): void {
-  if (isOneself(actor, user)) fail('forbidden', 'this is your own account: another administrator must do that')
+  if (isOneself(actor, user)) fail('forbidden', 'this is your own account: another administrator must make this change')
 }
 
 /** Returns the user, or 404 if the user is missing or deleted. */

@@ -11,10 +11,11 @@ export function canonicalUsername(text: string): CanonicalUsername {
   const name = mapped(text)
   if (name === '') return { problem: 'must not be empty' }
   for (const c of name)
-    if (!isValid(c, name)) return { problem: `must not have the character ${codePoint(c)} (RFC 8265)` }
+    if (!isValid(c, name)) return { problem: `must not contain the character ${codePoint(c)} (RFC 8265)` }
   // A name that changes when mapped again has no stable spelling (RFC 8264 §7).
-  if (mapped(name) !== name) return { problem: 'has no stable spelling (RFC 8265)' }
-  if (!obeysBidiRule(name)) return { problem: 'mixes directions of writing (RFC 5893)' }
+  if (mapped(name) !== name) return { problem: 'changes each time it is normalized (RFC 8265)' }
+  if (!obeysBidiRule(name))
+    return { problem: 'mixes left-to-right and right-to-left text in a way that is not allowed (RFC 5893)' }
   if (!isHighlyRestrictive(name)) return { problem: 'mixes scripts whose letters look alike (UTS #39)' }
   return { name }
 }

@@ -80,9 +80,9 @@ export function userHandlers(deps: {
         return { operation, changed: made.changed, user: view(made.user), warnings: made.warnings }
       }
       const id = idOf('user', body.user_id ?? failField('user_id', `is required to ${operation} a user`))
-      if (kind !== undefined) failField('user.kind', 'can be set only with create')
+      if (kind !== undefined) failField('user.kind', 'is allowed only with create')
       if ((operation === 'update') === (body.user === undefined))
-        failField('user', operation === 'update' ? 'is required to update a user' : `has no meaning with ${operation}`)
+        failField('user', operation === 'update' ? 'is required to update a user' : `is not allowed with ${operation}`)
       if (operation !== 'update') return move(actor, operation, id, { reason, expected })
       const { changed, user, warnings } = await users.update(actor, id, fields, { reason, expected })
       return { operation, changed, user: view(user), warnings }

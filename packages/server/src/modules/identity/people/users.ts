@@ -211,7 +211,7 @@ const usernameOf = (text: string, current?: string): string => {
 }
 const emailOf = (text: string | null | undefined): string | null | undefined =>
   typeof text === 'string'
-    ? (canonicalEmail(text) ?? failField('user.email', 'has invisible characters: remove them'))
+    ? (canonicalEmail(text) ?? failField('user.email', 'contains invisible characters: remove them'))
     : text
 
 /** Fields of a user for audit events, as on the wire. */

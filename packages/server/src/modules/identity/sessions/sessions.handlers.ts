@@ -47,7 +47,7 @@ function whoseSessions(actor: Actor, userId: string | undefined): { tenantId: Te
   if (principal.kind === 'session' && (id === undefined || id === principal.userId))
     return { tenantId: principal.tenantId, user: principal.userId }
   if (!permissionsOf(actor).has('credentials:read'))
-    fail('forbidden', 'the sessions of other users need the permission credentials:read')
+    fail('forbidden', 'reading the sessions of other users needs the permission credentials:read')
   return { tenantId: actor.tenantId, user: id }
 }
 

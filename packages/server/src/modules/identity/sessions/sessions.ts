@@ -266,7 +266,7 @@ export function createAdminSessions(deps: SessionsDeps) {
           principal.kind === 'session' && principal.tenantId === tenantId && principal.userId === found.user_id
         if (!isOwn) {
           if (!permissionsOf(actor).has('credentials:write'))
-            fail('forbidden', 'the sessions of another user need the permission credentials:write')
+            fail('forbidden', 'ending a session of another user needs the permission credentials:write')
           refuseStronger(actor, present(await findUser(tx, tenantId, found.user_id)))
         }
         const ended = await queries.endOne(tx, tenantId, id, now())

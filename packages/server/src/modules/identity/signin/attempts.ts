@@ -40,7 +40,7 @@ export function createSignInAttempts({
         kind: 'account.locked',
         severity: 'warning',
         title: `The account ${username} is locked`,
-        detail: `${failed_logins} failed attempts in a row, the last from ${by.sourceIp ?? 'an unknown address'}. The lock ends at ${locked_until.toISOString()}, or when an administrator unlocks the account.`,
+        detail: `${failed_logins} sign-ins failed in a row, the last from ${by.sourceIp ?? 'an unknown address'}. The lock ends at ${locked_until.toISOString()}, or when an administrator unlocks the account.`,
         subject: target,
         // Repeated locks of an account give one notification until it is acknowledged.
         dedupe_key: `account.locked:${target.id}`,
@@ -66,7 +66,7 @@ export function createSignInAttempts({
       const bound = { threshold: limits.lockout_threshold, lockSeconds: limits.lockout_seconds, at }
       const reserved = await db.inTenant(tenantId, (tx) => queries.reserveAttempt(tx, tenantId, user.id, bound))
       if (!reserved)
-        fail('forbidden', 'this account is locked after failed attempts: wait, or ask an administrator to unlock it')
+        fail('forbidden', 'this account is locked after failed sign-ins: wait, or ask an administrator to unlock it')
       const giveBack = () =>
         db.inTenant(tenantId, (tx) => queries.releaseAttempt(tx, tenantId, user.id, reserved.locked_until))
       let proof: T | undefined

@@ -91,7 +91,7 @@ ${hiddenNext(next)}<button type="submit">Finish</button>
     body: renderPage(
       'Recovery codes',
       `<h1>Save these recovery codes</h1>
-<p>The app is set up. Each recovery code replaces it once, for example when your phone is lost. They are shown only this time.</p>
+<p>The app is set up. If you cannot use the app, for example because you lost your phone, sign in with a recovery code. Each code works once. They are shown only now.</p>
 <ol class="codes">
 ${codes.map((code) => `<li><code>${escapeHtml(code)}</code></li>`).join('\n')}
 </ol>

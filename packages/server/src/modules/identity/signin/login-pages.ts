@@ -12,7 +12,7 @@ import { codePage, formOf, loginPage, tenantOfPlainSignIn, unavailablePage } fro
 
 const wrongPassword = 'Wrong username or password. Check both and try again.'
 const wrongCode = 'Wrong code. Wait until the app shows the next one, then try again.'
-const tookTooLong = 'That took too long. Sign in again.'
+const tookTooLong = 'You took too long to enter the code. Sign in again.'
 const waitText = (seconds: number) =>
   `Too many sign-ins have failed from this address. Try again in ${seconds < 90 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`}.`
 

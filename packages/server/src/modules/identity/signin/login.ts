@@ -1,6 +1,6 @@
 import { type PasswordHasher, QueueFullError } from '@holdfast/crypto'
 import type { Caller, TenantId } from '../../../kernel/actor.ts'
-import { AppError, fail } from '../../../kernel/app-error.ts'
+import { AppError, fail, tooMany } from '../../../kernel/app-error.ts'
 import { sourceBlock } from '../../../kernel/cidr.ts'
 import { createKeyedMutex } from '../../../kernel/concurrency.ts'
 import { type Origins, useInstead } from '../../../kernel/origins.ts'
@@ -106,12 +106,14 @@ export function createLogin(deps: {
   /** Serializes the attempts of one source. Attempts refused for their number are counted. */
   async function withinLimits<T>({ source, by, username }: Attempt, work: () => Promise<T>): Promise<T> {
     try {
-      return (await inTurn(source, work)) ?? fail('rate_limited', busy)
+      const done = await inTurn(source, work)
+      if (done === undefined) throw busy()
+      return done
     } catch (e) {
       if (e instanceof AppError && e.code === 'rate_limited') await early.throttle(by, username)
       if (!(e instanceof QueueFullError)) throw e
       await early.throttle(by, username)
-      throw new AppError('rate_limited', busy, { retryAfterSeconds: 2 })
+      throw busy()
     }
   }
 
@@ -124,7 +126,7 @@ export function createLogin(deps: {
     const tenantId =
       named ??
       (await tenancy.tenantByName(defaultTenant)) ??
-      fail('internal_error', 'this deployment has no tenant yet: look at the log of the server')
+      fail('internal_error', 'this deployment has no tenant yet: see the log of the server')
     const typed = named ? name.slice(slash + 1).trim() : name
     // An invalid username is looked up too, so that it takes as long.
     const username = canonicalUsername(typed).name ?? typed
@@ -176,7 +178,7 @@ export function createLogin(deps: {
           ? (await attemptOf({ username: named, password: '', ...noCode }, caller)).attempt
           : { ...attemptAt(named.tenantId, caller), username: named.username }
       await early.refuse(by, username, 'other_site')
-      return fail('forbidden', useInstead('Sign in at', usedOrigin, origins) ?? 'a sign-in must come from this site')
+      return fail('forbidden', useInstead('Sign in at', usedOrigin, origins) ?? 'a sign-in must be sent from this site')
     },
 
     /** Records a code with an expired or unknown challenge. */
@@ -200,7 +202,7 @@ const attemptAt = (tenantId: TenantId, caller: Caller): Pick<Attempt, 'tenantId'
 })
 
 const noCode: GivenFactor = { totp: '', recoveryCode: '' }
-const busy = 'too many sign-ins at the same time; try again in a moment'
+const busy = () => tooMany('sign-ins at the same time', 2)
 
 /** Replaces characters that the database or a log line cannot hold. */
 const clean = (text: string) => text.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd')

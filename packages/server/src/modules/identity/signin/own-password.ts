@@ -33,7 +33,8 @@ export function createOwnPassword(deps: {
     prove: async ({ source, tenant, id }: Subject, username: string, password: string | undefined) => {
       const phc = await phcOf(tenant, id)
       if (phc === null) return null
-      if (password === undefined) failField('current_password', 'is required: the current password of your account')
+      if (password === undefined)
+        failField('current_password', 'is required: enter the current password of your account')
       const right = await attempts.pass(source, { id, username }, async () =>
         (await hasher.verifyPassword(phc, password)) ? true : undefined,
       )
@@ -46,7 +47,7 @@ export function createOwnPassword(deps: {
 
     /** 403 for a session that does not prove that its person is present. */
     requireFresh: ({ own }: Subject): void => {
-      if (own && presentUntil(own.startedAt) < now()) fail('forbidden', `this needs ${presenceProof.signIn}`)
+      if (own && presentUntil(own.startedAt) < now()) fail('forbidden', `this change needs ${presenceProof.signIn}`)
     },
   }
 }

@@ -43,8 +43,8 @@ ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 ${hidden}<button type="submit">Sign in</button>
 </form>`
   const about = {
-    shown: 'Administration of this control plane.',
-    hidden: offered.length > 0 ? 'Choose an identity provider.' : 'No identity provider can be used right now.',
+    shown: 'Sign in to administer this control plane.',
+    hidden: offered.length > 0 ? 'Choose an identity provider.' : 'No identity provider is available now.',
     break_glass:
       'Only break-glass users sign in with a password here. Administrators are notified of each such sign-in.',
   }[passwords]
@@ -119,7 +119,7 @@ export const homePage = ({ tenancy }: Pick<IdentityDeps, 'tenancy'>): SignedInPa
         'Signed in',
         `<h1>Signed in</h1>
 <p>You are signed in to the control plane.</p>
-<div class="note">The web console was not built on this server: the output of <code>npm start</code> says why. The API and the command line work.</div>
+<div class="note">The web console was not built on this server. The output of <code>npm start</code> shows the reason. The API and the command line work.</div>
 <dl>
 <dt>User</dt><dd>${escapeHtml(principal.name)}</dd>
 <dt>Tenant</dt><dd>${escapeHtml((await tenancy.nameOf(principal.tenantId)) ?? '')}</dd>
@@ -135,7 +135,7 @@ ${links.length === 0 ? '' : `<div class="links">${links.join('')}</div>`}
   },
 })
 
-const awayText = "The server can't reach its database, so nobody can sign in now. Try again in a moment."
+const awayText = 'The server cannot reach its database, so no user can sign in now. Try again in a moment.'
 
 /** Page for an error, without internal details. */
 export const problemPage: ProblemPage = ({ code, message, retryAfterSeconds }, requestId) => {

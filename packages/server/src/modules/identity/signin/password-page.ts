@@ -34,7 +34,7 @@ export function passwordPage(deps: {
       body: renderPage(
         refusal ? 'The password was not changed' : 'Your password',
         `<h1>${isOwed ? 'Set your own password' : 'Change your password'}</h1>
-<p>${isOwed ? 'A temporary password works for one sign-in only. Enter it here once more, and choose your own password.' : 'Your other sessions will end.'}</p>
+<p>${isOwed ? 'Your temporary password works for only one sign-in. Enter it again, then choose your own password.' : 'Your other sessions will end.'}</p>
 ${alertOf(refusal && problemOf(refusal, { ...labels, current_password: current }))}
 <form method="post" action="/admin/password">
 ${field({ name: 'current_password', label: current, type: 'password', autocomplete: 'current-password', maxlength: 1024, wrong, focus: true })}

@@ -53,7 +53,7 @@ export function createPasswords(deps: {
     if (user.source !== 'local')
       fail(
         'validation_error',
-        `${user.username} has no password here: change it in the directory or at the identity provider`,
+        `${user.username} has no password on this server: change the password in the directory or at the identity provider`,
       )
     return user
   }
@@ -62,7 +62,7 @@ export function createPasswords(deps: {
     if (break_glass || !(await tenancy.settings(tenant)).login.enforce_sso) return
     fail(
       'validation_error',
-      `${username} cannot sign in with a password: while login.enforce_sso is on, only break-glass users can`,
+      `${username} cannot sign in with a password: login.enforce_sso is on, so only break-glass users can`,
     )
   }
 
@@ -71,8 +71,8 @@ export function createPasswords(deps: {
     const { new_password, generate = false, current_password } = request
     if (generate === (new_password !== undefined))
       failField('new_password', 'give either new_password or generate: true')
-    if (own && generate) failField('generate', 'is only for the password of another user')
-    if (!own && current_password !== undefined) failField('current_password', 'is only for your own password')
+    if (own && generate) failField('generate', 'is allowed only for the password of another user')
+    if (!own && current_password !== undefined) failField('current_password', 'is allowed only for your own password')
     if (new_password === undefined) return { password: randomBytes(15).toString('base64url'), generated: true }
     const forbiddenWords = [serviceName, user.username, user.email?.split('@')[0], await tenancy.nameOf(tenant)]
     const problem = await passwordProblem(new_password, {
@@ -120,7 +120,7 @@ export function createPasswords(deps: {
         const at = now()
         const expiresAt = generated ? new Date(at.getTime() + temporaryForMs) : null
         if (!(await storePassword(tx, tenant, id, { phc, mustChange: generated, expiresAt, at }, replaces)))
-          failField('current_password', 'was changed by another request: use the new one')
+          failField('current_password', 'was changed by another request: use the new password')
         await noteSetting(tx, actor, tenant, id, at)
         // API keys are locked before sessions, as in every transaction that ends both.
         const revoked = endsKeys ? await keysOfUser.revokeIn(tx, source, holder, undefined) : []

@@ -2,7 +2,7 @@ import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { MintedToken, PasswordHasher } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import type { Source, TenantId } from '../../../kernel/actor.ts'
-import { AppError, unauthorized } from '../../../kernel/app-error.ts'
+import { tooMany, unauthorized } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Changes } from '../../../replication/changes.ts'
 import type { Audit } from '../../audit/index.ts'
@@ -77,7 +77,7 @@ export function createSignInSteps(deps: {
       if (!(await queries.reserveSource(tx, source, bound))) {
         const since = (await queries.findFailureWindow(tx, source))?.window_start ?? at
         const wait = Math.ceil(limits.window_seconds - (at.getTime() - since.getTime()) / 1000)
-        throw tooMany(Math.max(1, wait))
+        throw tooManyFailures(Math.max(1, wait))
       }
       const account = await queries.findAccount(tx, tenantId, username)
       const reservation = await queries.reserveAttempt(tx, tenantId, account?.user_id ?? nobody, {
@@ -185,10 +185,9 @@ const alarmOf = ({ id, name, sourceIp }: Source, at: Date) =>
     kind: 'break_glass.used',
     severity: 'critical',
     title: `Break-glass sign-in: ${name}`,
-    detail: `${name} signed in with a password at ${at.toISOString()}, from ${sourceIp ?? 'an unknown address'}. If this was not expected, suspend the account, which ends its sessions, and check its changes in the audit log.`,
+    detail: `${name} signed in with a password at ${at.toISOString()}, from ${sourceIp ?? 'an unknown address'}. If you did not expect this, suspend the account to end its sessions, and check its changes in the audit log.`,
     subject: { type: 'user', id, name: name ?? '' },
   }) as const
 
 const nobody = '00000000-0000-0000-0000-000000000000'
-const tooMany = (seconds: number) =>
-  new AppError('rate_limited', 'too many failed sign-ins from this address', { retryAfterSeconds: seconds })
+const tooManyFailures = (seconds: number) => tooMany('failed sign-ins from this address', seconds)

@@ -37,7 +37,7 @@ export function createStepUp(deps: {
       if (!principal.mfa)
         fail(
           'forbidden',
-          'this change needs a fresh one-time code, and your account has no authenticator app: enroll one with POST /v1/admin/users/totp/enroll and /verify, then repeat it',
+          'this change needs a fresh one-time code, and your account has no authenticator app: enroll one with POST /v1/admin/users/totp/enroll and /verify, then repeat the request',
         )
       if (!principal.steppedUpAt || presentUntil(principal.steppedUpAt) <= now())
         fail('forbidden', `this change needs ${presenceProof.code}`)

@@ -18,7 +18,7 @@ import type { Proof, SecondFactor } from './second-factor.ts'
 
 const pendingForMs = 10 * minute
 const issuer = 'Holdfast'
-const notStarted = 'cannot be checked: start the TOTP enrollment first'
+const notStarted = 'cannot be verified: start the TOTP enrollment first'
 
 /** Credentials that the owner shows to remove a factor. Ignored if another person removes it. */
 type Shown = { current_password?: string; code?: string; recovery_code?: string }
@@ -109,7 +109,7 @@ export function createTotp(deps: TotpDeps) {
       if (seed === undefined) failField('code', notStarted)
       const proof = await factor.matchCode(id, seed, code)
       if (proof?.method !== 'totp')
-        failField('code', 'is not the current code: check the clock of the device with the app')
+        failField('code', 'is not the current code: check the clock of the device that runs the app')
       return db.inTenant(tenant, async (tx) => {
         const user = await hold(tx, actor, subject)
         const at = now()

@@ -42,7 +42,7 @@ export function createGates({
   async function rollBack(tx: Tx, tenant: TenantId, gate: queries.OpenGate, reason: string): Promise<BundleRow> {
     const stable = (await policies.inForce(tx, tenant)).get('stable')
     const found = stable && (await policies.bundleByVersion(tx, tenant, stable.version))
-    if (!found) throw new Error(`canary version ${gate.version} has a gate, and no stable version beside it`)
+    if (!found) throw new Error(`canary version ${gate.version} has a gate, but there is no stable version`)
     return versions.put(tx, jobSource(tenant, job), await policies.takeVersion(tx, tenant), {
       channel: 'stable',
       previous: found.digest,
@@ -146,8 +146,8 @@ const failedNotice = (
       : `Canary version ${canary.version} was rolled back`,
   detail:
     rolledBackTo === undefined
-      ? `${reason}. Its devices still have it. Roll back to the stable version, or publish a corrected canary.`
-      : `${reason}. Its devices now get version ${rolledBackTo}, with the document of the stable channel.`,
+      ? `${reason}. Its devices still use it. Roll back to the stable version, or publish a corrected canary.`
+      : `${reason}. Its devices now receive version ${rolledBackTo}, with the document of the stable channel.`,
   subject: { type: canary.type, id: canary.id, name: canary.name },
   dedupe_key: `policy.gate_failed:${canary.id}`,
 })

@@ -23,6 +23,6 @@ export async function isGateOverridden(
       'override_gate',
       `the gate of canary version ${tried.version} ${stands}${why}. To publish it anyway, give override_gate: true and the reason in note`,
     )
-  if (!note?.trim()) failField('note', 'is required with override_gate: give the reason')
+  if (!note?.trim()) failField('note', 'is required with override_gate: give the reason for the override')
   return true
 }

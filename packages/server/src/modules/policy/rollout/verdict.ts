@@ -47,7 +47,7 @@ export function judgeRollout(
     return {
       state: 'watching',
       tested: false,
-      reason: `${health.canary.devices} devices on canary and ${health.stable.devices} on stable reported; ${terms.min_devices} of each are needed`,
+      reason: `${health.canary.devices} devices on canary and ${health.stable.devices} on stable reported, but ${terms.min_devices} of each are needed`,
     }
   const risen = canaryMeasures.filter(
     (m) => percentOf(health.canary, m) - percentOf(health.stable, m) > terms.max_rise_percent[m],
@@ -56,8 +56,8 @@ export function judgeRollout(
   const say = (measures: readonly CanaryMeasure[]) => measures.map((m) => sayRise(m, health)).join('; ')
   const tested = true
   if (proven.length > 0) return { state: 'failed', tested, reason: say(proven) }
-  if (risen.length > 0) return { state: 'watching', tested, reason: `${say(risen)}: the difference may be chance` }
-  const seen = `no share rose above its limit, with ${health.canary.devices} devices on canary and ${health.stable.devices} on stable`
+  if (risen.length > 0) return { state: 'watching', tested, reason: `${say(risen)}: the difference may be random` }
+  const seen = `no problem is more frequent on canary than its limit allows, with ${health.canary.devices} devices on canary and ${health.stable.devices} on stable`
   return minutes >= terms.observe_minutes
     ? { state: 'passed', tested, reason: seen }
     : { state: 'watching', tested, reason: `${seen}; it passes after ${terms.observe_minutes} minutes` }

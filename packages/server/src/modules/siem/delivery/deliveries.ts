@@ -89,7 +89,7 @@ export function createRecordDeliveries({ db, send, notices, onError }: Deliverie
     release: free,
     failed: (leased, e) => {
       report(e)
-      const problem = 'It was not sent because of an internal error; see the log of the server.'
+      const problem = 'The events were not sent because of an internal error: see the log of the server.'
       return later(leased, { problem, pace: { ...leased, attempts: 1 } })
     },
     ended: ({ tenant_id }) => looks.wake(tenant_id),

@@ -20,8 +20,8 @@ type Kind = (typeof kinds)[number]
 
 const meanwhile: Readonly<Record<Kind, string>> = {
   'siem.parked':
-    'Nothing more is sent there until an administrator changes the connector, tests it successfully, starts a replay, or sets aside the event that blocks it. Events are kept meanwhile.',
-  'siem.failing': 'It is retried automatically. Events are kept meanwhile.',
+    'Delivery is stopped until an administrator changes the connector, tests it successfully, starts a replay, or sets aside the event that blocks it. No event is lost meanwhile.',
+  'siem.failing': 'The server retries the delivery automatically. No event is lost meanwhile.',
   'siem.dead_letters': `Later events are still delivered. Dead letters are kept for ${deadLetterDays} days. Correct the receiver, then start a replay of dead letters. There is no further notification about dead letters until all of them are removed.`,
 }
 

@@ -1,6 +1,6 @@
 import type { Database } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { fail, failField } from '../../../kernel/app-error.ts'
+import { failField, failMaximum } from '../../../kernel/app-error.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { Audit } from '../../audit/index.ts'
 import { lockConnector } from '../connectors.queries.ts'
@@ -24,21 +24,22 @@ export const createSiemExports = ({ db, audit, now }: ExportsDeps) => ({
       failField('from', 'must be an RFC 3339 time that exists, such as 2026-01-31T09:30:00Z')
     if (Number.isNaN(to.getTime()))
       failField('to', 'must be an RFC 3339 time that exists, such as 2026-01-31T09:30:00Z')
-    if (to > at) failField('to', 'must not be after now')
+    if (to > at) failField('to', 'must not be in the future')
     if (from >= to) failField('from', 'must be before to')
     const tenant = actor.tenantId
     // Events committed before get their sequence numbers now, and are sent.
     await audit.catchUp(tenant)
     return db.inTenant(tenant, async (tx) => {
       const connector = (await lockConnector(tx, tenant, connectorId)) ?? noConnector()
-      if (connector.kind !== 'webhook') failField('connector_id', 'must name a connector of kind webhook')
-      if (!connector.enabled) failField('connector_id', 'must name an enabled connector')
+      if (connector.kind !== 'webhook') failField('connector_id', 'must be the id of a connector of kind webhook')
+      if (!connector.enabled) failField('connector_id', 'must be the id of an enabled connector')
       const others = await queries.exportsOnTheirWay(tx, tenant, connectorId)
       const isSame = (e: queries.ExportRow) =>
         e.from_at.getTime() === from.getTime() && (time.to === undefined || e.to_at.getTime() === to.getTime())
       const same = others.find(isSame)
       if (same) return same
-      if (others.length >= mostAtOnce) fail('validation_error', `a connector has at most ${mostAtOnce} exports at once`)
+      if (others.length >= mostAtOnce)
+        failMaximum(`the connector has ${mostAtOnce} unfinished exports`, 'wait until one has finished')
       const stream_id = newUuid()
       const range = { from_at: from, to_at: to, after_seq: null, created_at: at }
       await queries.insertStream(tx, {

@@ -76,7 +76,7 @@ function readAnswer(answer: ReceiverAnswer, count: number): { said: Sent; items:
   const items = member(json, 'items')
   if (!Array.isArray(items) || items.length !== count)
     return {
-      said: { outcome: 'later', answer: 'The answer of the receiver is not that of a bulk request: check the URL.' },
+      said: { outcome: 'later', answer: 'The receiver did not answer like the bulk API of OpenSearch: check the URL.' },
       items: nothing,
     }
   const bad = new Map<number, { reason: string; isBusy: boolean }>()

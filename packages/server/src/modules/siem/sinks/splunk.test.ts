@@ -38,7 +38,7 @@ const batch: EventBatch = { id: 'sic_1.1-1.0123456789abcdef', events: [event] }
 const ok = { text: 'Success', code: 0 }
 
 test('a batch is delivered only if the collector confirms it, not by any answer of 200', async () => {
-  const notSaid = 'The answer of the receiver is not that of an HTTP Event Collector: check the URL.'
+  const notSaid = 'The receiver did not answer like an HTTP Event Collector: check the URL.'
   for (const body of ['', '<html>welcome</html>', '{}', '"OK"', { text: 'Success', code: '0' }, { code: 5 }])
     assert.deepEqual(await collector({ body }).send('https://splunk.example'), { outcome: 'later', answer: notSaid })
   const { outcome } = await collector({ body: ok }).send('https://splunk.example')

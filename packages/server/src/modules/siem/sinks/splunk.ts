@@ -58,7 +58,7 @@ export const sendSplunk: Send = async (deps, target, batch, signal) => {
   return typeof ackId === 'number' ? acknowledged(deps, target, { ackId, channel: channelOf(batch) }, signal) : said
 }
 
-const notCollector = 'The answer of the receiver is not that of an HTTP Event Collector: check the URL.'
+const notCollector = 'The receiver did not answer like an HTTP Event Collector: check the URL.'
 
 /** A channel is a GUID. It is derived from the batch, so that it stays the same over retries. */
 const channelOf = ({ id }: EventBatch): string => {
@@ -86,7 +86,7 @@ async function acknowledged(
   }
   return {
     outcome: 'later',
-    answer: 'The receiver accepted the events, but did not confirm in time that they are indexed.',
+    answer: 'The receiver accepted the events, but did not confirm the indexing in time.',
   }
 }
 

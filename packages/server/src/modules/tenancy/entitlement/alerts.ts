@@ -56,8 +56,8 @@ export const detailOf = ({ metric, used, limit, level, enforcement }: Alert): st
   const has = `${spokenOf[metric]}: ${used} of ${limit}.`
   if (level === 'approaching') return has
   return enforcement === 'soft'
-    ? `${has} Nothing is refused. If more is needed, ask for a higher limit.`
-    : `${has} Existing ones keep working, and no more can be added: remove some, or ask for a higher limit.`
+    ? `${has} The server does not enforce this limit. If you need more, ask for a higher limit.`
+    : `${has} Existing ones continue to work, but no more can be added: remove some, or ask for a higher limit.`
 }
 
 const severities = { approaching: 'info', at_limit: 'warning', over: 'warning' } as const

@@ -69,7 +69,7 @@ export function createCounters({
               await queries.insertMove(tx, tenant, metric, found - counted)
               const fields = { metric, counted, found }
               await audit.record(tx, jobSource(tenant, 'reconcile_entitlements'), 'entitlement.reconciled', fields)
-              log.warn({ tenant, ...fields }, 'a counter of a limit was wrong and has been corrected')
+              log.warn({ tenant, ...fields }, 'counter of a limit was wrong; corrected')
             }
           },
           background,

@@ -96,7 +96,7 @@ export function createEntitlements({ now, tellExceeded }: { now: () => Date; tel
       if (used >= limit)
         fail(
           'entitlement_exceeded',
-          `the license allows ${limit} tenants, and there are ${used}: delete one, or load a license for more tenants`,
+          `the license allows ${limit} tenants, and ${used} exist: delete a tenant, or load a license for more tenants`,
         )
     },
   }
@@ -105,7 +105,7 @@ export type Entitlements = ReturnType<typeof createEntitlements>
 
 const closed = {
   expired:
-    'the license of this deployment has expired, so nothing can be added: load a new one with POST /v1/admin/license/reload',
+    'the license of this deployment has expired, so nothing can be added: load a new license with POST /v1/admin/license/reload',
   required:
     'HOLDFAST_LICENSE_FILE has no valid license, so nothing can be added: GET /v1/admin/license/status shows the problem',
 }

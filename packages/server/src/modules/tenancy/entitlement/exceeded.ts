@@ -42,8 +42,8 @@ export function createExceeded({
         await notify(tx, by.tenantId, {
           kind: 'entitlement.exceeded',
           severity: 'warning',
-          title: `${spokenOf[metric]} beyond the limit were refused (${used} of ${limit} in use)`,
-          detail: `${asked} more were refused. Existing ones keep working. Remove some, or ask for a higher limit. The audit log has each refusal as entitlement.exceeded.`,
+          title: `The limit of ${spokenOf[metric]} was reached (${used} of ${limit} in use)`,
+          detail: `Requests for ${asked} more were refused. Existing ones continue to work. Remove some, or ask for a higher limit. The audit log has each refusal as entitlement.exceeded.`,
           subject: tenant,
           // While the notification is open, further refusals at this limit are only audited.
           dedupe_key: `entitlement.exceeded:${metric}:${limit}`,

@@ -30,7 +30,7 @@ export async function readLicenseFile({ file, keysFile }: LicenseFiles): Promise
 
 const textOf = (path: string, name: string): Promise<string> =>
   readFile(path, 'utf8').catch((e: NodeJS.ErrnoException) => {
-    throw new BadLicense(`the file of ${name} can't be read (${e.code ?? 'unknown error'})`)
+    throw new BadLicense(`the file of ${name} cannot be read (${e.code ?? 'unknown error'})`)
   })
 
 /** Tolerance for an issuer's clock that is ahead. */
@@ -56,10 +56,10 @@ export function requireFit(
     )
   if (current && claims.iat < current.iat)
     throw new BadLicense(
-      `the license was issued at ${said(dateOf(claims.iat))}, before the one in force (${said(dateOf(current.iat))})`,
+      `the license was issued at ${said(dateOf(claims.iat))}, before the current license (${said(dateOf(current.iat))})`,
     )
   if (current && claims.iat === current.iat && claims.jti !== current.jti)
     throw new BadLicense(
-      'another license with the same time of issue is in force: ask the issuer to issue this one again',
+      'the current license has the same time of issue: ask the issuer to issue the new license again',
     )
 }

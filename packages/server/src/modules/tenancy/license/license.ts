@@ -66,7 +66,7 @@ export function createLicense(deps: {
       } catch (e) {
         if (!(e instanceof BadLicense)) throw e
         await complain(actor, e)
-        return failField('license', `the file was refused, and the license before it stays in force: ${e.message}`)
+        return failField('license', `the file was refused, and the previous license remains valid: ${e.message}`)
       }
     },
 
@@ -82,7 +82,7 @@ export function createLicense(deps: {
         else if ((await db.inTenant(tenant, queries.findLicense))?.token === null) await dismiss(source)
       } catch (e) {
         if (!(e instanceof BadLicense)) throw e
-        log.warn({ problem: e.message }, 'the license file was refused')
+        log.warn({ problem: e.message }, 'license file refused')
         await complain(source, e)
       }
     },
@@ -93,7 +93,7 @@ export function createLicense(deps: {
       if (!claims) return []
       const of = { type: 'license', id: claims.jti, since: dateOf(claims.iat), renewal: 'by_hand' } as const
       const end = { ...of, name: claims.edition, expiresAt: dateOf(claims.exp) }
-      const graceEnd = { ...of, name: `${claims.edition} with its grace`, expiresAt: graceEndOf(claims) }
+      const graceEnd = { ...of, name: `${claims.edition} with its grace period`, expiresAt: graceEndOf(claims) }
       return claims.grace_days > 0 ? [end, graceEnd] : [end]
     },
 
@@ -108,7 +108,7 @@ const problemOf = (message: string): Notice => ({
   kind: 'license.problem',
   severity: 'critical',
   title: 'The license file was refused at a start of the server',
-  detail: `${message}. The license before it stays in force; without one, nothing can be added. Correct the file and load it with POST /v1/admin/license/reload.`,
+  detail: `${message}. The previous license remains valid. If there is none, nothing can be added. Correct the file, and load it with POST /v1/admin/license/reload.`,
   subject: { type: 'license', id: null, name: null },
   dedupe_key: `license.problem:${message}`,
 })

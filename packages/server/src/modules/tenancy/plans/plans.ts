@@ -64,7 +64,7 @@ export function createTenantPlans({ db, audit, now }: { db: Database; audit: Aud
         if (before.tenants > 0)
           fail(
             'validation_error',
-            `${before.tenants} tenants have the plan ${before.name}: give them another plan first`,
+            `${before.tenants} tenants have the plan ${before.name}: assign another plan to them first`,
           )
         await queries.deletePlan(tx, id, now())
         const target = targetOf(id, before.name)

@@ -73,8 +73,8 @@ function checkTemplate(field: string, template: string): void {
 function checkAppearance(field: string, template: string): void {
   const [hidden] = invisible.exec(template) ?? []
   if (hidden !== undefined)
-    failField(field, `has the invisible character U+${codeOf(hidden)}: delete it, or write an ordinary space`)
-  if (template.trim() === '') failField(field, 'is blank: write the line, or null for the built-in example')
+    failField(field, `contains the invisible character U+${codeOf(hidden)}: delete it, or write an ordinary space`)
+  if (template.trim() === '') failField(field, 'is blank: give a line, or null for the built-in example')
   const mixed = template.split(' ').find((part) => latin.test(part) && lookalike.test(part))
   if (mixed !== undefined)
     failField(field, `"${mixed}" mixes Latin letters with letters of another alphabet that look like them`)
@@ -86,5 +86,5 @@ function checkUrl(field: string, text: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'https:' || !httpsUrl.test(text))
     failField(field, 'must be an https URL in ASCII such as https://downloads.example.com/client.pkg')
-  if (url.username !== '' || url.password !== '') failField(field, 'must not hold a user name or a password')
+  if (url.username !== '' || url.password !== '') failField(field, 'must not contain a user name or a password')
 }

@@ -70,6 +70,6 @@ export function refuseOwnLimits(actor: Actor, before: SecuritySettings, after: S
   if (binding.length > 0)
     fail(
       'forbidden',
-      `this loosens ${binding.join(', ')}, and these rules apply to the owner of this API key: do it in a session`,
+      `this loosens ${binding.join(', ')}, and these rules apply to the owner of this API key: make the change in a session`,
     )
 }

@@ -90,12 +90,15 @@ const isEnforced = (stored: Sections): boolean => mergeSections(defaultSecurityS
 function check({ principal }: Actor, before: SecuritySettings, after: SecuritySettings): void {
   const { idle_seconds, absolute_seconds } = after.sessions
   if (idle_seconds > absolute_seconds)
-    failField('sessions.idle_seconds', `must not be longer than absolute_seconds, which is ${absolute_seconds}`)
+    failField('sessions.idle_seconds', `must not be greater than absolute_seconds, which is ${absolute_seconds}`)
   const turnsOn = after.mfa.step_up && !before.mfa.step_up
   const hasFactor =
     principal.kind === 'session' ? principal.mfa : principal.kind !== 'api_key' || !principal.standsForPerson
   if (turnsOn && !hasFactor)
-    failField('mfa.step_up', 'applies to you too: enroll an authenticator app first, then repeat this in a session')
+    failField(
+      'mfa.step_up',
+      'applies to you too: enroll an authenticator app first, then repeat the request in a session',
+    )
 }
 
 /** Steps of the first setup that the administrators of a tenant removed from its list. */

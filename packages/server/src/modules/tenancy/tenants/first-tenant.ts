@@ -26,6 +26,6 @@ export const createFirstTenant =
     })
     if (made) return tenant
     const existing = await db.acrossTenants((tx) => findTenantByName(tx, name))
-    if (!existing) throw new Error(`tenant ${name} is taken but can't be found`)
+    if (!existing) throw new Error(`tenant ${name} exists but cannot be read`)
     return existing
   }

@@ -105,7 +105,10 @@ export function createTenantLifecycle(deps: {
           const before = present(await queries.lockTenant(tx, id))
           expected.require(tenantVersion(before))
           if (given.name !== undefined && given.name !== before.name && before.name === defaultTenant)
-            failField('tenant.name', `the tenant ${defaultTenant} keeps its name: people sign in to it without one`)
+            failField(
+              'tenant.name',
+              `the tenant ${defaultTenant} cannot be renamed, because a sign-in without a tenant name belongs to it`,
+            )
           if (given.plan_id && given.plan_id !== before.plan_id && !(await holdPlan(tx, given.plan_id))) noPlan()
           const next = {
             name: given.name ?? before.name,
@@ -136,7 +139,10 @@ export function createTenantLifecycle(deps: {
         if (!(await queries.tenantTransitions[operation](tx, id, at, after))) {
           const isToGo = before.delete_after !== null && (operation === 'suspend' || operation === 'reactivate')
           if (isToGo)
-            fail('validation_error', 'the tenant is scheduled for deletion: cancel that with cancel_deletion first')
+            fail(
+              'validation_error',
+              'the tenant is scheduled for deletion: cancel the deletion with cancel_deletion first',
+            )
           return unchanged(before)
         }
         const tenant = await read(tx, id)
@@ -176,7 +182,7 @@ function refuseIndispensable(actor: Actor, { tenant_id, name }: queries.TenantRo
   if (tenant_id === actor.principal.tenantId)
     fail(
       'validation_error',
-      `${operation} of your own tenant would end your access: an administrator of another tenant must do it`,
+      `${operation} of your own tenant would end your access: an administrator of another tenant must make this change`,
     )
 }
 
@@ -184,6 +190,6 @@ const deletionOf = ({ tenant_id, name, delete_after }: queries.TenantRow) => ({
   kind: 'tenant.deletion_scheduled' as const,
   severity: 'critical' as const,
   title: `The tenant ${name} is scheduled for deletion`,
-  detail: `At ${delete_after?.toISOString()} all its users, devices, policies and keys are deleted for good. Until then nobody can sign in, and devices and gateways keep their policies and certificates until these expire. An administrator of the deployment can cancel the deletion.`,
+  detail: `At ${delete_after?.toISOString()}, all its users, devices, policies and keys are deleted permanently. Until then, no user can sign in. Devices and gateways keep their policies and certificates until these expire. An administrator of the deployment can cancel the deletion.`,
   subject: { type: 'tenant', id: encodeId('tenant', tenant_id), name },
 })

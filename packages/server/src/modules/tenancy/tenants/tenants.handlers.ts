@@ -50,7 +50,7 @@ export function tenantHandlers({ db, pager, lifecycle }: { db: Database; pager: 
       if (operation !== 'delete' && delaySeconds !== undefined)
         failField('delay_seconds', 'is allowed only with delete')
       if (operation !== 'create' && operation !== 'update' && body.tenant)
-        failField('tenant', `has no meaning with ${operation}`)
+        failField('tenant', `is not allowed with ${operation}`)
       const { plan_id, ...others } = tenant
       const planId = plan_id && (decodeId('plan', plan_id) ?? failField('tenant.plan_id', 'no such plan'))
       const fields = { ...others, ...(planId !== undefined && { plan_id: planId }) }

@@ -83,7 +83,7 @@ function spanOf({ from, to, step = 'day' }: Asked, at: Date) {
   const fromMs = floor(from === undefined ? toMs - usualSpanMs : Date.parse(from))
   if (fromMs >= toMs) failField('from', 'must be before to')
   if (toMs - fromMs > usageDays[step] * day)
-    failField('from', `is more than ${usageDays[step]} days before to, the maximum with step=${step}`)
+    failField('from', `must be at most ${usageDays[step]} days before to with step=${step}`)
   return { from: new Date(fromMs), to: new Date(toMs), step }
 }
 

@@ -60,16 +60,19 @@ export function createRotation({
     const active = roots.find((r) => r.state === 'active')
     if (!active) throw new Error('the tenant has no active root')
     if (anchorId !== undefined && anchorId !== active.signer_id)
-      failField('anchor_id', `is not the active anchor, which is ${encodeId('signer', active.signer_id)}`)
+      failField('anchor_id', `is not the active trust anchor, which is ${encodeId('signer', active.signer_id)}`)
     const retiring = roots.find((r) => r.state === 'retiring')
     if (mode === 'planned' && retiring)
       fail(
         'validation_error',
-        `a rotation is in progress: retire the anchor ${encodeId('signer', retiring.signer_id)} first`,
+        `a rotation is in progress: retire the trust anchor ${encodeId('signer', retiring.signer_id)} first`,
       )
     const isFresh = at.getTime() - (active.activated_at ?? active.created_at).getTime() < sameEmergency
     if (mode === 'emergency' && anchorId === undefined && isFresh)
-      failField('anchor_id', 'the active anchor is less than a minute old: give its id to replace it')
+      failField(
+        'anchor_id',
+        'is required, because the active trust anchor is less than a minute old: give its id to replace it',
+      )
     return active
   }
 
@@ -87,7 +90,7 @@ export function createRotation({
       if (active.signer_id !== old.signerId)
         fail(
           'validation_error',
-          'another administrator has rotated the trust anchors meanwhile: read them before you try again',
+          'another request rotated the trust anchors meanwhile: read them again, then repeat the change',
         )
       const issuers = await signers.lockPurpose(tx, tenant, 'ca-issuing')
       const retireAfter = new Date(at.getTime() + Math.max(overlapOf('ca-root'), asked.overlapMs))

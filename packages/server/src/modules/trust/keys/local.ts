@@ -13,7 +13,7 @@ export const localKeys = (kek: Kek): KeyProvider => ({
     return { kid, publicJwk, privateJwe, signer: softwareSigner(purpose, privateJwk) }
   },
   open: async ({ kid, purpose, privateJwe }) => {
-    if (privateJwe === null) throw new Error('the key has been destroyed')
+    if (privateJwe === null) throw new Error('the private key was destroyed')
     const privateJwk = JSON.parse((await unseal(kek, sealContext(kid), privateJwe)).toString()) as PrivateJwk
     return softwareSigner(purpose, privateJwk)
   },

@@ -32,7 +32,7 @@ export const makes = (provider: KeyProvider, purpose: string): boolean => provid
  */
 export async function makeKey(providers: readonly KeyProvider[], purpose: Purpose): Promise<NewSigningKey> {
   const provider = providers.find((p) => makes(p, purpose))
-  if (!provider) throw new Error(`no provider makes a key for ${purpose}`)
+  if (!provider) throw new Error(`no key provider can create a key for ${purpose}`)
   const alg = algOf(purpose)
   return newKey(provider, { purpose, alg, certificate: null }, await provider.make(purpose, alg))
 }

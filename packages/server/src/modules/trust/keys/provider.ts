@@ -28,7 +28,7 @@ export type KeyProviders = readonly [KeyProvider, ...KeyProvider[]]
  */
 export class KeyAwayError extends AppError {
   constructor(cause: Error) {
-    super('internal_error', 'a signing key cannot be used at the moment: try again shortly', {
+    super('internal_error', 'a signing key is unavailable: try again shortly', {
       retryAfterSeconds: 5,
       cause,
     })
@@ -39,6 +39,6 @@ export class KeyAwayError extends AppError {
 export async function openKey(providers: KeyProviders, name: SignerProvider, key: StoredKey): Promise<Signer> {
   const provider = providers.find((p) => p.name === name)
   if (provider) return provider.open(key)
-  const why = `the key ${key.kid} is in a token, and this deployment is configured without one (HOLDFAST_PKCS11_LIBRARY)`
+  const why = `the key ${key.kid} is in a token, but this deployment is configured without a token (HOLDFAST_PKCS11_LIBRARY)`
   return remoteSigner(key.purpose, key.publicJwk, () => Promise.reject(new KeyAwayError(new Error(why))))
 }

@@ -66,13 +66,13 @@ export function createSigners({
     if (key.state === 'active') {
       if (!how.compromised) fail('validation_error', 'the key is active: activate its successor first')
       if (key.purpose === 'ca-root')
-        fail('validation_error', 'the key is the active trust anchor: rotate trust anchors, mode emergency')
+        fail('validation_error', 'the key is the active trust anchor: rotate the trust anchors with mode emergency')
     } else if (key.state === 'retiring' && !how.compromised && !how.force) {
       const reasons = await needed(tx, tenant, key, others, at)
-      if (reasons.length > 0) fail('validation_error', `${reasons.join('; ')}: wait, or force it`)
+      if (reasons.length > 0) fail('validation_error', `${reasons.join('; ')}: wait, or repeat the request with force`)
     }
     const ended = await queries.end(tx, tenant, key.signer_id, how.compromised ? 'compromised' : 'retired', at)
-    if (!ended) throw new Error('a key that is locked has moved')
+    if (!ended) throw new Error('the state of a locked key changed')
     if (key.state === 'active' && successor) await insertKeys(tx, tenant, [successor], at)
     if (how.compromised && ofAuthorities.has(key.purpose)) {
       const under = key.purpose === 'ca-root' ? await endUnder(tx, tenant, key, at) : []
@@ -102,13 +102,14 @@ export function createSigners({
 
     create: async (actor: Actor, purpose: Purpose, provider: SignerProvider | undefined): Promise<SigningKeyRow> => {
       if (ofAuthorities.has(purpose))
-        failField('purpose', 'certification authorities are created by a rotation of the trust anchors')
-      if (purpose === 'tuf-root') failField('purpose', 'the update root is replaced with: holdfast update root')
+        failField('purpose', 'cannot be that of a certification authority: rotate the trust anchors instead')
+      if (purpose === 'tuf-root')
+        failField('purpose', 'cannot be tuf-root: replace the update root with holdfast update root')
       const by = provider === undefined ? providers : providers.filter((p) => p.name === provider)
       if (by.length === 0) failField('provider', `this deployment has no ${provider} token: use local`)
-      if (!by.some((p) => makes(p, purpose))) failField('provider', 'a token creates no Ed25519 keys: use local')
+      if (!by.some((p) => makes(p, purpose))) failField('provider', 'a token cannot create Ed25519 keys: use local')
       const tenant = actor.tenantId
-      const refuse = () => failField('purpose', 'another key of this purpose is pending: activate or retire it first')
+      const refuse = () => failField('purpose', 'another key for this purpose is pending: activate or retire it first')
       // Checked before, so that a refused caller causes no key in a token.
       const keys = await db.inTenant(tenant, (tx) => queries.keysOf(tx, tenant, purpose))
       if (keys.some((key) => key.state === 'pending')) refuse()
@@ -129,13 +130,13 @@ export function createSigners({
         const keys = await queries.lockPurpose(tx, tenant, purpose)
         const key = keys.find((k) => k.signer_id === signerId)
         if (key?.state === 'active') return { changed: false, signer: key }
-        if (key?.state !== 'pending') fail('validation_error', 'only a key that is pending can be activated')
+        if (key?.state !== 'pending') fail('validation_error', 'only a pending key can be activated')
         const before = keys.find((k) => k.state === 'active')
         const at = now()
         if (before)
           await queries.beginRetiring(tx, tenant, before.signer_id, new Date(at.getTime() + overlapOf(purpose)))
         const signer = await queries.activate(tx, tenant, signerId, at)
-        if (!signer) throw new Error('a key that is locked has moved')
+        if (!signer) throw new Error('the state of a locked key changed')
         await audit.record(tx, actor, 'signer.activated', named(signer), about(signer, reason))
         await record(tx, tenant)
         return { changed: true, signer }
@@ -189,10 +190,10 @@ const createNeeded =
   ): Promise<string[]> => {
     const reasons: string[] = []
     if (key.state === 'retiring' && key.retire_after !== null && key.retire_after > at)
-      reasons.push(`its signatures are valid until ${key.retire_after.toISOString()}`)
+      reasons.push(`signatures of the key are valid until ${key.retire_after.toISOString()}`)
     if (key.purpose === 'ca-issuing') {
       const certificates = await certificatesOf(tx, tenant, key.signer_id, at)
-      if (certificates > 0) reasons.push(`${certificates} certificates that it issued are still valid`)
+      if (certificates > 0) reasons.push(`${certificates} certificates issued with the key are still valid`)
     }
     const successor = heirs.find((other) => other.state === 'active')
     if ((key.purpose === 'ca-root' || key.purpose === 'trust-set') && successor) {

@@ -18,7 +18,8 @@ export const createAskers =
       const own =
         given === 'auto' ? mapMaybePromise(policy.policyOf(tenant, deviceId), (p) => p?.channel ?? 'stable') : given
       return mapMaybePromise(own, (entitled) => {
-        if (channel === 'canary' && entitled !== 'canary') fail('forbidden', 'the device is not on the channel canary')
+        if (channel === 'canary' && entitled !== 'canary')
+          fail('forbidden', 'the device does not belong to the channel canary')
         return {
           tenantId: encodeId('tenant', tenant),
           deviceId: encodeId('device', deviceId),

@@ -17,7 +17,7 @@ export const deliveryHandlers = (manifests: Manifests, downloads: Downloads) =>
 function deviceOf({ principal }: Actor, named: string | undefined): string {
   const id = named === undefined ? undefined : idOf('device', named)
   if (principal.kind === 'device') {
-    if (id !== undefined && id !== principal.id) fail('forbidden', 'device_id names another device')
+    if (id !== undefined && id !== principal.id) fail('forbidden', 'device_id: is not the device of your credential')
     return principal.id
   }
   return id ?? fail('bad_request', 'device_id: is required')

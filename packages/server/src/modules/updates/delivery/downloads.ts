@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { AppError } from '../../../kernel/app-error.ts'
+import { tooMany } from '../../../kernel/app-error.ts'
 import { missing } from '../../../kernel/ids.ts'
 import { type ByteRange, Download } from '../../../kernel/results.ts'
 import type { UpdatesDeps } from '../deps.ts'
@@ -31,10 +31,7 @@ export function createDownloads({
   let running = 0
 
   async function open(tenant: TenantId, { blob_id: blobId, size }: Stored, range: ByteRange | undefined) {
-    if (running >= most)
-      throw new AppError('rate_limited', 'too many packages are being downloaded: try again shortly', {
-        retryAfterSeconds: 10,
-      })
+    if (running >= most) throw tooMany('concurrent downloads of packages', 10)
     running++
     let bytes: Readable
     try {

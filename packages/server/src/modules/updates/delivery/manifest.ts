@@ -140,11 +140,12 @@ function wantedOf(asked: UpdateQuestion, known: Asker['known'], releases: readon
 
 const isVersion = new RegExp(versionPattern)
 function versionOf(known: string | null): string {
-  if (known === null) return failField('version', 'is required: the device has never reported its client_version')
+  if (known === null)
+    return failField('version', 'is required, because the device has never reported its client_version')
   if (isVersion.test(known)) return known
   return failField(
     'version',
-    `is required: the client_version of the device, ${JSON.stringify(known)}, is not a version like 1.4.0`,
+    `is required, because the client_version of the device, ${JSON.stringify(known)}, is not a version like 1.4.0`,
   )
 }
 
@@ -156,6 +157,6 @@ function onlyArchOf(releases: readonly LiveRelease[], platform: WantedUpdate['pl
   if (other === undefined) return only
   return failField(
     'arch',
-    `is required: the device has not reported its arch, and releases have packages for ${archs.join(', ')}`,
+    `is required, because the device has not reported its arch, and releases have packages for ${archs.join(', ')}`,
   )
 }

@@ -30,7 +30,7 @@ export function createPackageRules({ db, audit, pager }: Pick<UpdatesDeps, 'db' 
         const found = await queries.findPackage(tx, tenant, packageId)
         if (found?.release_id !== releaseId) return missing('package')
         if (release.status !== 'draft')
-          fail('validation_error', `the release is ${release.status}: its packages are fixed`)
+          fail('validation_error', `the release is ${release.status}: only the packages of a draft can be changed`)
         await queries.deletePackage(tx, tenant, releaseId, packageId)
         const fields = { package_id: encodeId('package', packageId), release_id: encodeId('release', releaseId) }
         await audit.record(tx, actor, 'package.deleted', fields, { target: targetOfPackage(found) })

@@ -1,6 +1,6 @@
 import type { Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { AppError, fail, failField } from '../../../kernel/app-error.ts'
+import { fail, failField, failMaximum, tooMany } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { countPackages, lockRelease } from '../releases/releases.queries.ts'
@@ -38,10 +38,7 @@ export function createUploads({
 
   async function taken<T>(tenant: TenantId, work: () => Promise<T>): Promise<T> {
     const own = running.get(tenant) ?? 0
-    if (own >= most.ofTenant || all >= most.ofAll)
-      throw new AppError('rate_limited', 'too many packages are being uploaded: try again shortly', {
-        retryAfterSeconds: 5,
-      })
+    if (own >= most.ofTenant || all >= most.ofAll) throw tooMany('concurrent uploads of packages', 5)
     running.set(tenant, own + 1)
     all++
     try {
@@ -56,14 +53,15 @@ export function createUploads({
 
   const requireDraft = async (tx: Tx, tenant: TenantId, releaseId: string) => {
     const release = (await lockRelease(tx, tenant, releaseId)) ?? noRelease()
-    if (release.status !== 'draft') fail('validation_error', `the release is ${release.status}: its packages are fixed`)
+    if (release.status !== 'draft')
+      fail('validation_error', `the release is ${release.status}: only the packages of a draft can be changed`)
     return release
   }
   async function requireRoom(tx: Tx, tenant: TenantId, more: number): Promise<void> {
     if ((await queries.storedBytes(tx, tenant)) + more > largestOfTenant)
       fail(
         'validation_error',
-        `the packages of a tenant may have at most ${largestOfTenant} bytes together: delete some first`,
+        `all packages of the tenant together may have at most ${largestOfTenant} bytes: delete some first`,
       )
   }
 
@@ -76,7 +74,7 @@ export function createUploads({
     const there = await inSlot(tx, tenant, slot, received)
     if (there) return { package: there, changed: false, used: false }
     if ((await countPackages(tx, tenant, slot.release_id)) >= mostPackages)
-      fail('validation_error', `a release has at most ${mostPackages} packages`)
+      failMaximum(`the release has ${mostPackages} packages`, 'delete a package first')
     let blob = await queries.shareStored(tx, tenant, sha256)
     const used = !blob && blobId !== undefined
     if (used) {
@@ -132,7 +130,8 @@ export function createUploads({
       taken(actor.tenantId, async () => {
         const digest = digestOf(announced.digest)
         const length = announced.length ?? 0
-        if (length > largest) fail('bad_request', `a package may have at most ${largest} bytes`)
+        if (length > largest)
+          fail('bad_request', `the package is larger than ${largest} bytes, the maximum of a package`)
         await db.inTenant(actor.tenantId, async (tx) => {
           await requireDraft(tx, actor.tenantId, slot.release_id)
           await requireRoom(tx, actor.tenantId, 0)
@@ -158,7 +157,7 @@ export type Uploads = ReturnType<typeof createUploads>
 async function inSlot(tx: Tx, tenant: TenantId, slot: PackageSlot, { sha256 }: Received): Promise<Package | undefined> {
   const there = await queries.packageInSlot(tx, tenant, slot)
   if (there && there.sha256 !== sha256)
-    failField('filename', 'the release already has such a package with other content: delete it first')
+    failField('filename', 'the release already has this package with other content: delete that package first')
   return there
 }
 

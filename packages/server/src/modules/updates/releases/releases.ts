@@ -62,7 +62,7 @@ export function createReleaseRules({ db, audit, pager, now }: Pick<UpdatesDeps, 
         'version',
         'release_version_is_unique_in_its_tenant',
         write,
-        'was already released: use another version',
+        'is already the version of another release: use another version',
       )
     },
 
@@ -100,7 +100,7 @@ export function createReleaseRules({ db, audit, pager, now }: Pick<UpdatesDeps, 
         await lockRepository(tx, actor.tenantId)
         const row = (await queries.lockRelease(tx, actor.tenantId, releaseId)) ?? noRelease()
         if (row.status !== 'draft')
-          failField('release_id', `is ${row.status}: withdraw it; published releases are never deleted`)
+          failField('release_id', `is ${row.status}: a published release cannot be deleted, only withdrawn`)
         await queries.deleteDraft(tx, actor.tenantId, releaseId)
         await audit.record(tx, actor, 'release.deleted', namesInRelease(row), { target: releaseTarget(row) })
       }),

@@ -1,7 +1,7 @@
 import type { ReleaseOperation } from '@holdfast/contract/vocabulary'
 import type { Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { fail, failField } from '../../../kernel/app-error.ts'
+import { fail, failField, failMaximum } from '../../../kernel/app-error.ts'
 import { type Differences, differences } from '../../../kernel/differences.ts'
 import { decodeId, encodeId } from '../../../kernel/ids.ts'
 import type { ExpectedVersion } from '../../../kernel/version.ts'
@@ -69,7 +69,7 @@ export function createReleaseTransitions({
     const rule = rules[operation]
     const rollout = rolloutOf(given, rule)
     if (operation === 'halt' && reason === undefined)
-      failField('reason', 'is required, since this cannot be undone: give the reason')
+      failField('reason', 'is required, because this operation cannot be undone')
     return db.inTenant(actor.tenantId, async (tx) => {
       const tenant = actor.tenantId
       if (operation === 'publish') await lockRepository(tx, tenant)
@@ -128,16 +128,13 @@ async function requirePublishable(tx: Tx, tenant: TenantId, { status }: ReleaseR
   if (status !== 'draft') return
   if (packages === 0) fail('validation_error', 'the release has no packages: upload one first')
   if ((await queries.countLive(tx, tenant)) >= mostLive)
-    fail(
-      'validation_error',
-      `${mostLive} releases are already offered, which is the maximum: withdraw one that no device needs`,
-    )
+    failMaximum(`the tenant offers ${mostLive} releases`, 'withdraw a release that no device needs')
 }
 
 const impossible = ({ status }: ReleaseRow, { operation }: Given) =>
   fail(
     'validation_error',
-    `the release is ${status}: ${operation} needs one that is ${rules[operation].from.join(' or ')}`,
+    `the release is ${status}: ${operation} needs a release that is ${rules[operation].from.join(' or ')}`,
   )
 
 function haltNotice({ release_id, version, reason }: ReleaseRow, { name }: Actor): Notice {
@@ -146,7 +143,7 @@ function haltNotice({ release_id, version, reason }: ReleaseRow, { name }: Actor
     kind: 'release.halted',
     severity: 'warning',
     title: `The release ${version} was halted`,
-    detail: `${name ?? 'Somebody'} halted it: ${reason}. No device is offered it or can download it any more; devices that have installed it keep it until a newer release is published.`,
+    detail: `${name ?? 'An unknown caller'} halted it: ${reason}. The server no longer offers it, and devices can no longer download it. Devices that have installed it keep it until a newer release is published.`,
     subject: { type: 'release', id, name: version },
     dedupe_key: `release.halted:${release_id}`,
   }

@@ -51,7 +51,7 @@ test('a bucket that accepts a connection without answering times out', onLinux, 
   })
   await once(server, 'listening')
   const store = storeAt((server.address() as AddressInfo).port)
-  const late = /no answer from the bucket in time/
+  const late = /the bucket did not answer in time/
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const connected = async (work: Promise<unknown>) => {
     await once(server, 'connection')

@@ -41,7 +41,7 @@ export function createBucketStore({
       if (answer.body && Number(answer.headers.get('content-length')) === wanted)
         return Readable.fromWeb(answer.body as ReadableStream)
       await answer.body?.cancel()
-      throw new Error('a package is not in the bucket as it was put there')
+      throw new Error('a package in the bucket is missing or has another size')
     },
     remove: async (name) => void (await (await bucket()).deleteObject(pathOf(name))),
   }
@@ -55,7 +55,7 @@ const fetchInTime: typeof fetch = async (url, init) => {
   const size = Number(new Headers(init?.headers).get('content-length') ?? 0)
   const late = new AbortController()
   const timer = setTimeout(
-    () => late.abort(new Error('there was no answer from the bucket in time')),
+    () => late.abort(new Error('the bucket did not answer in time')),
     timeouts.answerMs + (size / timeouts.bytesPerSecond) * second,
   )
   try {

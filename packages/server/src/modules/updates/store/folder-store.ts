@@ -23,7 +23,8 @@ export function createFolderStore(dir: string): PackageStore {
       )
       try {
         const found = await handle.stat()
-        if (!found.isFile() || found.size !== size) throw new Error('a package is not in the store as it was put there')
+        if (!found.isFile() || found.size !== size)
+          throw new Error('a package in the folder is missing or has another size')
         return handle.createReadStream(boundsOf(range))
       } catch (e) {
         await handle.close()

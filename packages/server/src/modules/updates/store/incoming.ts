@@ -24,7 +24,7 @@ export function createIncoming(dir: string) {
     try {
       for await (const chunk of bytes) {
         size += chunk.length
-        if (size > most) fail('bad_request', `a package may have at most ${most} bytes`)
+        if (size > most) fail('bad_request', `the package is larger than ${most} bytes, the maximum of a package`)
         hash.update(chunk)
         await handle.writeFile(chunk)
       }

@@ -16,6 +16,6 @@ export type PackageStore = {
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export function pathOf({ tenant, blobId }: BlobName): string {
-  if (!uuid.test(tenant) || !uuid.test(blobId)) throw new Error('not the name of a content')
+  if (!uuid.test(tenant) || !uuid.test(blobId)) throw new Error('invalid name of a stored package')
   return `${tenant}/${blobId}`
 }

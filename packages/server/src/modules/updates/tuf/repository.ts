@@ -114,7 +114,7 @@ export function createRepository({
         return made ? repository : { ...repository, refreshAt: new Date(now().getTime() + signAgainMs) }
       }
     }
-    throw new Error('the metadata of updates are overtaken again and again')
+    throw new Error('the update metadata changed during each attempt to sign them')
   }
 
   const { get: repository } = tenantCache<Repository>(

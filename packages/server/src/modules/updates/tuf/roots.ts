@@ -18,7 +18,7 @@ const warnedMs = 30 * day
 /** Returns why a new root is needed from the holders of the root keys, or null if none is. */
 export function whyDue({ isOnline: online, isCurrent, root }: Repository, now: Date): string | null {
   if (online) return null
-  if (!isCurrent) return 'it does not list the present signing keys, so no new metadata are published'
+  if (!isCurrent) return 'it does not list the current signing keys, so no new metadata are published'
   const left = root.expiresAt.getTime() - now.getTime()
   return left <= warnedMs ? `it expires at ${root.expiresAt.toISOString()}` : null
 }
@@ -51,7 +51,7 @@ export function createRoots({
       if (!isSignedBy(document, presentKeys, roles.root))
         failField('signatures', `must be signed by ${roles.root.threshold} keys of root ${present.version}`)
       if (!isSignedBy(document, signed.keys, signed.roles.root))
-        failField('signatures', `must be signed by ${signed.roles.root.threshold} of its own keys`)
+        failField('signatures', `must be signed by ${signed.roles.root.threshold} keys of this root itself`)
       const at = now()
       await db.inTenant(tenant, async (tx) => {
         await lockRepository(tx, tenant)
@@ -59,7 +59,10 @@ export function createRoots({
         const text = JSON.stringify(document)
         const row = { role: 'root', version, document: text, expires_at: expiresAt, created_at: at } as const
         if (newest?.version !== present.version || !(await insertMetadata(tx, tenant, row)))
-          failField('signed.version', 'a root with this version was published meanwhile')
+          failField(
+            'signed.version',
+            'another request published a root with this version meanwhile: use the next version',
+          )
         const target = { type: 'update_root', id: null, name: `root ${version}` }
         const details = {
           online: isOnline(signed, keys),
@@ -87,17 +90,18 @@ export type Roots = ReturnType<typeof createRoots>
 function requireForm(signed: Root['signed'], keys: RoleKeys, expiresAt: Date, now: Date): void {
   for (const [keyid, key] of Object.entries(signed.keys)) {
     if (!importTufKey(key)) failField(`signed.keys.${keyid}`, 'is not a key of a supported scheme')
-    if (tufKeyId(key) !== keyid) failField(`signed.keys.${keyid}`, 'is not the id of its key')
+    if (tufKeyId(key) !== keyid) failField(`signed.keys.${keyid}`, 'does not match the id computed from its key')
   }
   for (const [role, { keyids, threshold }] of Object.entries(signed.roles)) {
-    if (threshold > keyids.length) failField(`signed.roles.${role}.threshold`, 'is higher than the number of keys')
+    if (threshold > keyids.length)
+      failField(`signed.roles.${role}.threshold`, 'must not be greater than the number of keys')
     const unknown = keyids.findIndex((id) => !Object.hasOwn(signed.keys, id))
-    if (unknown >= 0) failField(`signed.roles.${role}.keyids[${unknown}]`, 'is not among the keys')
+    if (unknown >= 0) failField(`signed.roles.${role}.keyids[${unknown}]`, 'is not the id of a listed key')
   }
   for (const role of onlineRoles) {
     const { keyids, threshold } = signed.roles[role]
     if (threshold !== 1 || keyids.length !== 1 || keyids[0] !== keyIdOf(keys[role]))
-      failField(`signed.roles.${role}`, `must list only the key ${keyIdOf(keys[role])}, with which this server signs`)
+      failField(`signed.roles.${role}`, `must list only the key ${keyIdOf(keys[role])}, the signing key of this server`)
   }
   const left = expiresAt.getTime() - now.getTime()
   if (!(left >= lifetime.least && left <= lifetime.most))
@@ -119,7 +123,7 @@ const newestRootNotice = (tenantId: string, version: number, why: string): Notic
   kind: 'update_root.due',
   severity: 'critical',
   title: `The update repository needs a new root after root ${version}`,
-  detail: `${why[0]?.toUpperCase()}${why.slice(1)}. The key holders create and sign it: holdfast update root next, then sign, then publish.`,
+  detail: `${why[0]?.toUpperCase()}${why.slice(1)}. The key holders create, sign and publish it: holdfast update root next, then sign, then publish.`,
   subject: { type: 'tenant', id: tenantId, name: null },
   dedupe_key: `update_root.due:${version}:${why}`,
 })

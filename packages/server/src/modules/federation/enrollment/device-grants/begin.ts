@@ -1,5 +1,5 @@
 import type { Actor } from '../../../../kernel/actor.ts'
-import { AppError } from '../../../../kernel/app-error.ts'
+import { tooMany } from '../../../../kernel/app-error.ts'
 import { sourceBlock } from '../../../../kernel/cidr.ts'
 import { encodeId } from '../../../../kernel/ids.ts'
 import { minute, second } from '../../../../kernel/time.ts'
@@ -55,10 +55,7 @@ export function createGrantBegin({
       if (!provider) return 'unknown_provider'
       if (!enrollsByDeviceCode(provider)) return 'turned_off'
       const { ofTenant, ofSource } = await queries.countOpenGrants(tx, tenant, source, now())
-      if (ofTenant >= mostOfTenant || ofSource >= mostOfSource)
-        throw new AppError('rate_limited', 'too many machines wait for approval: try again later', {
-          retryAfterSeconds: 60,
-        })
+      if (ofTenant >= mostOfTenant || ofSource >= mostOfSource) throw tooMany('machines that wait for approval', 60)
       const times = { next_poll_at: later(startsWithinMs), expires_at: later(startsWithinMs) }
       const row = { ...key, ...times, tenant_id: tenant, provider_id: providerId, source, interval_seconds: 0 }
       const none = { end_reason: null, secret_jwe: null, poller: null }

@@ -26,7 +26,7 @@ export function subjectClaimOf({ kind, issuer }: Pick<OidcProvider, 'kind' | 'is
   const name = kind === 'entra_id' ? 'oid' : 'sub'
   const subject = claimOf(claims, name)
   if (typeof subject !== 'string' || subject === '' || storable(subject, maxSubject) !== subject)
-    throw new FederationError('subject', `The claim ${name} is not a text of 1 to ${maxSubject} characters.`)
+    throw new FederationError('subject', `The claim ${name} is not a string of 1 to ${maxSubject} characters.`)
   return subject
 }
 
@@ -54,14 +54,14 @@ export function groupsClaimOf(
     (kind === 'saml' && Object.hasOwn(claims, groupsElsewhere)) ||
     (kind === 'entra_id' && claimName === 'groups' && (claimOf(claims, 'hasgroups') ?? false) !== false)
   if (isOverage)
-    refuse('The person is in more groups than the token can hold: configure the provider to send fewer groups.')
+    refuse('The user is in more groups than a token can contain: configure the provider to send fewer groups.')
   const value = claimOf(claims, claimName) ?? undefined
   if (value === undefined) return undefined
   const list: unknown[] = Array.isArray(value) ? value : [value]
   if (list.length > maxGroups)
     refuse(`The token has more than ${maxGroups} groups: configure the provider to send fewer groups.`)
   const groups = list.map((group) => {
-    if (typeof group !== 'string') return refuse('The claim of groups is neither a text nor a list of texts.')
+    if (typeof group !== 'string') return refuse('The claim with the groups is neither a string nor a list of strings.')
     if (group.length > maxGroupLength)
       return refuse(`A group in the token is longer than ${maxGroupLength} characters.`)
     return storable(group, maxGroupLength)

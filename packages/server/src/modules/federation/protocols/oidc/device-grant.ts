@@ -52,7 +52,8 @@ export async function authorizeDevice(
     expiresInSeconds,
   }
 }
-const unusable = (what: string) => new FederationError('code', `The provider gave no usable ${what} for a device.`)
+const unusable = (what: string) =>
+  new FederationError('code', `The provider answered the device authorization request without a valid ${what}.`)
 
 /**
  * Checks an address that a person opens. It is returned in its normal form, and must be https unless the issuer is
@@ -95,7 +96,7 @@ export async function redeemDeviceCode<T>(
   // The library checks the claims of the token too. `judge` runs first, so its precise error wins.
   const verified = tokens && { verified: await judge(tokens.idToken), accessToken: tokens.accessToken }
   if (refusal) throw toFederationError(refusal.e, client)
-  if (!verified) throw new FederationError('token', 'The provider gave no ID token for the device.')
+  if (!verified) throw new FederationError('token', 'The provider issued no ID token for the device.')
   return verified
 }
 
@@ -110,9 +111,9 @@ function notYetOf(e: unknown, status: number, client: Awaited<ReturnType<typeof 
     case 'slow_down':
       return 'slow_down'
     case 'access_denied':
-      throw new FederationError('denied', `The person did not approve the device${safeWord(e.error)}.`)
+      throw new FederationError('denied', `The user refused to approve the device${safeWord(e.error)}.`)
     case 'expired_token':
-      throw new FederationError('expired', 'Nobody approved the device in time.')
+      throw new FederationError('expired', 'The device was not approved in time.')
     default:
       return undefined
   }

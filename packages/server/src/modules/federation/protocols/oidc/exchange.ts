@@ -14,19 +14,18 @@ export type KnownClient = {
 /** Checks an answer first, to give a precise error. The library checks it again, and it alone sends the code. */
 function checkAnswer(answer: URLSearchParams, known: KnownClient, metadata: Metadata): void {
   if (!known.state || !known.nonce || !known.verifier)
-    throw new FederationError('state', 'The state of this sign-in is unknown: begin again.')
+    throw new FederationError('state', 'The state of this sign-in is unknown: start the sign-in again.')
   const [state, otherState] = answer.getAll('state')
   if (state !== known.state || otherState !== undefined)
     throw new FederationError('state', 'The answer does not belong to this sign-in.')
   const [issuer, otherIssuer] = answer.getAll('iss')
   const isMissing = issuer === undefined && metadata.authorization_response_iss_parameter_supported
   if (isMissing || (issuer !== undefined && issuer !== metadata.issuer) || otherIssuer !== undefined)
-    throw new FederationError('issuer', 'The answer comes from another provider than the one that was asked.')
+    throw new FederationError('issuer', 'The answer comes from a provider other than the requested one.')
   const [error] = answer.getAll('error')
-  if (error !== undefined)
-    throw new FederationError('denied', `The provider did not sign the person in${safeWord(error)}.`)
+  if (error !== undefined) throw new FederationError('denied', `The provider refused the sign-in${safeWord(error)}.`)
   if (answer.getAll('code').length !== 1 || answer.get('code') === '')
-    throw new FederationError('code', 'The answer holds no code.')
+    throw new FederationError('code', 'The answer contains no code.')
 }
 /** Returns an error code of the provider in parentheses if it is safe to show, else an empty text. */
 export const safeWord = (text: unknown) => (typeof text === 'string' && /^[a-z_]{1,64}$/.test(text) ? ` (${text})` : '')
@@ -71,7 +70,7 @@ export async function exchange<T>(
   // The library checks the claims of the token too. `judge` runs first, so its precise error wins.
   const verified = tokens && { verified: await judge(tokens.idToken), accessToken: tokens.accessToken }
   if (refusal) throw refusal
-  if (!verified) throw new FederationError('token', 'The provider gave no ID token for the code.')
+  if (!verified) throw new FederationError('token', 'The provider issued no ID token for the code.')
   return verified
 }
 
@@ -92,7 +91,7 @@ export function toFederationError(e: unknown, client: Awaited<ReturnType<typeof 
   const refused = outboundErrorIn(e)
   if (refused) return new FederationError('unreachable', `The code could not be exchanged: ${refused.message}`)
   if (!(e instanceof client.ResponseBodyError))
-    return new FederationError('token', 'The answer of the provider to the code is not a token response.')
+    return new FederationError('token', 'The answer of the provider to the token request is not a token response.')
   if (['invalid_client', 'unauthorized_client'].includes(e.error))
     return new FederationError(
       'client',

@@ -139,10 +139,11 @@ function checkParty({ aud, azp }: JWTPayload, audiences: readonly string[]): voi
 
 const sentences = {
   token: 'The answer of the provider is not a valid token.',
-  algorithm: 'The signature algorithm of the token is not announced by the provider, or not accepted here.',
-  keys: 'The provider does not publish the key that the token names, or publishes several of that name.',
-  signature: 'The signature of the token is wrong.',
-  time: 'The token or its sign-in is too old, expired, or dated in the future. Check the clocks.',
+  algorithm:
+    'The signature algorithm of the token is not in the metadata of the provider, or is not accepted by this server.',
+  keys: 'The provider does not publish the key with the kid of the token, or publishes several keys with it.',
+  signature: 'The signature of the token is invalid.',
+  time: 'The token or its sign-in is too old, expired, or dated in the future. Check the clocks of the provider and of this server.',
   issuer: 'The token names another issuer.',
   audience: 'The token was issued to another client.',
   nonce: 'The nonce of the token does not belong to this sign-in.',

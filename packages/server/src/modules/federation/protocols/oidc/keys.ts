@@ -13,7 +13,7 @@ const maxNameLength = 512
 /** Reads the signing keys that a provider publishes. Throws FederationError. */
 export async function readKeys(outbound: Pick<Outbound, 'request'>, jwksUri: string): Promise<ProviderKeys> {
   const keys = keysIn(await read(outbound, jwksUri)).flatMap(usable)
-  if (keys.length === 0) throw unusable('The provider publishes no usable key for ID tokens.')
+  if (keys.length === 0) throw unusable('The provider publishes no supported key for ID tokens.')
   if (keys.length > maxKeys) throw unusable(`The provider publishes more than ${maxKeys} keys.`)
   const { createLocalJWKSet } = await loadJose()
   return { find: createLocalJWKSet({ keys }), count: keys.length }

@@ -32,7 +32,7 @@ const textsOf = (value: unknown): string[] | undefined =>
 export async function discover(outbound: Pick<Outbound, 'request'>, issuer: string): Promise<Metadata> {
   const found = await read(outbound, issuer)
   if (found.issuer !== issuer)
-    throw new FederationError('issuer', 'The metadata of the provider names another issuer than the one configured.')
+    throw new FederationError('issuer', 'The metadata of the provider name an issuer other than the configured one.')
   const listed = textsOf(found.id_token_signing_alg_values_supported) ?? ['RS256']
   const taken = algorithms.filter((algorithm) => listed.includes(algorithm))
   if (taken.length === 0)
@@ -76,7 +76,7 @@ async function read(outbound: Pick<Outbound, 'request'>, issuer: string): Promis
       throw new FederationError('unreachable', `The metadata of the provider could not be read: ${refused.message}`)
     const code = e instanceof Error && 'code' in e ? e.code : undefined
     if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED')
-      throw new FederationError('issuer', 'The metadata of the provider names another issuer than the one configured.')
+      throw new FederationError('issuer', 'The metadata of the provider name an issuer other than the configured one.')
     throw unusable(
       code === 'OAUTH_RESPONSE_IS_NOT_CONFORM'
         ? 'The provider did not answer 200 at the URL of its metadata; redirects are not followed.'
@@ -91,16 +91,16 @@ async function read(outbound: Pick<Outbound, 'request'>, issuer: string): Promis
  */
 function urlIn(found: Readonly<Record<string, unknown>>, name: string, issuer: string): string {
   const text = found[name]
-  const problem = typeof text === 'string' ? problemOfUrl(text, issuer) : 'is not usable'
+  const problem = typeof text === 'string' ? problemOfUrl(text, issuer) : 'is missing or not a string'
   if (typeof text === 'string' && problem === undefined) return text
   throw unusable(`The ${name} of the provider ${problem}.`)
 }
 function problemOfUrl(text: string, issuer: string): string | undefined {
-  if (text.length > maxUrlLength || !URL.canParse(text)) return 'is not usable'
+  if (text.length > maxUrlLength || !URL.canParse(text)) return 'is not a valid URL'
   const url = new URL(text)
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && issuer.startsWith('http:')))
     return 'must begin with https://'
-  return url.username || url.password || url.hash ? 'must hold no user name, password or fragment' : undefined
+  return url.username || url.password || url.hash ? 'must not contain a user name, password or fragment' : undefined
 }
 
 /**
@@ -115,7 +115,7 @@ export function userInfoEndpoint(
   const problem = problemOfUrl(url, issuer)
   if (problem) throw unusable(`The userinfo_endpoint of the provider ${problem}.`)
   if (kind !== 'oidc' && new URL(url).host !== new URL(issuer).host)
-    throw unusable('The userinfo_endpoint of the provider is on another host than its issuer.')
+    throw unusable('The userinfo_endpoint of the provider is not on the host of its issuer.')
   return url
 }
 
@@ -135,7 +135,7 @@ export function checkKind({ kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'
   ] as const) {
     const url = metadata[name]
     if (url !== undefined && new URL(url).host !== host)
-      throw unusable(`The ${name} of the provider is on another host than its issuer.`)
+      throw unusable(`The ${name} of the provider is not on the host of its issuer.`)
   }
 }
 

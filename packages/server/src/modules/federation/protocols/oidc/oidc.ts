@@ -99,7 +99,8 @@ export function createOidc({
       checkKind(provider, found)
       for (const name of ['token_endpoint', 'device_authorization_endpoint'] as const) {
         const refusal = found[name] === undefined ? undefined : outbound.refusalOf(found[name])
-        if (refusal) throw new FederationError('discovery', `The ${name} of the provider can't be used. ${refusal}`)
+        if (refusal)
+          throw new FederationError('discovery', `The server cannot connect to the ${name} of the provider. ${refusal}`)
       }
       const { count } = await keys.anew(found.jwks_uri)
       return {
@@ -192,7 +193,7 @@ export function createOidc({
     authorizeDevice: async (provider: OidcProvider): Promise<DeviceAuthorization> => {
       const found = await metadataOf(provider)
       if (found.device_authorization_endpoint === undefined)
-        throw new FederationError('unsupported', 'The provider has no device authorization grant.')
+        throw new FederationError('unsupported', 'The provider does not support the device authorization grant.')
       return authorizeDevice(await configure(provider, found), fetch, provider)
     },
 
@@ -224,8 +225,5 @@ function authentication(
   if (!clientSecret) return client.None()
   if (methods.includes('client_secret_basic')) return client.ClientSecretBasic(clientSecret)
   if (methods.includes('client_secret_post')) return client.ClientSecretPost(clientSecret)
-  throw new FederationError(
-    'client',
-    'The provider accepts a client secret neither by client_secret_basic nor by client_secret_post.',
-  )
+  throw new FederationError('client', 'The provider supports neither client_secret_basic nor client_secret_post.')
 }

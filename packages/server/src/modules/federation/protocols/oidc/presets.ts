@@ -39,21 +39,21 @@ const shapes: Readonly<Record<OidcKind, (url: URL) => string | undefined>> = {
   keycloak: ({ pathname }) =>
     /\/realms\/[^/]+$/.test(pathname)
       ? undefined
-      : 'The issuer of Keycloak ends with /realms/ and the name of the realm.',
+      : 'The issuer of Keycloak must end with /realms/ and the name of the realm.',
   entra_id: (url) => {
     if (url.protocol !== 'https:' || !entraHosts.includes(url.host))
-      return `The issuer of Entra ID is on ${entraHosts.join(', ')}.`
+      return `The issuer of Entra ID must be on one of the hosts ${entraHosts.join(', ')}.`
     const tenant = entraTenantOf(url.href)
     if (!tenant)
-      return 'The issuer of Entra ID is https://login.microsoftonline.com/{tenant id}/v2.0 with the id of one tenant in lower case; common, organizations and consumers are not accepted.'
+      return 'The issuer of Entra ID must be https://login.microsoftonline.com/{tenant id}/v2.0 with the id of one tenant in lower case; common, organizations and consumers are not accepted.'
     return tenant === personalAccounts
-      ? 'This tenant of Entra ID is for personal accounts, which anybody can create: use the tenant of your company.'
+      ? 'This tenant of Entra ID is for personal accounts, which anyone can create: use the tenant of your company.'
       : undefined
   },
   okta: ({ pathname }) =>
     /^\/(?:oauth2\/[^/]+)?$/.test(pathname)
       ? undefined
-      : 'The issuer of Okta is https://{organisation}, or https://{organisation}/oauth2/{id of an authorization server}.',
+      : 'The issuer of Okta must be https://{organisation}, or https://{organisation}/oauth2/{id of an authorization server}.',
 }
 
 /**
@@ -66,8 +66,8 @@ export function issuerProblem(kind: OidcKind, issuer: string): string | undefine
   const url = new URL(issuer)
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'The issuer must begin with https://.'
   if (url.username || url.password || /[?#]/.test(issuer))
-    return 'The issuer must hold no user name, password, query or fragment.'
+    return 'The issuer must not contain a user name, password, query or fragment.'
   if (url.href !== issuer && url.href !== `${issuer}/`)
-    return 'The issuer must be in the exact form of the provider: a normalized URL without redundant parts.'
+    return 'The issuer must be a normalized URL, exactly as the provider writes it.'
   return shapes[kind](url)
 }

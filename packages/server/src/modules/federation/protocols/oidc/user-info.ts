@@ -56,7 +56,7 @@ export async function addUserInfo(
   const endpoint = absent.length > 0 ? userInfoEndpoint(provider, metadata) : undefined
   if (endpoint === undefined) return proven
   if (accessToken === undefined || !sendable.test(accessToken))
-    throw unusable('The ID token lacks mapped claims, and the provider gave no usable access token for UserInfo.')
+    throw unusable('The ID token lacks mapped claims, and the provider issued no valid access token for UserInfo.')
   const claims = await read(endpoint, accessToken, { outbound, source, provider })
   // Compares with the `sub` of the ID token (§5.3.2). For some kinds the subject of a link is another claim.
   if (typeof claims.sub !== 'string' || claims.sub !== proven.claims.sub) throw refused('subject')

@@ -34,7 +34,10 @@ export function judgeAssertion(xml: string, provider: SamlProvider, expected: Ex
   const clock = clockOf(expected.now)
   const issued = instantOf(attributes.get('IssueInstant'))
   if (!issued || clock.isBefore(issued) || clock.isPast(new Date(issued.getTime() + maxAgeMs)))
-    throw new FederationError('time', 'The assertion is too old, or dated in the future. Check the clocks.')
+    throw new FederationError(
+      'time',
+      'The assertion is too old, or dated in the future. Check the clocks of the provider and of this server.',
+    )
   const subject = onlyChild(assertion, ns.assertion, 'Subject')
   judgeConfirmation(subject, provider, expected.requestId, clock)
   judgeConditions(assertion, provider.entityId, clock)
@@ -67,10 +70,10 @@ function judgeConfirmation(subject: XmlElement | undefined, provider: SamlProvid
       if (data?.get('Recipient') !== provider.acsUrl)
         return new FederationError('destination', 'The assertion is not meant for this address.')
       if (data.get('InResponseTo') !== requestId)
-        return new FederationError('state', 'The assertion does not answer a request of this server.')
+        return new FederationError('state', 'The assertion does not belong to a request of this server.')
       return problemOfTimes(data, clock, 'required')
     })
-  const [first = new FederationError('subject', 'The assertion has no bearer confirmation for the person.')] = problems
+  const [first = new FederationError('subject', 'The assertion has no bearer confirmation of its subject.')] = problems
   if (!problems.includes(undefined)) throw first
 }
 
@@ -83,7 +86,10 @@ function problemOfTimes(
   const [begin, ended] = [instantOf(from), instantOf(until)]
   const isReadable = (from === undefined || begin) && (until === undefined ? end === 'optional' : ended)
   if (isReadable && !(begin && clock.isBefore(begin)) && !(ended && clock.isPast(ended))) return undefined
-  return new FederationError('time', 'The assertion is not valid yet, or expired. Check the clocks.')
+  return new FederationError(
+    'time',
+    'The assertion is not valid yet, or has expired. Check the clocks of the provider and of this server.',
+  )
 }
 
 /** Checks the conditions. An unknown condition cannot be met (SAML core, 2.5.1.1). */
@@ -91,7 +97,7 @@ function judgeConditions(assertion: XmlElement, entityId: string, clock: Clock) 
   const conditions = onlyChild(assertion, ns.assertion, 'Conditions')
   const isKnown = ({ namespace, name }: XmlElement) => namespace === ns.assertion && knownConditions.includes(name)
   if (!conditions?.children.every(isKnown))
-    throw new FederationError('token', 'The assertion has no conditions, or an unknown one.')
+    throw new FederationError('token', 'The assertion has no conditions, or an unknown condition.')
   const restrictions = childrenOf(conditions, ns.assertion, 'AudienceRestriction')
   const isForUs = (restriction: XmlElement) =>
     childrenOf(restriction, ns.assertion, 'Audience').some((audience) => elementText(audience) === entityId)
@@ -104,7 +110,7 @@ function judgeConditions(assertion: XmlElement, entityId: string, clock: Clock) 
 /** Checks that the person signed in, and that it was not too long ago if a maximum age was requested. */
 function judgeSignIn(assertion: XmlElement, maxAgeSeconds: number | undefined, clock: Clock) {
   const signIns = childrenOf(assertion, ns.assertion, 'AuthnStatement')
-  if (signIns.length === 0) throw new FederationError('token', 'The assertion does not say that the person signed in.')
+  if (signIns.length === 0) throw new FederationError('token', 'The assertion contains no sign-in (AuthnStatement).')
   for (const { attributes } of signIns) {
     const at = instantOf(attributes.get('AuthnInstant'))
     const until = attributes.get('SessionNotOnOrAfter')
@@ -113,7 +119,7 @@ function judgeSignIn(assertion: XmlElement, maxAgeSeconds: number | undefined, c
     if (!at || clock.isBefore(at) || isOver)
       throw new FederationError('time', 'The sign-in in the assertion has ended, or is dated in the future.')
     if (maxAgeSeconds !== undefined && clock.isPast(new Date(at.getTime() + maxAgeSeconds * 1000)))
-      throw new FederationError('time', 'The person signed in too long ago.')
+      throw new FederationError('time', 'The sign-in of the user is too old.')
   }
 }
 
@@ -129,12 +135,15 @@ function subjectOf(subject: XmlElement | undefined, provider: SamlProvider): str
   const format = nameId.attributes.get('Format') ?? nameIdFormats.unspecified
   const requiredFormat = provider.nameIdFormat ?? 'persistent'
   if (format !== nameIdFormats[requiredFormat])
-    throw new FederationError('subject', `The NameID has another format than ${requiredFormat}.`)
+    throw new FederationError('subject', `The format of the NameID is not ${requiredFormat}.`)
   const qualifier = nameId.attributes.get('NameQualifier') ?? provider.issuer
   const spQualifier = nameId.attributes.get('SPNameQualifier') ?? provider.entityId
   if (qualifier !== provider.issuer || spQualifier !== provider.entityId)
-    throw new FederationError('subject', 'The NameID is qualified for another provider or application.')
+    throw new FederationError('subject', 'The qualifiers of the NameID name another provider or application.')
   if (text === '' || text.trim() !== text || storable(text, maxSubject) !== text || /\p{Cc}|\p{Cf}/u.test(text))
-    throw new FederationError('subject', `The NameID is not a plain text of 1 to ${maxSubject} characters.`)
+    throw new FederationError(
+      'subject',
+      `The NameID is not a string of 1 to ${maxSubject} characters without spaces around it.`,
+    )
   return text
 }

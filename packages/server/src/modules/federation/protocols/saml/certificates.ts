@@ -23,10 +23,13 @@ export const isUsable = ({ publicKey }: X509Certificate): boolean =>
 /** Returns the certificates that verify signatures, in PEM. */
 export function signingCertificates(certificates: readonly string[]): string[] {
   if (certificates.length === 0 || certificates.length > maxCertificates)
-    throw new FederationError('keys', `An identity provider has 1 to ${maxCertificates} certificates.`)
+    throw new FederationError('keys', `An identity provider must have 1 to ${maxCertificates} certificates.`)
   const read = certificates.map(readCertificate)
   if (!read.every(isUsable))
-    throw new FederationError('keys', `Signatures are verified with RSA keys of ${minBits} bits or more only.`)
+    throw new FederationError(
+      'keys',
+      `A certificate of the identity provider does not have an RSA key of ${minBits} bits or more.`,
+    )
   return [...new Set(read.map(String))]
 }
 

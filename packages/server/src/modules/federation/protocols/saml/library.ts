@@ -101,5 +101,5 @@ export async function verifyResponse(
   } catch (e) {
     if (e instanceof FederationError) throw e
   }
-  throw new FederationError('signature', 'The response is not validly signed by the identity provider.')
+  throw new FederationError('signature', 'The response has no valid signature of the identity provider.')
 }

@@ -28,13 +28,13 @@ export function readIdpMetadata(xml: string, now: Date): IdpMetadata {
   const issuer = entity.attributes.get('entityID') ?? ''
   if (issuer === '' || issuer.length > maxEntityId || issuer.trim() !== issuer) refuse('The metadata have no entityID.')
   const [idp, another] = childrenOf(entity, ns.metadata, 'IDPSSODescriptor').filter(isIdp)
-  if (!idp || another) return refuse('The metadata must have one IDPSSODescriptor for SAML 2.0.')
+  if (!idp || another) return refuse('The metadata must have exactly one IDPSSODescriptor for SAML 2.0.')
   const ends = [...around, entity, idp].flatMap(({ attributes }) => {
     const text = attributes.get('validUntil')
-    return text === undefined ? [] : (instantOf(text) ?? refuse('The validUntil of the metadata is not a valid time.'))
+    return text === undefined ? [] : (instantOf(text) ?? refuse('The validUntil of the metadata is not a time.'))
   })
   const [validUntil] = ends.toSorted((a, b) => a.getTime() - b.getTime())
-  if (validUntil && validUntil <= now) refuse('The metadata are no longer valid.')
+  if (validUntil && validUntil <= now) refuse('The metadata have expired.')
   return { issuer, ssoUrl: ssoUrlOf(idp), certificates: certificatesOf(idp), validUntil }
 }
 
@@ -62,7 +62,7 @@ function entityIn(root: XmlElement): [entity: XmlElement, ...around: XmlElement[
   const shownIds = ids.slice(0, mostNamed).map((id) => id.slice(0, 200))
   const rest = ids.length > mostNamed ? ` and ${ids.length - mostNamed} more` : ''
   return refuse(
-    `The metadata describe ${ids.length} identity providers (${shownIds.join(', ')}${rest}): give the metadata of one of them.`,
+    `The metadata describe ${ids.length} identity providers (${shownIds.join(', ')}${rest}): give the metadata of only one.`,
   )
 }
 
@@ -70,8 +70,8 @@ function ssoUrlOf(idp: XmlElement): string {
   const services = childrenOf(idp, ns.metadata, 'SingleSignOnService')
   const location = services.find(({ attributes }) => attributes.get('Binding') === samlBindings.redirect)
   const url = location?.attributes.get('Location') ?? ''
-  if (url === '') refuse('The metadata have no sign-in address with the HTTP-Redirect binding.')
-  return isSsoUrl(url) ? url : refuse('The sign-in address is not an https URL.')
+  if (url === '') refuse('The metadata have no sign-in URL with the HTTP-Redirect binding.')
+  return isSsoUrl(url) ? url : refuse('The sign-in URL does not begin with https://.')
 }
 
 /** Returns the signing certificates: keys declared for signing, or without a declared use. */
@@ -89,7 +89,7 @@ function certificatesOf(idp: XmlElement): IdpMetadata['certificates'] {
   if (usable.length === 0 || usable.length > 10)
     throw new FederationError(
       'keys',
-      'The metadata have no certificate of an RSA key of 2048 bits or more, or too many certificates.',
+      'The metadata have no certificate with an RSA key of 2048 bits or more, or too many certificates.',
     )
   return usable.map((certificate) => ({ pem: String(certificate), notAfter: certificate.validToDate }))
 }

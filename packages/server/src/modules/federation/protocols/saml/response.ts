@@ -41,13 +41,16 @@ export function judgeResponse(xml: string, provider: SamlProvider, requestId: st
   if (destination === undefined ? isSigned : destination !== provider.acsUrl)
     throw new FederationError('destination', 'The response is not meant for this address.')
   if (attributes.get('InResponseTo') !== requestId)
-    throw new FederationError('state', 'The response does not answer a request of this server.')
+    throw new FederationError('state', 'The response does not belong to a request of this server.')
   const names = response.children.filter(({ name }) => name === 'Issuer')
   if (names.length > 1 || names.some((issuer) => elementText(issuer) !== provider.issuer))
     throw new FederationError('issuer', 'The response was issued by another identity provider.')
   const issued = instantOf(attributes.get('IssueInstant'))?.getTime()
   if (issued === undefined || issued > now.getTime() + skewMs || issued + maxAgeMs <= now.getTime() - skewMs)
-    throw new FederationError('time', 'The response is too old, or dated in the future. Check the clocks.')
+    throw new FederationError(
+      'time',
+      'The response is too old, or dated in the future. Check the clocks of the provider and of this server.',
+    )
   return signatures
 }
 
@@ -56,7 +59,7 @@ function judgeStatus(response: XmlElement) {
   const value = code?.attributes.get('Value') ?? ''
   if (value === statusSuccess) return
   const [statusName = 'no status'] = /[A-Za-z]{1,40}$/.exec(value) ?? []
-  throw new FederationError('denied', `The identity provider did not sign the person in: it answered ${statusName}.`)
+  throw new FederationError('denied', `The identity provider refused the sign-in: it answered ${statusName}.`)
 }
 
 /** Returns the assertion. The response must contain no second one anywhere, and no encrypted one. */

@@ -22,7 +22,8 @@ export function createSaml({ now }: { now: () => Date }) {
       provider: SamlProvider,
       { relayState, maxAgeSeconds }: { relayState: string; maxAgeSeconds?: number },
     ): Promise<{ url: string; requestId: string }> {
-      if (!isSsoUrl(provider.ssoUrl)) throw new FederationError('discovery', 'The sign-in address is not an https URL.')
+      if (!isSsoUrl(provider.ssoUrl))
+        throw new FederationError('discovery', 'The sign-in URL does not begin with https://.')
       const requestId = `_${randomBytes(20).toString('hex')}`
       const certificates = signingCertificates(provider.certificates)
       const forceAuthn = maxAgeSeconds !== undefined

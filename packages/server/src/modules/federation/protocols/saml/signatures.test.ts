@@ -20,12 +20,12 @@ test('the place, reference and content of a signature are checked before it is v
   assert.equal(judge(signed(good, 'Response'), true).length, 2)
   const cases: readonly (readonly [xml: string, sentence: RegExp, signedResponse?: boolean])[] = [
     [good.replace('<samlp:Status>', '<samlp:Status id="_assertion1">'), /same ID/],
-    [plainResponse(), /Nothing in the response is signed/],
+    [plainResponse(), /contains no signature/],
     [good, /response itself is not signed/, true],
     [good.replace(/(<ds:Signature .*<\/ds:Signature>)/, '$1$1'), /at an unexpected position/],
     [good.replace('<ds:KeyInfo>', '<ds:KeyInfo><ds:Signature/>'), /at an unexpected position/],
-    [good.replace('URI="#_assertion1"', 'URI="#_response1"'), /another element/],
-    [good.replace('URI="#_assertion1"', 'URI=""'), /another element/],
+    [good.replace('URI="#_assertion1"', 'URI="#_response1"'), /does not cover its parent element/],
+    [good.replace('URI="#_assertion1"', 'URI=""'), /does not cover its parent element/],
     [good.replace(/(<ds:Reference.*<\/ds:Reference>)/, '$1$1'), /not have the form/],
     [good.replace('</ds:Signature>', '<ds:Object/></ds:Signature>'), /not have the form/],
     [good.replace('</ds:Signature>', '<x:SignatureValue xmlns:x="u"/></ds:Signature>'), /not have the form/],

@@ -26,7 +26,7 @@ export function judgeSignatures({ response, assertion }: Signed, signedResponse:
   }
   const own = response.children.filter(isSignature)
   const ofAssertion = assertion.children.filter(isSignature)
-  if (signatures === 0) refuse('Nothing in the response is signed.')
+  if (signatures === 0) refuse('The response contains no signature.')
   if (own.length > 1 || ofAssertion.length > 1 || own.length + ofAssertion.length !== signatures)
     refuse('The response has a signature at an unexpected position.')
   if (signedResponse && own.length === 0) refuse('The response itself is not signed.')
@@ -57,26 +57,25 @@ function judge(signature: XmlElement, signed: XmlElement) {
   if (!isInside || parts.has('Object') || parts.has('Manifest'))
     refuse('A signature does not have the form that SAML requires.')
   const id = signed.attributes.get('ID')
-  if (!id || target.attributes.get('URI') !== `#${id}`)
-    refuse('A signature covers another element than its own parent.')
+  if (!id || target.attributes.get('URI') !== `#${id}`) refuse('A signature does not cover its parent element.')
   const algorithm = (element: XmlElement) => element.attributes.get('Algorithm') ?? ''
   const methods = [only('SignatureMethod')].filter((method) => info.children.includes(method)).map(algorithm)
   if (methods.some((method) => /#ecdsa-/.test(method)))
     refuseAlgorithm('The provider signs with ECDSA, which is not supported: configure it to sign with RSA and SHA-256.')
   if (methods.length === 0 || !methods.every((method) => signatureMethods.includes(method)))
     refuseAlgorithm(
-      'The provider signs with an algorithm that is not accepted: configure it to sign with RSA and SHA-256.',
+      'The provider signs with an algorithm that is not supported: configure it to sign with RSA and SHA-256.',
     )
   if (!digestMethods.includes(algorithm(digest)))
-    refuseAlgorithm('The provider signs a digest that is not accepted: configure it to use SHA-256.')
+    refuseAlgorithm('The provider uses a digest algorithm that is not supported: configure it to use SHA-256.')
   const transforms = (parts.get('Transform') ?? []).map(algorithm)
   const isCanonical = algorithm(only('CanonicalizationMethod')) === exclusiveCanonical
   // The library ignores parameters of the canonicalization in the signed bytes.
   if (only('CanonicalizationMethod').children.length > 0)
-    refuseAlgorithm('A signature uses a canonicalization of the XML that is not accepted.')
+    refuseAlgorithm('A signature uses an XML canonicalization that is not supported.')
   const isUsual = transforms.every((transform) => [envelopedSignature, exclusiveCanonical].includes(transform))
   if (!isCanonical || !isUsual || new Set(transforms).size !== 2 || transforms.length !== 2)
-    refuseAlgorithm('A signature uses a canonicalization of the XML that is not accepted.')
+    refuseAlgorithm('A signature uses an XML canonicalization that is not supported.')
 }
 
 function refuse(message: string): never {

@@ -75,13 +75,13 @@ export function readXml(document: string): XmlElement {
       at = endOfComment(xml, at)
       continue
     }
-    if (root && open.length === 0) refuse('The XML has more than one root.')
+    if (root && open.length === 0) refuse('The XML has more than one root element.')
     const { opened, isEmpty, end } = readTag(xml, at, open.at(-1)?.scope ?? outermost)
     root ??= opened.element
     open.at(-1)?.element.children.push(opened.element)
     open.at(-1)?.element.content.push(opened.element)
     if (!isEmpty) open.push(opened)
-    if (open.length > maxDepth) refuse(`The XML is deeper than ${maxDepth} elements.`)
+    if (open.length > maxDepth) refuse(`The XML is nested deeper than ${maxDepth} elements.`)
     at = end
   }
   if (open.length > 0) refuse('The XML is incomplete: its root element is not closed.')
@@ -93,7 +93,7 @@ function match(pattern: RegExp, xml: string, at: number): RegExpExecArray {
   const found = pattern.exec(xml)
   if (found) return found
   if (/^<[!?]/.test(xml.slice(at, at + 2)))
-    return refuse('The XML holds a document type, an entity, a processing instruction or CDATA.')
+    return refuse('The XML contains a document type, an entity, a processing instruction or CDATA.')
   return refuse('A tag of the XML is not well formed.')
 }
 
@@ -107,7 +107,7 @@ function addText(to: Open | undefined, text: string) {
   if (to) {
     if (text.includes(']]>')) refuse('The text of the XML is not well formed.')
     if (text !== '') to.element.content.push(unescaped(text))
-  } else if (/[^ \t\n]/.test(text)) refuse('There is text outside of the XML.')
+  } else if (/[^ \t\n]/.test(text)) refuse('There is text outside the root element of the XML.')
 }
 
 const unescaped = (text: string): string =>
@@ -115,9 +115,7 @@ const unescaped = (text: string): string =>
     if (name) return entities[name]!
     const code = decimal ? Number.parseInt(decimal, 10) : Number.parseInt(hexadecimal ?? '', 16)
     const character = code <= 0x10ffff ? String.fromCodePoint(code) : '\0'
-    return noXml.test(character)
-      ? refuse('The XML has an entity, or a character reference that is not a character.')
-      : character
+    return noXml.test(character) ? refuse('The XML has an entity, or an invalid character reference.') : character
   })
 
 function readTag(xml: string, start: number, outer: Scope): { opened: Open; isEmpty: boolean; end: number } {

@@ -26,7 +26,7 @@ function clientOf(
 }
 const away = (reason: RegExp) => (e: unknown) => {
   assert.ok(e instanceof KeyAwayError)
-  assert.equal(e.message, 'a signing key cannot be used at the moment: try again shortly')
+  assert.equal(e.message, 'a signing key is unavailable: try again shortly')
   assert.ok(e.retryAfterSeconds)
   assert.match((e.cause as Error).message, reason)
   return true
@@ -37,7 +37,7 @@ test('a missing library is logged once, without the PIN', async (t) => {
   await assert.rejects(sign(), away(/Failed to load|cannot open/))
   await assert.rejects(sign(), away(/Failed to load|cannot open/))
   assert.equal(logs.length, 1)
-  assert.match(logs[0]!, /the PKCS#11 token cannot be used.*"token":"holdfast".*nonexistent/)
+  assert.match(logs[0]!, /PKCS#11 token cannot be opened.*"token":"holdfast".*nonexistent/)
   assert.ok(!logs.join().includes('hunter2'))
 })
 

@@ -67,7 +67,7 @@ function startProcess(environment: TokenConfig['environment']) {
     child.kill('SIGKILL')
   }
   child.once('exit', (code, signal) =>
-    fail(new TokenError('token', `the process with the token's library has ended (${signal ?? code})`)),
+    fail(new TokenError('token', `the process that runs the library of the token ended (${signal ?? code})`)),
   )
   child.once('error', (e) => fail(new TokenError('token', e.message)))
   child.on('message', (message: TokenAnswer) => {
@@ -120,13 +120,13 @@ export function createTokenClient(config: TokenConfig, log: Log) {
     const process = await openWith(pin, openings)
     refusedPin = undefined
     lastError = undefined
-    log.info({ token, library }, 'the PKCS#11 token is open')
+    log.info({ token, library }, 'PKCS#11 token opened')
     return process
   }
 
   /** Retries, because a token may briefly be missing while other processes make keys in it. */
   async function openWith(pin: string, tries: number): Promise<TokenProcess> {
-    if (isStopped) throw new TokenError('token', 'the server stops', false)
+    if (isStopped) throw new TokenError('token', 'the server is stopping', false)
     const process = startProcess(environment)
     running.add(process)
     void process.ended.then(() => running.delete(process))
@@ -150,7 +150,7 @@ export function createTokenClient(config: TokenConfig, log: Log) {
         notBefore = performance.now() + pauseMs
         log.error(
           { token, library, reason: e.message },
-          'the PKCS#11 token cannot be used; operations that need its keys are refused',
+          'PKCS#11 token cannot be opened; operations that need its keys are refused',
         )
       }
       throw e
@@ -168,7 +168,7 @@ export function createTokenClient(config: TokenConfig, log: Log) {
       if (!(e instanceof TokenError) || e.fault === 'request') throw e
       process.fail(e)
       if (current && (await current.catch(() => undefined)) === process) current = undefined
-      log.warn({ token, reason: e.message }, 'the connection to the PKCS#11 token was lost')
+      log.warn({ token, reason: e.message }, 'connection to the PKCS#11 token lost')
       if (wasOpen === undefined || !e.mayTryAgain || request.ask === 'make') throw e
       return (await connect()).ask(request)
     }
@@ -181,7 +181,7 @@ export function createTokenClient(config: TokenConfig, log: Log) {
       }),
     stop: async (): Promise<void> => {
       isStopped = true
-      for (const process of running) process.fail(new TokenError('token', 'the server stops', false))
+      for (const process of running) process.fail(new TokenError('token', 'the server is stopping', false))
       await Promise.all([...running].map((process) => process.ended))
     },
   }

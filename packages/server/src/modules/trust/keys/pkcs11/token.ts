@@ -53,7 +53,8 @@ const number = (value: bigint): Buffer => {
 /** Reads the key's point as a token returns it: uncompressed (SEC 1 §2.3.3), in an OCTET STRING or raw. */
 function publicJwkOf(point: Buffer, { crv, bytes }: (typeof curves)[keyof typeof curves]): PublicJwk {
   const raw = point.subarray(-(1 + 2 * bytes))
-  if (raw.length !== 1 + 2 * bytes || raw[0] !== 4) throw new Error('the token does not say the point of its new key')
+  if (raw.length !== 1 + 2 * bytes || raw[0] !== 4)
+    throw new Error('the token does not return the public point of its new key')
   const coordinate = (from: number) => raw.subarray(from, from + bytes).toString('base64url')
   return parsePublicJwk({ kty: 'EC', crv, x: coordinate(1), y: coordinate(1 + bytes) })
 }
@@ -92,7 +93,7 @@ export async function openToken(place: TokenPlace) {
 
   return {
     make: (alg: SigningAlg, purpose: string): Promise<PublicJwk> => {
-      if (alg === 'Ed25519') throw new Error('keys in a token are of P-256 or P-384')
+      if (alg === 'Ed25519') throw new Error('keys in a token must be P-256 or P-384 keys')
       return inSession((session) => makePair(cryptoki, session, alg, purpose))
     },
 
@@ -119,7 +120,7 @@ export async function openToken(place: TokenPlace) {
           if (handle === undefined) return null
           await cryptoki.call('C_DestroyObject', session, handle)
         }
-        throw new Error(`the token has destroyed the key ${kid} and has it still`)
+        throw new Error(`the token reported that it destroyed the key ${kid}, but still has the key`)
       }),
   }
 }
@@ -185,7 +186,7 @@ async function makePair(
 async function requireKept(cryptoki: Cryptoki, session: bigint, handle: bigint): Promise<void> {
   const [sensitive] = await attributeOf(cryptoki, session, handle, attribute.sensitive)
   const [extractable] = await attributeOf(cryptoki, session, handle, attribute.extractable)
-  if (sensitive !== 1 || extractable !== 0) throw new Error('the token does not keep its new key to itself')
+  if (sensitive !== 1 || extractable !== 0) throw new Error('the new key in the token is extractable or not sensitive')
 }
 
 async function attributeOf(cryptoki: Cryptoki, session: bigint, handle: bigint, type: number): Promise<Buffer> {
