@@ -1,7 +1,7 @@
-import { createReadStream, createWriteStream, readFileSync } from 'node:fs'
+import { appendFileSync, createReadStream, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { finished } from 'node:stream/promises'
+import { Writable } from 'node:stream'
 import { runCli } from '@holdfast/cli/program'
 
 /**
@@ -30,8 +30,12 @@ cat > "$folder/input"
 exec 9<>/dev/tcp/127.0.0.1/${port}
 echo "$folder" >&9
 read -r code <&9
-cat "$folder/output"
-cat "$folder/errors" >&2
+for part in "$folder"/part-*; do
+  case $part in
+    *.output) cat "$part" ;;
+    *.errors) cat "$part" >&2 ;;
+  esac
+done
 exit "$code"
 `
 
@@ -40,15 +44,28 @@ async function runIn(folder: string): Promise<number> {
   const env = Object.fromEntries(
     parts('environment').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   )
-  const output = createWriteStream(join(folder, 'output'))
-  const errors = createWriteStream(join(folder, 'errors'))
+  const { output, errors } = createParts(folder)
   process.chdir(readFileSync(join(folder, 'directory'), 'utf8').trim())
   try {
     return await runCli(parts('arguments'), { input: createReadStream(join(folder, 'input')), output, errors, env })
   } catch (error) {
     errors.write(String(error))
     return 70
-  } finally {
-    for (const stream of [output, errors]) await finished(stream.end())
   }
+}
+
+/** Returns two streams that write files in the order of the text, as it would appear on a terminal. */
+function createParts(folder: string) {
+  let count = 0
+  let current = ''
+  const streamOf = (kind: string) =>
+    new Writable({
+      write: (chunk, _encoding, done) => {
+        if (current !== kind) count++
+        current = kind
+        appendFileSync(join(folder, `part-${String(count).padStart(4, '0')}.${kind}`), chunk)
+        done()
+      },
+    })
+  return { output: streamOf('output'), errors: streamOf('errors') }
 }

@@ -165,7 +165,7 @@ export const settings = {
     group: 'First administrator and recovery',
     unset: 'no recovery',
     meaning:
-      'Recovery of access. Each start gives this password and the role `platform_admin` to the user `break-glass` of the tenant `default`, and unlocks that user, see [identity providers](../identity-providers.md#the-only-way-in)',
+      'Recovery of access. Each start gives this password and the role `platform_admin` to the user `break-glass` of the tenant `default`, and unlocks that user, see [identity providers](../enforce-sso.md)',
   },
   HOLDFAST_METRICS_PORT: {
     group: 'Metrics',
@@ -266,7 +266,7 @@ export const settings = {
     unset: 'none',
     choices: ['countries', 'services'],
     meaning:
-      'Data that all gateways look up themselves: `countries` (a country file), `services` (addresses of services), or both with a comma. A policy that names other data is refused, see [decisions](../policy-decisions.md)',
+      'Data that all gateways look up themselves: `countries` (a country file), `services` (addresses of services), or both with a comma. A policy that names other data is refused, see [decisions](../policy/decisions.md)',
   },
   HOLDFAST_LOG_LEVEL: {
     group: 'License, policy, log',
