@@ -60,8 +60,8 @@ export function textsOfSources(): Text[] {
     const source = read(file)
     const texts: Text[] = []
     const add = (text: string, start: number) => {
-      if (isSentence(text))
-        texts.push({ place: `${file}:${source.slice(0, start).split('\n').length}`, text: oneLine(text) })
+      const place = `${file}:${source.slice(0, start).split('\n').length}`
+      for (const line of linesOf(text)) if (isSentence(line)) texts.push({ place, text: line })
     }
     const walk = (value: unknown): void => {
       if (Array.isArray(value)) for (const one of value) walk(one)
@@ -90,10 +90,13 @@ function templateOf({ quasis }: Node): string {
   return (quasis as { value: { cooked: string | null } }[]).map(({ value }) => value.cooked ?? '').join('{}')
 }
 
-const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
+/** Lines of help and elements of a page are texts of their own. */
+const linesOf = (text: string): string[] => text.split(/\n|<[^>]*>/).map((line) => line.replaceAll(/\s+/g, ' ').trim())
 const isSentence = (text: string): boolean =>
   (text.match(/\p{L}{2,}/gu) ?? []).length >= 3 &&
   /\p{L}{2,} \p{L}/u.test(text) &&
-  !/^\s*(?:select|insert|update|delete|with|create|alter|drop|lock|set|grant|revoke) |<svg|^[MmLl][\d. -]+/i.test(
-    text.replace(/^\s*(?:Update|Create|Delete|Set|Select|Lock|Grant|Revoke) /, ''),
-  )
+  !code.test(text) &&
+  !statement.test(text.replace(/^(?:Update|Create|Delete|Set|Select|Lock|Grant|Revoke) /, ''))
+/** Style sheets, shell scripts and drawings. */
+const code = /\{[^}]|\$[\w?!(]|[;:]var\(|^[MmLl][\d. -]+/
+const statement = /^(?:select|insert|update|delete|with|create|alter|drop|lock|set|grant|revoke) /i

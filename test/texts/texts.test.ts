@@ -17,7 +17,7 @@ const retired = [
   /\bthe record of (?:a|each|its|the) tenant\b/i,
   /\bon record\b/i,
   /\bwitness(?:es)?\b/i,
-  /\bthe wall\b/i,
+  /\bthe wall\b(?! clock)/i,
   /\bgiven on\b/i,
   /\bgave out\b/i,
   /\bput at a place\b/i,

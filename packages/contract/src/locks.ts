@@ -28,7 +28,7 @@ export const Lock = Closed(
     released_by: Nullable(Party),
     released_at: Nullable(Time),
   },
-  { title: 'Lock', description: 'A lock denies access to its target, whatever the status, until the lock is released' },
+  { title: 'Lock', description: 'A lock denies access to its target, in every status, until the lock is released' },
 )
 const params = Closed({ lock_id: Id('lock') })
 const access = { by: ['session', 'api_key'], permission: 'incidents:run' } as const
