@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { createProgram } from '@holdfast/cli/program'
 import type { Command } from 'commander'
 import { parseSync } from 'vite'
@@ -33,7 +34,12 @@ export function textsOfApi(): Text[] {
 
 /** Returns the descriptions of all commands, arguments and options, and the texts below their help. */
 export function textsOfHelp(): Text[] {
-  const { program } = createProgram({ input: process.stdin, output: process.stdout, errors: process.stderr, env: {} })
+  const { program } = createProgram({
+    input: new PassThrough(),
+    output: new PassThrough(),
+    errors: new PassThrough(),
+    env: {},
+  })
   const walk = (command: Command, path: string): Text[] => [
     { place: path, text: command.description() },
     ...command.registeredArguments.map((argument) => ({ place: path, text: argument.description })),
