@@ -118,7 +118,7 @@ test('the longest lists of the schemas are accepted, and much longer bodies are 
   const most = JSON.stringify({ group: { members, add_members: members, remove_members: members } })
   assert.equal(refusal(most), 'accepted')
   assert.match(refusal(`[${Array(50_000).fill(1).join()}]`), /^bad_request: the body has more than 40000 values/)
-  assert.match(refusal(JSON.stringify({ a: 'x'.repeat(40_000) })), /^validation_error: a text is longer/)
+  assert.match(refusal(JSON.stringify({ a: 'x'.repeat(40_000) })), /^validation_error: a string is longer/)
   const wide = Object.fromEntries(Array.from({ length: 2001 }, (_, i) => [`k${i}`, i]))
   assert.match(refusal(JSON.stringify(wide)), /^bad_request: the body has more than 2000 names/)
 })
