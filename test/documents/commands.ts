@@ -2,6 +2,7 @@ import { appendFileSync, createReadStream, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import { runCli } from '@holdfast/cli/program'
 
 /**
@@ -21,7 +22,11 @@ export async function startCommands() {
   }
 }
 
+const main = fileURLToPath(import.meta.resolve('@holdfast/cli/main'))
+
+/** `watch` prints until it is stopped, so it is a process of its own. */
 const script = (port: number) => `#!/usr/bin/env bash
+if [ "\${1-}" = watch ]; then exec '${process.execPath}' --disable-warning=ExperimentalWarning '${main}' "$@"; fi
 folder=$(mktemp -d "$COMMANDS/XXXXXX")
 printf '%s\\0' "$@" > "$folder/arguments"
 env -0 > "$folder/environment"

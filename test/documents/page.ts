@@ -63,12 +63,16 @@ function readInfo(info: string, line: number): Pick<Block, 'language' | 'attribu
   return { language, attributes: Object.fromEntries(entries) }
 }
 
-/** True if the output is the one shown: `…` in it stands for any text, and white space at line ends does not count. */
+/** True if the output is the one shown. `…` in it stands for any text, and several spaces count as one. */
 export function matches(shown: string, output: string): boolean {
-  const lines = (text: string) => text.replaceAll(/[ \t]+$/gm, '').trim()
+  const lines = (text: string) =>
+    text
+      .replaceAll(/[ \t]+$/gm, '')
+      .replaceAll(/[ \t]+/g, ' ')
+      .trim()
   const pattern = lines(shown)
-    .split('…')
+    .split(/ ?… ?/)
     .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-    .join('[\\s\\S]*?')
+    .join(' ?[\\s\\S]*? ?')
   return new RegExp(`^${pattern}$`).test(lines(output))
 }

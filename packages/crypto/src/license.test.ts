@@ -48,7 +48,7 @@ function forge(changedHeader: Record<string, unknown>, payload: unknown = claims
   return `${input}.${sign(null, Buffer.from(input), createPrivateKey(key)).toString('base64url')}`
 }
 
-/** Checks the code, and that the message gives advice after a semicolon and contains nothing of the file. */
+/** Checks the code, and that the message has at most two parts and contains nothing of the file. */
 const withCode = (code: LicenseErrorCode) => (error: unknown) => {
   assert.ok(error instanceof LicenseError)
   assert.equal(error.code, code, error.message)
