@@ -56,7 +56,7 @@ function make(root, program, folder) {
       const lines = stripVTControlCharacters(said)
         .split('\n')
         .map((line) => line.trim())
-      resolve(lines.filter(Boolean).slice(0, 3).join(' ').slice(0, 500) || `the build ended with ${signal ?? code}`)
+      resolve(lines.filter(Boolean).slice(0, 3).join('; ').slice(0, 500) || `the build ended with ${signal ?? code}`)
     })
   })
 }

@@ -11,8 +11,9 @@ import { builtFolder } from './built-folder.mjs'
  */
 export function buildDocs(root, warn) {
   const sources = [
-    ...filesBelow(root, 'docs', /\.md$/),
+    ...filesBelow(root, 'docs', /\.(?:md|png|svg)$/),
     ...filesBelow(root, 'packages/docs/src', /\.(?:ts|css)$/),
+    ...filesBelow(root, 'packages/console/test/screenshots', /^admin-1440-(?:dark|light)\.png$/),
     ...['README.md', 'CHANGELOG.md', 'packages/sdk/README.md', 'packages/console/src/styles/tokens.css'],
     ...['package-lock.json', 'scripts/docs.mjs'],
   ]

@@ -42,7 +42,7 @@ test('a reader searches and follows a result by keyboard', inBrowser, async (t) 
   const to = new URL((await results(page).first().getAttribute('href'))!)
   await page.keyboard.press('Enter')
   await page.waitForURL(to.href)
-  assert.match(to.pathname, /^\/admin\/docs\/siem\.html$/)
+  assert.match(to.pathname, /^\/admin\/docs\/siem(?:-delivery)?\.html$/)
   assert.match((await page.locator(':target').textContent())!, /dead letter/i)
 })
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { PageFiles } from './layout.ts'
 
 /** A file of the site, by its path below the folder of the site. */
-export type SiteFile = { path: string; content: string }
+export type SiteFile = { path: string; content: string | Buffer }
 
 const source = (name: string) => readFileSync(join(import.meta.dirname, name), 'utf8')
 
@@ -46,7 +46,8 @@ function script(name: string, replacements: readonly (readonly [written: string,
   return named(`${name}.js`, text)
 }
 
-function named(name: string, content: string): SiteFile {
+/** Names a file by a digest of its content, so that a browser may keep it. */
+export function named(name: string, content: string | Buffer): SiteFile {
   const [stem, extension] = name.split('.')
   const digest = createHash('sha256').update(content).digest('base64url').slice(0, 10)
   return { path: `assets/${stem}-${digest}.${extension}`, content }

@@ -50,7 +50,7 @@ test('a link to a file without a page is code, not a link', () => {
 })
 
 test('each broken link fails the build, with its document and its reason', () => {
-  const text = '# A\n\n[x](b.md) [y](#no) [z](../no.ts) [http](http://other.example) [root](/admin) ![](p.png)\n'
+  const text = '# A\n\n[x](b.md) [y](#no) [z](../no.ts) [http](http://other.example) [root](/admin) ![p](p.png)\n'
   assert.throws(
     () => siteOf({ 'a.md': text }),
     (e: Error) => {
@@ -60,12 +60,36 @@ test('each broken link fails the build, with its document and its reason', () =>
         'docs/a.md: the link ../no.ts leads to no file',
         'docs/a.md: the link http://other.example is neither a path nor an address with https',
         'docs/a.md: the link /admin is neither a path nor an address with https',
-        'docs/a.md: the image p.png can not be shown: the site has no images',
+        'docs/a.md: the image p.png leads to no file',
       ])
       return true
     },
   )
   assert.throws(() => siteOf({ 'a.md': 'No title\n' }), /docs\/a\.md has no title/)
+})
+
+test('each image has a description, a size and a file of the site; both themes are offered where they exist', () => {
+  const concepts = articleOf('![The parts](images/concepts.svg)')
+  assert.match(
+    concepts,
+    /<img src="assets\/concepts-[\w-]{10}\.svg" alt="The parts" width="\d+" height="\d+" loading="lazy">/,
+  )
+  const home = articleOf('![Home](../packages/console/test/screenshots/admin-1440-light.png)')
+  const shown = /<img class="(\w+)-only" src="assets\/admin-1440-(\w+)-[\w-]{10}\.png" alt="Home" width="1440"/g
+  assert.deepEqual(
+    Array.from(home.matchAll(shown), ([, theme, name]) => [theme, name]),
+    [
+      ['light', 'light'],
+      ['dark', 'dark'],
+    ],
+  )
+  const broken = (image: string) => () => articleOf(image)
+  assert.throws(broken('![](images/concepts.svg)'), /concepts\.svg has no description/)
+  assert.throws(broken('![x](https://other.example/x.png)'), /x\.png is no path of a PNG or SVG file/)
+  const named = new Set(whole().assets.map(({ path }) => path))
+  const loaded = whole().pages.flatMap(({ content }) => Array.from(content.matchAll(/<img[^>]* src="([^"]*)"/g)))
+  assert.ok(loaded.length >= 3)
+  for (const [, src = ''] of loaded) assert.ok(named.has(src.replace(/^(?:\.\.\/)*/, '')), src)
 })
 
 test('comments are left out, and other HTML is shown as text', () => {
@@ -135,7 +159,7 @@ test('the site of this checkout has a page for each document, without anything i
   }
   for (const { path, content } of assets.filter(({ path }) => /\.(?:css|js)$/.test(path)))
     assert.doesNotMatch(
-      content.replaceAll(/\/\*[\s\S]*?\*\/|^ *\/\/.*$/gm, ''),
+      String(content).replaceAll(/\/\*[\s\S]*?\*\/|^ *\/\/.*$/gm, ''),
       /https?:|@import|url\(|innerHTML/,
       path,
     )
@@ -143,10 +167,10 @@ test('the site of this checkout has a page for each document, without anything i
 
 test('the search finds a section by its words', () => {
   const { assets, pages } = whole()
-  const { options, index } = JSON.parse(assets.find(({ path }) => path.includes('search-index'))!.content)
+  const { options, index } = JSON.parse(String(assets.find(({ path }) => path.includes('search-index'))!.content))
   const engine = MiniSearch.loadJS(index, options)
   const [first] = engine.search('dead letter', { combineWith: 'AND', boost: { title: 4, page: 2 } })
-  assert.match(String(first?.id), /^siem\.html#/)
+  assert.match(String(first?.id), /^siem-delivery\.html#dead-letters/)
   const known = new Set(pages.map(({ path }) => path))
   for (const id of Object.values(index.documentIds as Record<string, string>))
     assert.ok(known.has(id.split('#')[0]!), id)

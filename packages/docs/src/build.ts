@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { makeAssets, type SiteFile } from './assets.ts'
+import { createImages } from './images.ts'
 import { renderDocument, renderNotFound, type Site } from './layout.ts'
 import { createLinks } from './links.ts'
 import { buildNavigation, inOrder } from './navigation.ts'
@@ -13,20 +14,24 @@ import type { Source } from './sources.ts'
 /** Address of a site that a server of Holdfast has, and of the console above it. */
 type ServedAt = { root: string; consoleAddress: string }
 
+/** A page of the site, as HTML. */
+type SitePage = { path: string; content: string }
+
 /**
  * Makes the files of the site.
  *
  * @param root folder of the checkout
  * @param served undefined: the site is a folder that a browser opens
- * @throws Error with one line for each broken link
+ * @throws Error with one line for each broken link or image
  */
 export function makeSite(
   root: string,
   sources: readonly Source[],
   served?: ServedAt,
-): { pages: SiteFile[]; assets: SiteFile[] } {
+): { pages: SitePage[]; assets: SiteFile[] } {
   const parsed = sources.map(parsePage)
   const links = createLinks(root, parsed)
+  const images = createImages(root, links.broken)
   const groups = buildNavigation(parsed)
   const { files, names } = makeAssets(root, buildSearchIndex(parsed))
   const site: Site = {
@@ -37,11 +42,11 @@ export function makeSite(
   }
   const pages = parsed.map((page) => ({
     path: page.page,
-    content: renderDocument(site, page, renderContent(page, links)),
+    content: renderDocument(site, page, renderContent(page, links, images)),
   }))
   if (links.broken.length > 0) throw new Error(links.broken.join('\n'))
   if (served) pages.push({ path: '404.html', content: renderNotFound(site, served.root) })
-  return { pages, assets: files }
+  return { pages, assets: [...files, ...images.files()] }
 }
 
 /** Writes the files of a site into a folder. */

@@ -10,15 +10,16 @@ import typescript from 'highlight.js/lib/languages/typescript'
 import yaml from 'highlight.js/lib/languages/yaml'
 import { Parser, Renderer, type Token, type Tokens } from 'marked'
 import { escapeHtml } from './html.ts'
+import type { Images } from './images.ts'
 import type { Links } from './links.ts'
 import { type Heading, type ParsedPage, plainText } from './parse-page.ts'
 
 const languages = { bash, http, ini, json, nginx, python, sql, typescript, yaml }
 for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language)
 
-/** Returns the content of a page as HTML. Problems of its links are in `links.broken`. */
-export function renderContent(page: ParsedPage, links: Links): string {
-  const parser = new Parser({ renderer: new PageRenderer(page, links) })
+/** Returns the content of a page as HTML. Problems of its links and images are in `links.broken`. */
+export function renderContent(page: ParsedPage, links: Links, images: Images): string {
+  const parser = new Parser({ renderer: new PageRenderer(page, links, images) })
   return parser.parse(page.tokens)
 }
 
@@ -26,12 +27,14 @@ export function renderContent(page: ParsedPage, links: Links): string {
 class PageRenderer extends Renderer {
   readonly #page: ParsedPage
   readonly #links: Links
+  readonly #images: Images
   readonly #headings: ReadonlyMap<Token, Heading>
 
-  constructor(page: ParsedPage, links: Links) {
+  constructor(page: ParsedPage, links: Links, images: Images) {
     super()
     this.#page = page
     this.#links = links
+    this.#images = images
     this.#headings = new Map(page.headings.map((heading) => [heading.token, heading]))
   }
 
@@ -73,9 +76,8 @@ class PageRenderer extends Renderer {
     return `<code>${escapeHtml(text)}</code>`
   }
 
-  override image({ href }: Tokens.Image): string {
-    this.#links.broken.push(`${this.#page.file}: the image ${href} can not be shown: the site has no images`)
-    return ''
+  override image({ href, text }: Tokens.Image): string {
+    return this.#images.render(href, text, this.#page)
   }
 
   override table(token: Tokens.Table): string {

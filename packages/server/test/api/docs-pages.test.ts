@@ -47,10 +47,11 @@ async function getWholeSite(get: Get) {
     css: 'text/css; charset=utf-8',
     js: 'text/javascript; charset=utf-8',
     json: 'application/json; charset=utf-8',
+    png: 'image/png',
     svg: 'image/svg+xml',
   }
   const endOf = (path: string) => path.split('.').at(-1)!
-  assert.deepEqual([...new Set(Array.from(loaded, endOf))].sort(), ['css', 'js', 'svg'])
+  assert.deepEqual([...new Set(Array.from(loaded, endOf))].sort(), ['css', 'js', 'png', 'svg'])
   const files = new Set([...loaded, ...Array.from(site.assets.keys(), (path) => `/${path}`)])
   assert.equal(files.size, site.assets.size)
   for (const path of files) {
