@@ -10,7 +10,10 @@ export function createDescription() {
   return {
     handlers: {
       openapiDocument: () => {
-        made ??= make()
+        made ??= make().catch((error: unknown) => {
+          made = undefined
+          throw error
+        })
         return made
       },
     },
