@@ -63,7 +63,7 @@ test('both forms of subjects are stored as one document', async (t) => {
   })
 
   await t.test('a misspelt group of the directory is suggested', async () => {
-    await admin.createGroup({ body: { name: 'Engineers' } })
+    await admin.changeGroup({ body: { operation: 'create', group: { name: 'Engineers' } } })
     const policy = { schema, rules: [{ ...rule, from: { groups: ['enginers'] } }] }
     const { errors } = await admin.validatePolicy({ body: { policy } })
     assert.deepEqual(errors, [
