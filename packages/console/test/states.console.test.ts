@@ -27,8 +27,8 @@ const refusals = {
   },
   429: {
     body: { error: 'rate_limited', detail: 'too many requests' },
-    title: 'Slow down: the server takes the next request in 1 s.',
-    rest: /The page asks again by itself\./,
+    title: 'Too many requests. The server takes the next one in 1 s.',
+    rest: /The page tries again automatically\./,
   },
   500: {
     body: { error: 'internal_error', detail: 'the request could not be handled' },
@@ -142,7 +142,7 @@ async function offline({ t, ground, address }: Visit): Promise<void> {
   await settle(page)
   const before = await assertNotBlank(page)
   await page.context().setOffline(true)
-  const bar = mainOf(page).getByText('The server does not answer. This page shows what was there')
+  const bar = mainOf(page).getByText('The server does not answer. This page shows the state')
   await bar.waitFor()
   assert.ok((await mainOf(page).innerText()).length >= before.length, 'the text stays')
   await page.context().setOffline(false)
@@ -203,7 +203,7 @@ async function firstRun({ t, ground, path, address }: Visit): Promise<void> {
   await settle(page)
   assert.match(
     await page.getByRole('complementary').last().innerText(),
-    /is not (here|among)/,
+    /was not found|is not among/,
     'the panel of a missing object',
   )
 }

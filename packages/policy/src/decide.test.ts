@@ -106,3 +106,16 @@ test('an unknown target is refused by name', () => {
   assert.match(decide(compiled, device(), { at: NOW }, { name: 'bd' }).reason, /unknown resource or host "bd"/)
   assert.match(decide(compiled, device(), { at: NOW }, { address: '10.1' }).reason, /not an IP address/)
 })
+
+test('a rule that would allow, but excepts the device, says so', () => {
+  const of = (from: PolicyRule['from']) =>
+    ask(
+      [rule('a', 'allow', undefined, { from, except: { tags: ['kiosk'] } })],
+      {},
+      device({ tags: ['kiosk'] }),
+    ).would_allow.map(({ sentence }) => sentence)
+  assert.deepEqual(of({ any: true }), ['excludes this device in "except"'])
+  assert.deepEqual(of({ tags: ['admin'] }), [
+    'needs tag admin; the device has tag kiosk; and it excludes this device in "except"',
+  ])
+})

@@ -99,13 +99,13 @@ function nearest(situation: Situation, facts: DeviceFacts, concern: Concern, aim
     const lacks = isConcerned(concern, index) ? unmet : [whoLacks(compiled, rule, facts), ...unmet]
     return lacks.length > 0 ? [{ index, rule, lacks }] : []
   })
-  const isNamed = namedBy(compiled, facts)
+  const named = namedBy(compiled, facts)
   return found
     .sort((a, b) => a.lacks.length - b.lacks.length)
     .slice(0, nearestMost)
     .map(({ index, rule, lacks }) => ({
       rule_id: rule.id,
-      sentence: sentenceOf(rule, lacks, facts, isNamed(index)),
+      sentence: sentenceOf(rule, lacks, facts, { from: named.from(index), except: named.except(index) }),
       lacks,
     }))
 }

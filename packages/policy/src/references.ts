@@ -7,8 +7,8 @@ type Kind = (typeof kinds)[number]
 
 /** Name as written → positions of its use. */
 export type References = Record<Kind, Map<string, string[]>>
-/** Name as written → id. */
-export type Lookup = Readonly<Record<Kind, ReadonlyMap<string, string>>>
+/** Name as written → id. `groupNames`: names of the directory to suggest for an unknown group. */
+export type Lookup = Readonly<Record<Kind, ReadonlyMap<string, string>>> & { readonly groupNames?: readonly string[] }
 
 /** A document with the ids of its names at the time of resolution. Plain JSON, stored with a published version. */
 export type ResolvedPolicy = { readonly document: PolicyDocument } & Readonly<
@@ -69,7 +69,7 @@ export function resolveDocument(
 ): { resolved: ResolvedPolicy } | { errors: DocumentError[] } {
   const references = referencesOf(document)
   const errors: DocumentError[] = []
-  const nearGroup = createSuggest(() => Object.keys(document.groups ?? {}))
+  const nearGroup = createSuggest(() => new Set([...Object.keys(document.groups ?? {}), ...(lookup.groupNames ?? [])]))
   const unknown = (kind: Kind, name: string): string => {
     const near = kind === 'groups' ? nearGroup(name) : []
     return `no ${nouns[kind]} has the ${handles[kind]} "${name}"${near.length > 0 ? `.${didYouMean(near)}` : `; correct it, or create the ${nouns[kind]} first`}`

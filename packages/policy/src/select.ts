@@ -174,12 +174,16 @@ const nobody: AtomIndex = {
   devices: new Map(),
   documentGroups: new Map(),
 }
-/** Returns a test if a rule names a device, even if the rule excepts it. */
-export function namedBy(compiled: CompiledPolicy, facts: DeviceFacts): (rule: number) => boolean {
-  const named = new Uint32Array(wordsFor(compiled.rules.length))
-  selectRules(compiled.from, nobody, facts, named)
-  return (rule) => hasBit(named, rule)
+/** Returns tests if `from` of a rule names a device, and if `except` names it. */
+export function namedBy(compiled: CompiledPolicy, facts: DeviceFacts): Record<'from' | 'except', RuleTest> {
+  const rulesOf = (index: AtomIndex): RuleTest => {
+    const named = new Uint32Array(wordsFor(compiled.rules.length))
+    selectRules(index, nobody, facts, named)
+    return (rule) => hasBit(named, rule)
+  }
+  return { from: rulesOf(compiled.from), except: rulesOf(compiled.except) }
 }
+type RuleTest = (rule: number) => boolean
 
 /** True if a rule concerns a device by its identity. */
 export const isConcerned = (concern: Concern, rule: number): boolean => hasBit(concern.rules, rule)

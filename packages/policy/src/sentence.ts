@@ -36,9 +36,14 @@ export function whoLacks({ resolved }: CompiledPolicy, { rule }: CompiledRule, f
   }
 }
 
+/** Tells if `from` of a rule names the device, and if `except` names it. */
+type Named = { readonly from: boolean; readonly except: boolean }
+
+const excluded = 'excludes this device in "except"'
+
 /** "needs group engineering; the device's user is in sales" */
-function whoSentence({ rule }: CompiledRule, lack: Lack, facts: DeviceFacts, isNamed: boolean): string {
-  if (isNamed) return 'excludes this device in "except"'
+function whoSentence({ rule }: CompiledRule, lack: Lack, facts: DeviceFacts, isNamed: Named): string {
+  if (isNamed.from) return excluded
   const from: PolicySubjects = rule.from
   const kinds = (Object.keys(nouns) as (keyof typeof nouns)[]).filter((kind) => (from[kind]?.length ?? 0) > 0)
   const needed = kinds.map((kind) => `${nouns[kind]} ${oneOf(from[kind] ?? [])}`)
@@ -48,7 +53,8 @@ function whoSentence({ rule }: CompiledRule, lack: Lack, facts: DeviceFacts, isN
     ...(kinds.includes('tags') ? [tags.length > 0 ? `has tag ${listed(tags)}` : 'has no tags'] : []),
   ]
   const known = is.map((text) => (text.startsWith('has') ? `the device ${text}` : `the device's user ${text}`))
-  return [`needs ${needed.join(', or ') || 'another device'}`, ...known].join('; ')
+  const exception = isNamed.except ? [`and it ${excluded}`] : []
+  return [`needs ${needed.join(', or ') || 'another device'}`, ...known, ...exception].join('; ')
 }
 const inGroups = (groups: readonly string[]) =>
   groups.length > 0 ? `is in ${listed(groups)}` : "is in none of the policy's groups"
@@ -73,7 +79,7 @@ function conditionSentence({ property, expected, actual }: Lack): string {
 }
 
 /** Returns the predicate of a sentence about everything that a rule lacks: "needs …; and needs …". */
-export const sentenceOf = (rule: CompiledRule, lacks: readonly Lack[], facts: DeviceFacts, isNamed: boolean): string =>
+export const sentenceOf = (rule: CompiledRule, lacks: readonly Lack[], facts: DeviceFacts, isNamed: Named): string =>
   lacks
     .map((lack) => (lack.property === 'from' ? whoSentence(rule, lack, facts, isNamed) : conditionSentence(lack)))
     .join('; and ')

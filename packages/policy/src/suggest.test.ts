@@ -70,6 +70,18 @@ test('an unknown field lists at most eight fields that fit there, nearest first'
     [{ resources: { a: { cidr: ['10.0.0.1'] } } }, 'resources.a.cidr', /Did you mean "cidrs"\?/],
     [{ groups: { 'a.b': { tags: ['x'] } } }, 'groups["a.b"].tags', /Fields here: users, user, groups, group$/],
     [{ posture_checks: { a: { expresion: 'x' } } }, 'posture_checks.a.expresion', /Did you mean "expression"\?/],
+    [
+      { posture_checks: { a: { expr: 'x' } } },
+      'posture_checks.a.expr',
+      /Did you mean "expression"\? Fields here: expr/,
+    ],
+    [{ posture_checks: { a: { enforced: true } } }, 'posture_checks.a.enforced', /Did you mean "enforcement"\?/],
+    [
+      { tests: [{ name: 'n', from: { mfa: 60 } }] },
+      'tests[0].from.mfa',
+      /Did you mean "mfa_age_seconds"\? Fields here: mfa_age_seconds, tag, /,
+    ],
+    [{ rules: [rule({ source: 'x' })] }, 'rules[0].source', /"source"\. Fields here: /],
     [{ settings: { dns: { server: [] } } }, 'settings.dns.server', /Did you mean "servers"\?/],
     [{ tests: [{ name: 'n', from: { any: true } }] }, 'tests[0].from.any', /Fields here: .* and \d+ more$/],
   ] as const) {

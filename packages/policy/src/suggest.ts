@@ -98,14 +98,25 @@ const quoted = (names: readonly string[]): string => names.map((name) => JSON.st
 export const didYouMean = (names: readonly string[]): string =>
   names.length === 0 ? '' : ` Did you mean ${quoted(names.slice(0, 3))}?`
 
+/** True if a text is a short form of a field, or the reverse: `expr` and `expression`, `mfa` and `mfa_age_seconds`. */
+function sharesBeginning(text: string, field: string): boolean {
+  const shorter = Math.min(text.length, field.length)
+  let shared = 0
+  while (shared < shorter && text[shared] === field[shared]) shared++
+  return shared >= 3 && shared >= shorter * 0.75
+}
+
 /** Returns a sentence with the fields that fit at a place: the near ones as a question, then a list, nearest first. */
 export function fieldsThatFit(text: string, fields: readonly string[]): string {
-  const near = createSuggest(() => fields)(text)
-  const far = (field: string): number => editDistance(text.slice(0, maxLength).toLowerCase(), field, maxLength)
+  const written = text.slice(0, maxLength).toLowerCase()
   const sorted = fields
-    .map((field) => ({ field, distance: far(field) }))
+    .map((field) => ({ field, distance: editDistance(written, field, maxLength) }))
     .sort((a, b) => a.distance - b.distance)
     .map(({ field }) => field)
+  const misspelt = createSuggest(() => fields)(text)
+  const begun = sorted.filter((field) => !misspelt.includes(field) && sharesBeginning(written, field))
+  const near = [...misspelt, ...begun]
+  sorted.sort((a, b) => Number(near.includes(b)) - Number(near.includes(a)))
   const more = sorted.length - maxListed
   const list = sorted.slice(0, maxListed).join(', ')
   return `${didYouMean(near)} Fields here: ${list}${more > 0 ? ` and ${more} more` : ''}`

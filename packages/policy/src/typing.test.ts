@@ -13,6 +13,8 @@ for (const [text, ...errors] of [
   ['!edr.score', 'edr.score is a number; compare it with a value'],
   ['disk.encrypted >= true', 'disk.encrypted is true or false; < <= > >= compare only numbers and versions'],
   ['os.version >= "Sonoma"', '"Sonoma" is not a version; < <= > >= compare only numbers and versions'],
+  ['os.version >= 14', 'os.version is a text; compare it with a text such as "14"'],
+  ['"70" < edr.score', 'edr.score is a number; compare it with a number'],
   ['edr.score in [true]', 'edr.score is a number; it never equals true'],
   [
     'domain.names == "corp"',

@@ -31,12 +31,19 @@ export function typeErrors(expression: Expression): string[] {
     const type = factTypes.get(fact)
     if (type && !wanted.includes(type)) errors.push(`${fact} is ${spoken[type]}; ${how}`)
   }
+  const ordered = (fact: string, literal: Literal): void => {
+    const type = factTypes.get(fact)
+    if (type === 'number' && typeof literal === 'string') errors.push(`${fact} is a number; compare it with a number`)
+    if (type === 'text' && typeof literal !== 'string')
+      errors.push(`${fact} is a text; compare it with a text such as "${literal}"`)
+  }
   const equal = (fact: string, literal: Literal): void => {
     if (typeof literal === 'string') expect(fact, ['text', 'time'], `it never equals the text "${literal}"`)
     else expect(fact, [typeof literal === 'number' ? 'number' : 'boolean'], `it never equals ${literal}`)
   }
   const compare = (sign: Sign, left: Operand, right: Operand): void => {
     const isOrder = sign !== '==' && sign !== '!='
+    const check = isOrder ? ordered : equal
     for (const side of [left, right]) {
       if ('fact' in side) {
         if (isOrder) expect(side.fact, ['number', 'text'], '< <= > >= compare only numbers and versions')
@@ -48,8 +55,8 @@ export function typeErrors(expression: Expression): string[] {
       const [a, b] = [factTypes.get(left.fact), factTypes.get(right.fact)]
       if (a && b && a !== b)
         errors.push(`${left.fact} is ${spoken[a]} and ${right.fact} is ${spoken[b]}; compare facts of the same type`)
-    } else if ('fact' in left && 'literal' in right) equal(left.fact, right.literal)
-    else if ('literal' in left && 'fact' in right) equal(right.fact, left.literal)
+    } else if ('fact' in left && 'literal' in right) check(left.fact, right.literal)
+    else if ('literal' in left && 'fact' in right) check(right.fact, left.literal)
   }
   const walk = (e: Expression): void => {
     if ('parts' in e) e.parts.forEach(walk)

@@ -20,5 +20,28 @@ export async function readDocument(cli: Cli, file: string): Promise<Record<strin
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new UsageError(`${source} does not contain a JSON object.`)
+  const twice = repeatedName(text)
+  if (twice) throw new UsageError(`${source} has ${twice} twice in one object. Keep one of them.`)
   return value as Record<string, unknown>
+}
+
+/**
+ * Returns a name that one object of a JSON text has twice, with its line. `JSON.parse` keeps only the last value, so
+ * rules could get lost without an error.
+ */
+function repeatedName(text: string): string | null {
+  /** The names of each open object, and null for each open list. */
+  const open: (Set<string> | null)[] = []
+  for (const { 0: token, 1: colon, index } of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[[\]{}]/g)) {
+    if (token === '{') open.push(new Set())
+    else if (token === '[') open.push(null)
+    else if (token === '}' || token === ']') open.pop()
+    else if (colon !== undefined) {
+      const name: string = JSON.parse(token.slice(0, -colon.length))
+      const names = open.at(-1)
+      if (names?.has(name)) return `the name ${JSON.stringify(name)} (line ${text.slice(0, index).split('\n').length})`
+      names?.add(name)
+    }
+  }
+  return null
 }

@@ -62,6 +62,18 @@ test('both forms of subjects are stored as one document', async (t) => {
     ])
   })
 
+  await t.test('a misspelt group of the directory is suggested', async () => {
+    await admin.changeGroup({ body: { operation: 'create', group: { name: 'Engineers' } } })
+    const policy = { schema, rules: [{ ...rule, from: { groups: ['enginers'] } }] }
+    const { errors } = await admin.validatePolicy({ body: { policy } })
+    assert.deepEqual(errors, [
+      {
+        field: 'rules[0].from.groups[0]',
+        message: 'no group has the name or group_id "enginers". Did you mean "Engineers"?',
+      },
+    ])
+  })
+
   await t.test('a field in both forms is refused', async () => {
     const policy = { schema, rules: [{ ...rule, from: { user: 'ada', users: ['ada'] } }] }
     await assert.rejects(

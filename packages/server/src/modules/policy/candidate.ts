@@ -87,7 +87,10 @@ const nobody: Found = {
   groupsOf: new Map(),
 }
 
-/** Looks up only the names that the document uses. */
+/** Most groups of the directory among which a misspelt name is searched. */
+const maxSuggested = 5_000
+
+/** Looks up only the names that the document uses, and names to suggest for an unknown group. */
 async function lookUp(tx: Tx, tenant: TenantId, references: References): Promise<Found> {
   type Find = (tx: Tx, tenant: TenantId, names: string[], ids: string[]) => Promise<{ name: string; id: string }[]>
   const find = async (kind: 'users' | 'groups' | 'pools', noun: 'user' | 'group' | 'gateway_pool', by: Find) => {
@@ -100,10 +103,13 @@ async function lookUp(tx: Tx, tenant: TenantId, references: References): Promise
   const known = new Set(ids.length > 0 ? (await directory.devicesNamed(tx, tenant, ids)).map((d) => d.id) : [])
   const pools = await find('pools', 'gateway_pool', directory.poolsNamed)
   const users = await find('users', 'user', directory.usersNamed)
+  const groups = await find('groups', 'group', directory.groupsNamed)
+  const hasUnknown = groups.size < references.groups.size
   const members = users.size > 0 ? await directory.groupsOfUsers(tx, tenant, [...users.values()]) : []
   return {
     users,
-    groups: await find('groups', 'group', directory.groupsNamed),
+    groups,
+    ...(hasUnknown && { groupNames: await directory.groupNames(tx, tenant, maxSuggested) }),
     devices: new Map(devices.filter(([, id]) => known.has(id))),
     pools: new Map([...pools].map(([name, id]) => [name, encodeId('gateway_pool', id)])),
     groupsOf: new Map(members.map((m) => [m.user_id, m.group_ids])),

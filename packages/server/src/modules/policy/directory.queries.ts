@@ -32,6 +32,13 @@ export const groupsNamed = async (tx: Tx, tenant: TenantId, names: readonly stri
       union select n.name, g.group_id::text from n join g on g.name_key = lower(n.name)`.execute(tx)
   ).rows
 
+/** Returns names of groups, at most `limit`. */
+export const groupNames = async (tx: Tx, tenant: TenantId, limit: number): Promise<string[]> =>
+  (
+    await sql<{ name: string }>`
+      select name from groups where tenant_id = ${tenant} order by name_key limit ${limit}`.execute(tx)
+  ).rows.map(({ name }) => name)
+
 export const devicesNamed = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   (
     await sql<{ id: string }>`
