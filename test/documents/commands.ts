@@ -27,15 +27,20 @@ printf '%s\\0' "$@" > "$folder/arguments"
 env -0 > "$folder/environment"
 pwd > "$folder/directory"
 cat > "$folder/input"
+show() {
+  for part in "$folder"/part-*; do
+    case $part in
+      *.output) cat "$part" ;;
+      *.errors) cat "$part" >&2 ;;
+    esac
+  done
+}
+# A command that the page ends has printed until then.
+trap 'show; exit 143' TERM
 exec 9<>/dev/tcp/127.0.0.1/${port}
 echo "$folder" >&9
 read -r code <&9
-for part in "$folder"/part-*; do
-  case $part in
-    *.output) cat "$part" ;;
-    *.errors) cat "$part" >&2 ;;
-  esac
-done
+show
 exit "$code"
 `
 
