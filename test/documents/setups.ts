@@ -92,9 +92,13 @@ const others: Readonly<Record<string, SetUp>> = {
 }
 
 /** Settings of the deployment that a set-up needs. A page with one of these has a deployment of its own. */
-const settings: Readonly<Record<string, Partial<Config>>> = {
-  metrics: { metrics: { host: '127.0.0.1', port: 0 } },
-  pki: { pki: { port: 0, url: 'http://pki.example.com' } },
+const settings: Readonly<Record<string, () => Promise<Partial<Config>>>> = {
+  metrics: async () => ({ metrics: { host: '127.0.0.1', port: 0 } }),
+  /** Certificates name the real address of the listener. */
+  pki: async () => {
+    const port = await freePort()
+    return { pki: { port, url: `http://127.0.0.1:${port}` } }
+  },
 }
 
 function selfSigned(host: string): { key: string; cert: string } {
@@ -116,7 +120,7 @@ export async function prepareScene(t: TestContext, shared: Kit, setups: readonly
   const [first = '', ...rest] = setups
   const ground = { tenant: inTenant, platform: onPlatform }[first]
   if (!ground) throw new Error(`unknown set-up "${first}"`)
-  const config = Object.assign({}, ...rest.map((name) => settings[name])) as Partial<Config>
+  const config: Partial<Config> = Object.assign({}, ...(await Promise.all(rest.map((name) => settings[name]?.()))))
   const isOwn = first === 'platform' || Object.keys(config).length > 0
   const kit = isOwn ? await startDeployment(t, config) : shared
   let scene = await ground(kit)
