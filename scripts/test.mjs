@@ -26,7 +26,7 @@ const files =
 const mark = /^\/\/ Own process: ./
 const isAlone = (file) => mark.test(readFileSync(join(root, file), 'utf8'))
 /** These cover all operations and take longest, so they start first and none is left at the end. */
-const longest = /^packages\/server\/test\/table\//
+const longest = /^(packages\/server\/test\/table|test\/documents)\//
 /** Files of these folders wait more than they compute, so they are spread among the first half of the others. */
 const waiting = /^packages\/(sdk|server\/test\/(faults|interop))\//
 
