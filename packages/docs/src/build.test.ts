@@ -49,8 +49,14 @@ test('a link to a file without a page is code, not a link', () => {
   assert.ok(article.includes('<p><code>main.ts</code>, the starter (<code>scripts/start.mjs</code>)</p>'), article)
 })
 
+test('an image is shown as its description', () => {
+  const article = articleOf('![A <map> of parts](../docs/images/concepts.svg)')
+  assert.ok(article.includes('<p><em>Image: A &lt;map&gt; of parts</em></p>'), article)
+})
+
 test('each broken link fails the build, with its document and its reason', () => {
-  const text = '# A\n\n[x](b.md) [y](#no) [z](../no.ts) [http](http://other.example) [root](/admin) ![](p.png)\n'
+  const text =
+    '# A\n\n[x](b.md) [y](#no) [z](../no.ts) [http](http://other.example) [root](/admin) ![](p.png) ![Far](https://x.example/p.png)\n'
   assert.throws(
     () => siteOf({ 'a.md': text }),
     (e: Error) => {
@@ -60,7 +66,9 @@ test('each broken link fails the build, with its document and its reason', () =>
         'docs/a.md: the link ../no.ts leads to no file',
         'docs/a.md: the link http://other.example is neither a path nor an address with https',
         'docs/a.md: the link /admin is neither a path nor an address with https',
-        'docs/a.md: the image p.png can not be shown: the site has no images',
+        'docs/a.md: the link p.png leads to no file',
+        'docs/a.md: the image p.png has no description',
+        'docs/a.md: the image https://x.example/p.png is not a file of the checkout',
       ])
       return true
     },
@@ -146,7 +154,7 @@ test('the search finds a section by its words', () => {
   const { options, index } = JSON.parse(assets.find(({ path }) => path.includes('search-index'))!.content)
   const engine = MiniSearch.loadJS(index, options)
   const [first] = engine.search('dead letter', { combineWith: 'AND', boost: { title: 4, page: 2 } })
-  assert.match(String(first?.id), /^siem\.html#/)
+  assert.match(String(first?.id), /^siem-delivery\.html#/)
   const known = new Set(pages.map(({ path }) => path))
   for (const id of Object.values(index.documentIds as Record<string, string>))
     assert.ok(known.has(id.split('#')[0]!), id)

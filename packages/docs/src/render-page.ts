@@ -73,9 +73,12 @@ class PageRenderer extends Renderer {
     return `<code>${escapeHtml(text)}</code>`
   }
 
-  override image({ href }: Tokens.Image): string {
-    this.#links.broken.push(`${this.#page.file}: the image ${href} can not be shown: the site has no images`)
-    return ''
+  /** The site has no images, so a reader gets the description of the image. */
+  override image({ href, text }: Tokens.Image): string {
+    if (!('file' in this.#links.resolve(href, this.#page)))
+      this.#links.broken.push(`${this.#page.file}: the image ${href} is not a file of the checkout`)
+    if (text === '') this.#links.broken.push(`${this.#page.file}: the image ${href} has no description`)
+    return `<em>Image: ${escapeHtml(text)}</em>`
   }
 
   override table(token: Tokens.Table): string {
