@@ -18,6 +18,7 @@ export {
 } from './posture.ts'
 export { type Lookup, type References, type ResolvedPolicy, referencesOf, resolveDocument } from './references.ts'
 export { type Selection, selectVariant } from './select.ts'
+export { isHostName } from './shapes.ts'
 export { parseTarget, type Target } from './target.ts'
 export { type PolicyTestReport, type PolicyTestResult, runPolicyTests, type TestLookup } from './tests.ts'
 export { type Variant, type VariantContent, variantContent } from './variant.ts'

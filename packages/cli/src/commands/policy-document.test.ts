@@ -15,6 +15,10 @@ test('a document with a name twice in one object is refused, because one value w
     await assert.rejects(read(text), { message: `stdin has ${name} twice in one object. Keep one of them.` })
 })
 
+test('a byte order mark is no part of the document', async () => {
+  assert.deepEqual(await read('\ufeff{"rules":[]}'), { rules: [] })
+})
+
 test('equal names of several objects, and texts that look like names, are read', async () => {
   for (const text of [
     '{"a":{"a":[{"a":1},{"a":2}]},"b":"\\"b\\": {"}',

@@ -8,7 +8,8 @@ export async function readDocument(cli: Cli, file: string): Promise<Record<strin
   const source = file === '-' ? 'stdin' : file
   let text: string
   try {
-    text = file === '-' ? await readAll(cli.input) : await readFile(file, 'utf8')
+    // Editors on Windows begin a file with a byte order mark.
+    text = (file === '-' ? await readAll(cli.input) : await readFile(file, 'utf8')).replace(/^\ufeff/, '')
   } catch (error) {
     throw new UsageError(`${source} can't be read: ${error instanceof Error ? error.message : String(error)}`)
   }

@@ -74,6 +74,28 @@ test('both forms of subjects are stored as one document', async (t) => {
     ])
   })
 
+  await t.test('a DNS name is a target of questions, as it is one of tests', async () => {
+    const named = {
+      schema,
+      resources: { git: { dns: ['*.git.example.com'], ports: ['tcp/22'] } },
+      rules: [{ ...rule, from: { user: 'ada' }, to: ['git'] }],
+    }
+    const { items } = await admin.listUsers({})
+    const ada = items.find(({ username }) => username === 'ada')!.user_id
+    await admin.publishPolicy({ body: { channel: 'stable', policy: named } })
+    const decisionOn = async (target: string) => {
+      const { policy_decision } = await admin.explainPolicy({ body: { user_id: ada, target } })
+      const { answers } = await admin.simulatePolicy({ body: { policy: named, questions: [{ user_id: ada, target }] } })
+      assert.equal(answers[0]!.after.decision, policy_decision)
+      assert.equal((await admin.whoReaches({ body: { target } })).counts.devices, 0)
+      return policy_decision
+    }
+    assert.equal(await decisionOn('a.git.example.com:tcp/22'), 'allow')
+    assert.equal(await decisionOn('a.git.example.com:tcp/443'), 'deny')
+    assert.equal(await decisionOn('git.example.com'), 'deny')
+    await assert.rejects(decisionOn('gti'), refused(422, /the policy has no resource or host "gti"/))
+  })
+
   await t.test('a field in both forms is refused', async () => {
     const policy = { schema, rules: [{ ...rule, from: { user: 'ada', users: ['ada'] } }] }
     await assert.rejects(

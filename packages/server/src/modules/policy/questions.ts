@@ -5,6 +5,7 @@ import {
   type DeviceFacts,
   decide,
   evaluateChecks,
+  isHostName,
   parseTarget,
   type Target,
 } from '@holdfast/policy'
@@ -186,14 +187,15 @@ export function createQuestions({
 export function targetIn(compiled: CompiledPolicy, text: string): Target {
   const target =
     parseTarget(text) ??
-    failField('target', 'must be a resource, host, address or network, optionally with :protocol/port')
+    failField('target', 'must be a target such as wiki, wiki:tcp/443, git.example.com:tcp/22 or 10.1.2.3:tcp/22')
   if (!isKnown(compiled, target)) failField('target', `the policy has no resource or host "${text}"`)
   return target
 }
-/** Every policy knows addresses. */
+/** Every policy knows addresses and DNS names, as in its tests. */
 const isKnown = ({ resolved }: CompiledPolicy, target: Target): boolean => {
   const { resources = {}, hosts = {} } = resolved.document
-  return !('name' in target) || Object.hasOwn(resources, target.name) || Object.hasOwn(hosts, target.name)
+  if (!('name' in target) || isHostName(target.name)) return true
+  return Object.hasOwn(resources, target.name) || Object.hasOwn(hosts, target.name)
 }
 
 function decideOrUnknown(work: () => Decision): Decision {
