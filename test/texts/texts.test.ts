@@ -26,6 +26,19 @@ const retired = [
   /\bhas gone away\b/i,
   /\bfor good and all\b/i,
   /\bmend(?:s|ed|ing)?\b/i,
+  /\bno more(?=[.,;:]|$)/i,
+  /\badministrat(?:e|es|ing)\b/i,
+  /\bbeside\b/i,
+  /\bjudg(?:e|es|ed|ing)\b(?!\.ts)/i,
+  /\b(?:is|are|was|were) told\b/i,
+  /\bheard of\b/i,
+  /\bas (?:it|they) stands?\b/i,
+  /\bis had\b/i,
+  /\bas they should\b/i,
+  /\ball the same\b/i,
+  /\bwhat they put\b/i,
+  /\bdropped whole\b/i,
+  /\bbears?\b/i,
 ]
 
 const kinds = { documents: textsOfDocuments, API: textsOfApi, help: textsOfHelp, sources: textsOfSources }

@@ -136,7 +136,7 @@ export const deleteDirectorySource = endpoint({
   method: 'DELETE',
   path: '/v1/admin/directory-sync/sources/{source_id}',
   summary: 'Delete a directory source',
-  description: 'The server reads the directory no more. Its users and groups stay.',
+  description: 'The server no longer reads the directory. Its users and groups stay.',
   access: writes,
   audit: 'directory_source.deleted',
   stepUp: {},

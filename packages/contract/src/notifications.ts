@@ -70,7 +70,7 @@ export const acknowledgeNotification = endpoint({
   method: 'POST',
   path: '/v1/admin/notifications/{notification_id}/acknowledge',
   summary: 'Acknowledge a notification',
-  description: 'The inbox shows it no more.',
+  description: 'The inbox no longer shows it.',
   access: { by: ['session', 'api_key'], permission: 'operations:write' },
   audit: 'notification.acknowledged',
   params: Closed({ notification_id: Id('notification') }),

@@ -13,7 +13,7 @@ const description = `Control plane of a secure-access fleet.
 - **Times** are RFC 3339 in UTC.
 - **Lists** have pages. \`next_cursor\` is the \`cursor\` of the next page.
 - **HEAD** is answered wherever GET is.
-- **Every answer** has \`X-Request-Id\`. The audit log finds the event by it.
+- **Every answer** has \`X-Request-Id\`. Search the audit log by it.
 - **Rate limits**: every answer to a session, an API key, a device or a gateway has \`RateLimit-Policy\` and \`RateLimit\`.`
 
 type OpenApi = { openapi: string; info: Json; servers: Json[]; tags: Json[]; paths: Json; components: Json }

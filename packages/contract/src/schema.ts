@@ -247,7 +247,7 @@ export const ErrorBody = Closed(
   {
     error: OneOf(Object.keys(errorStatus) as ErrorCode[]),
     detail: Type.String({ description: 'One sentence for a person' }),
-    request_id: Type.String({ description: 'Value of `X-Request-Id`. The audit log finds the event by it' }),
+    request_id: Type.String({ description: 'Value of `X-Request-Id`. Search the audit log by it' }),
     errors: Type.Optional(
       Type.Array(Closed({ field: Type.String(), message: Type.String() }), {
         description: 'Each field that violates the schema or a rule',

@@ -6,7 +6,7 @@ import { signerProviders, signerPurposes, signerStates } from './vocabulary.ts'
 const Purpose = OneOf(signerPurposes, { description: 'Kind of documents that the key signs. A key has one purpose' })
 const State = OneOf(signerStates, {
   description:
-    '`pending`: published, does not sign yet. `active`: signs. `retiring`: signs no more, its signatures are valid. `retired`, `compromised`: its signatures are invalid',
+    '`pending`: published, does not sign yet. `active`: signs. `retiring`: no longer signs, its signatures stay valid. `retired`, `compromised`: its signatures are invalid',
 })
 
 export const Signer = Closed(

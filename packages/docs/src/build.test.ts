@@ -125,7 +125,7 @@ test('a table without headings has none, and an empty heading is no heading', ()
 
 test('the map orders the navigation; a page that it lacks is in its folder or at the end', () => {
   const map =
-    '# Map\n\n## Learn\n\n- [docs/b.md](b.md)\n- [The first](a.md)\n\n## Understand\n\n- [Reasons](why/README.md)\n'
+    '# Map\n\n## Learn\n\n- [docs/b.md](b.md)\n- [the first](a.md)\n\n## Understand\n\n- [Reasons](why/README.md)\n'
   const page = (title: string) => `# ${title}\n`
   const documents = { 'a.md': 'A', 'b.md': 'Title of B', 'c.md': 'C', 'why/README.md': 'Why', 'why/1.md': 'One' }
   const pages = siteOf(Object.fromEntries(Object.entries(documents).map(([n, t]) => [n, page(t)])), map)

@@ -47,6 +47,9 @@ export function createImages(root: string, broken: string[]): Images {
       return `<img${theme} src="${address}" alt="${escapeHtml(alt)}"${sizeOf(content)} loading="lazy">`
     }
     const dark = file.replace(/-light\.png$/, '-dark.png')
+    // Text of a drawing would be too small in a narrow window, so it scrolls there, also by keyboard.
+    if (file.endsWith('.svg'))
+      return `<span class="drawing" role="group" aria-label="Drawing" tabindex="0">${tag(file, '')}</span>`
     if (dark === file || !existsSync(join(root, dark))) return tag(file, '')
     return tag(file, ' class="light-only"') + tag(dark, ' class="dark-only"')
   }

@@ -53,8 +53,9 @@ export const inOrder = (groups: readonly NavigationGroup[], pages: readonly Pars
 
 const itemOf = (page: ParsedPage): NavigationItem => ({ page, label: page.title, children: [] })
 
-/** The text of a link is the label, unless it is a path. */
-const labelOf = ({ title }: ParsedPage, text: string): string => (/[/]|\.md$/.test(text) ? title : text)
+/** The text of a link is the label, unless it is a path. It begins with a capital letter. */
+const labelOf = ({ title }: ParsedPage, text: string): string =>
+  /[/]|\.md$/.test(text) ? title : text.charAt(0).toUpperCase() + text.slice(1)
 
 type Section = { label: string; links: { href: string; text: string }[] }
 

@@ -13,7 +13,7 @@ export function readManifest(text: string, name: string): Given {
     const { manifest, jws } = parseStrictObject(Buffer.from(text), 'the manifest')
     if (isObject(manifest) && typeof jws === 'string') return { manifest, jws }
   } catch {}
-  throw new UsageError(`${name} has no signed manifest: audit export writes one beside CSV and syslog files.`)
+  throw new UsageError(`${name} has no signed manifest: audit export writes one next to each CSV or syslog file.`)
 }
 
 /**

@@ -134,7 +134,7 @@ function remarks({ first_seq, manifest_is_signed, is_filtered, checkpoint, check
     ...(first_seq !== null && first_seq > 1
       ? [`The events begin at sequence number ${first_seq}. Earlier events are not included.`]
       : []),
-    ...(is_filtered ? ['A filter left out events: only the signature proves that the others are complete.'] : []),
+    ...(is_filtered ? ['The export has a filter: only the signature proves that no matching event is missing.'] : []),
     ...(manifest_is_signed ? [] : ['The manifest was not verified: give the keys with --trust-set.']),
     ...(checkpoint === null ? ['The events were not compared with a checkpoint.'] : []),
     ...(checkpoints_of_other_keys > 0

@@ -16,7 +16,7 @@ const reaching = (command: Command): Command =>
     )
     .option(
       '--group <group...>',
-      'groups whose devices all get the release, beside the percentage; replaces earlier groups',
+      'groups whose devices all get the release, in addition to the percentage; replaces earlier groups',
     )
 
 /** Adds commands to `holdfast release`: its state, and the devices that it is offered to. */
@@ -82,7 +82,7 @@ export function addReleaseMoves(release: Command, cli: Cli): void {
       .description('Set the percentage of devices that get a release\n\nA higher percentage only adds devices.')
       .option(
         '--group <group...>',
-        'groups whose devices all get the release, beside the percentage; replaces earlier groups',
+        'groups whose devices all get the release, in addition to the percentage; replaces earlier groups',
       )
       .action((release_id: string, percent: string, options: Given) =>
         change(cli, release_id, 'roll_out', { ...options, percent: percentage(percent) }),

@@ -37,7 +37,7 @@ test('a change of a provider counts as a change of its users', async (t) => {
   await t.test('a concurrent link is seen by the change of its provider, or comes after it', () =>
     linkDuringChange(world),
   )
-  await t.test('each provider setting is judged, narrows access, or is a name', () => eachSetting(world.kit))
+  await t.test('each provider setting is checked, narrows access, or is a name', () => eachSetting(world.kit))
   await t.test('each role is checked for each way to create or change a provider', () => eachRole(world))
 })
 
