@@ -57,3 +57,9 @@ function isOnPath(name: string): boolean {
     }
   })
 }
+
+/** Pages whose configuration files another interop test runs, with that test. */
+const covered: Readonly<Record<string, string>> = {
+  'docs/deploy/proxy.md': 'packages/server/test/interop/guide-proxies.slow.test.ts',
+}
+export const isCovered = (file: string) => file in covered

@@ -230,8 +230,9 @@ export async function startKit(
       return stopping
     }
     const [pkiUrl, metricsUrl] = await Promise.all(
-      [app.listeners.pki, app.listeners.metrics].map(async (listener) => {
-        await listener?.listen(0, '127.0.0.1')
+      (['pki', 'metrics'] as const).map(async (name) => {
+        const listener = app.listeners[name]
+        await listener?.listen(config[name]?.port ?? 0, '127.0.0.1')
         return `http://127.0.0.1:${(listener?.server.address() as AddressInfo | undefined)?.port}`
       }),
     )
