@@ -10,7 +10,11 @@ import { openProviderBrowser } from '../../packages/server/test/interop/person.t
 import { createProgram, freePort } from '../../packages/server/test/interop/program.ts'
 import { certificateIn } from '../../packages/server/test/interop/syslog-receivers.ts'
 import { commandOf, type ToolName, without, withoutKeycloak } from '../../packages/server/test/interop/tools.ts'
-import { createTestDatabase, startTestCluster } from '../../packages/server/test/support/database/test-database.ts'
+import {
+  createTestDatabase,
+  startTestCluster,
+  withClient,
+} from '../../packages/server/test/support/database/test-database.ts'
 import { schemaTemplate } from '../../packages/server/test/support/deployment/deployment.ts'
 import type { Page } from './page.ts'
 import type { SetUp } from './setups.ts'
@@ -31,8 +35,8 @@ const inBackground = (command: string, log: string) => `${command} > ${log} 2>&1
 CHILDREN="\${CHILDREN:-} $!"
 trap 'kill $CHILDREN || true; wait' EXIT
 `
-const repeated = (command: string, seconds = 60) =>
-  `for i in $(seq ${seconds * 5}); do if ${command}; then break; fi; sleep 0.2; done\n${command}\n`
+const repeated = (command: string, seconds = 20) =>
+  `for i in $(seq ${seconds * 5}); do if ${command}; then break; fi; sleep 0.2; done\n${command} || { cat ./*.log; false; }\n`
 
 /** Starts a server with the variables that the page has set. */
 async function serverStart(variables: string): Promise<string> {
@@ -64,16 +68,16 @@ server { ${server} include holdfast.conf; location / { return 200 $ssl_client_ve
         checks: `
 shown() { curl -ksS -o answer.txt -w '%{http_code}' --cert chain.pem --key device.key https://127.0.0.1:${port}; }
 is() { [ "$(shown 2>&1)" = "$1" ]; }
-server() { ${commandOf('nginx')} -p "$PWD" -e nginx.log -c nginx.conf "$@"; }
+server() { exec ${commandOf('nginx')} -p "$PWD" -e nginx.log -c nginx.conf "$@"; }
 cat device.pem intermediates.pem > chain.pem
-server -t 2> tested.txt || cat tested.txt
-server > nginx.out 2>&1 & NGINX=$!
+(server -t)
+server > nginx-out.log 2>&1 & NGINX=$!
 trap 'kill $NGINX || true; wait' EXIT
 ${repeated('is 200')}
 holdfast device revoke laptop --yes > revoked.txt 2>&1 || cat revoked.txt
 ${fetchFiles.split('\n').slice(2).join('\n')}
 kill $NGINX; wait $NGINX || true
-server > nginx.out 2>&1 & NGINX=$!
+server > nginx-out.log 2>&1 & NGINX=$!
 ${repeated('is 400')}
 `,
       }
@@ -112,12 +116,20 @@ ${repeated("listed 2> errors.txt | grep -Eq 'label: +holdfast [a-z-]+ [A-Za-z0-9
     setUp: () => async (t) => {
       const cluster = await startTestCluster()
       t.after(cluster.stop)
-      const { hostname, port, username, password } = new URL(cluster.url)
+      // Its superuser has the name that the page gives to the user of the server.
+      const superuser = new URL(cluster.url)
+      await withClient(cluster.url, (client) => client.query('create role postgres superuser login'))
+      superuser.username = 'postgres'
+      await withClient(superuser.href, (client) => client.query('alter role holdfast rename to throwaway'))
+      const { searchParams } = new URL(cluster.url)
+      const host = searchParams.get('host') ?? ''
+      const as = { PGHOST: host, PGUSER: 'postgres', PGDATABASE: 'postgres' }
       return {
-        addresses: { 'db.example.com:5432': `${hostname}:${port}` },
-        variables: { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password, PGDATABASE: 'postgres' },
-        files: {},
-        checks: await serverStart(`DATABASE_URL="postgres://holdfast:$DATABASE_PASSWORD@${hostname}:${port}/holdfast"`),
+        // Not every reader of the tests is root: the superuser is the one of the throw-away PostgreSQL.
+        variables: { ...as, 'BASH_FUNC_runuser%%': '() { shift 3; "$@"; }' },
+        checks: await serverStart(
+          `DATABASE_URL="postgres://holdfast:$DATABASE_PASSWORD@localhost/holdfast?host=${encodeURIComponent(host)}"`,
+        ),
       }
     },
   },

@@ -47,7 +47,11 @@ export async function runPage(
       ...scene.variables,
     }
     writeFileSync(join(folder('bin'), 'holdfast'), command, { mode: 0o755 })
-    const script = ['set -euo pipefail', ...blocks.map((block) => scriptOf(block, scene)), scene.checks].join('\n')
+    const script = [
+      'set -euo pipefail',
+      ...blocks.map((block) => scriptOf(block, scene)),
+      inReality(scene.checks, scene),
+    ].join('\n')
     const { code, output } = await runScript(script, work, env)
     return judge(blocks, { code, output, outputs, scene })
   } finally {
