@@ -63,9 +63,16 @@ function readInfo(info: string, line: number): Pick<Block, 'language' | 'attribu
   return { language, attributes: Object.fromEntries(entries) }
 }
 
-/** True if the output is the one shown: `…` in it stands for any text, and white space at line ends does not count. */
+/**
+ * True if the output is the one shown. `…` in it stands for any text. White space at line ends does not count, nor does
+ * the width of columns: an address may be longer than the one that the page shows.
+ */
 export function matches(shown: string, output: string): boolean {
-  const lines = (text: string) => text.replaceAll(/[ \t]+$/gm, '').trim()
+  const lines = (text: string) =>
+    text
+      .replaceAll(/[ \t]+$/gm, '')
+      .replaceAll(/(?<=\S) {2,}/g, '  ')
+      .trim()
   const pattern = lines(shown)
     .split('…')
     .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))

@@ -36,7 +36,7 @@ CHILDREN="\${CHILDREN:-} $!"
 trap 'kill $CHILDREN || true; wait' EXIT
 `
 const repeated = (command: string, seconds = 20) =>
-  `for i in $(seq ${seconds * 5}); do if ${command}; then break; fi; sleep 0.2; done\n${command} || { cat ./*.log; false; }\n`
+  `for i in $(seq ${seconds * 5}); do if ${command}; then break; fi; sleep 0.2; done\n${command} || { tail -n 20 ./*.log; false; }\n`
 
 /** Starts a server with the variables that the page has set. */
 async function serverStart(variables: string): Promise<string> {
@@ -66,16 +66,22 @@ http { access_log off; ${temporary.join(' ')}
 server { ${server} include holdfast.conf; location / { return 200 $ssl_client_verify; } } }`,
         },
         checks: `
-shown() { curl -ksS -o answer.txt -w '%{http_code}' --cert chain.pem --key device.key https://127.0.0.1:${port}; }
-is() { [ "$(shown 2>&1)" = "$1" ]; }
+shown() { curl -ksS -o answer.log -w '%{http_code}' --cert chain.pem --key device.key https://127.0.0.1:${port}; }
+is() { shown > status.log 2>&1; [ "$(cat status.log)" = "$1" ]; }
 server() { exec ${commandOf('nginx')} -p "$PWD" -e nginx.log -c nginx.conf "$@"; }
 cat device.pem intermediates.pem > chain.pem
 (server -t)
 server > nginx-out.log 2>&1 & NGINX=$!
 trap 'kill $NGINX || true; wait' EXIT
 ${repeated('is 200')}
-holdfast device revoke laptop --yes > revoked.txt 2>&1 || cat revoked.txt
+echo accepted
+holdfast device revoke laptop --yes > revoked.log 2>&1 || cat revoked.log
+fetched() {
 ${fetchFiles.split('\n').slice(2).join('\n')}
+}
+is_listed() { fetched; { openssl verify -crl_check -CAfile anchors.pem -untrusted intermediates.pem -CRLfile crls.pem \\
+  device.pem 2>&1 || true; } | grep 'certificate revoked' > listed.log; }
+${repeated('is_listed')}
 kill $NGINX; wait $NGINX || true
 server > nginx-out.log 2>&1 & NGINX=$!
 ${repeated('is 400')}
