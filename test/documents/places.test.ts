@@ -12,9 +12,11 @@ const byHand: Readonly<Record<string, number>> = {
   'docs/deploy/proxy.md': 1,
   'docs/deploy/replicas.md': 2,
   'docs/deploy/upgrade-and-rollback.md': 2,
-  'docs/policy/decisions.md': 1,
 }
-/** Pages of which no block runs: the generated help of the command line, whose examples name things of the reader. */
+/**
+ * Pages of which no block runs: the generated help of the command line, whose examples name things of the reader.
+ * names-walk.test.ts of the command line runs the first example of each command.
+ */
 const generated = /^docs\/reference\/cli(\/[\w-]+)?\.md$/
 
 const skip = process.env.HOLDFAST_TEST_PAGES !== undefined

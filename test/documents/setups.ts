@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type Client, changeIdentityProvider, signIn } from '@holdfast/sdk'
 import type { Config } from '../../packages/server/src/config/config.ts'
+import { enroll } from '../../packages/server/test/support/actors/devices.ts'
 import {
   adminPassword,
   type Kit,
@@ -14,6 +15,7 @@ import {
   startKit,
   usualMasterKey,
 } from '../../packages/server/test/support/deployment/deployment.ts'
+import { rule } from '../../packages/server/test/support/domain/policy.ts'
 import { startRealProvider } from '../../packages/server/test/support/providers/real-oidc-provider.ts'
 import { startSyslogReceiver } from '../../packages/server/test/support/providers/siem-receivers.ts'
 import { startSmtpListener } from '../../packages/server/test/support/providers/smtp-listener.ts'
@@ -95,6 +97,14 @@ const others: Readonly<Record<string, SetUp>> = {
   }),
   metrics: async (_, kit) => ({ addresses: { 'http://127.0.0.1:9464': kit.metricsUrl } }),
   pki: async () => ({}),
+  /** The device `anna-laptop`, and a policy that lets it reach 10.0.0.0/8 through the pool `eu`, which has no gateway. */
+  'device-without-gateway': async (_, kit, reader) => {
+    await reader.createGatewayPool({ body: { name: 'eu', region: { code: 'eu-central' } } })
+    const policy = { schema: 'holdfast.policy/1', rules: [rule('ssh', { any: true }, ['eu'])] }
+    await reader.publishPolicy({ body: { channel: 'stable', policy } })
+    await enroll(kit, 'anna-laptop', { admin: reader })
+    return {}
+  },
   /** An identity provider with which people sign in. */
   provider: async (t, _, reader) => {
     const secret = 'a secret between two servers'
