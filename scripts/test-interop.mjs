@@ -103,7 +103,9 @@ async function runTests() {
   let failed = 0
   const skipped = []
   try {
-    const files = globSync('packages/*/test/interop/**/*.test.ts', { cwd: root }).sort()
+    const files = globSync(['packages/*/test/interop/**/*.test.ts', 'test/documents/*.slow.test.ts'], {
+      cwd: root,
+    }).sort()
     const tests = run({ files, cwd: root, concurrency: true, signal: stopping.signal })
     tests.on('test:fail', () => failed++)
     tests.on('test:pass', (test) => (test.skip === undefined ? passed++ : skipped.push(test.name)))

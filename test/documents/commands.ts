@@ -7,11 +7,11 @@ import { runCli } from '@holdfast/cli/program'
 
 /**
  * The command line in this process: starting Node for each of some hundred commands would take minutes. The `holdfast`
- * on the path of the shell is a script that passes its arguments, environment and streams to this one by files.
+ * on the path of the shell is a script that passes its arguments, environment and streams to this one by files. `read` gets all text that commands print.
  */
-export async function startCommands() {
+export async function startCommands(read: (text: string) => void = () => {}) {
   const server = createServer((socket) => {
-    socket.once('data', (data) => void runIn(String(data).trim()).then((code) => socket.end(`${code}\n`)))
+    socket.once('data', (data) => void runIn(String(data).trim(), read).then((code) => socket.end(`${code}\n`)))
     socket.on('error', () => {})
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -44,12 +44,12 @@ done
 exit "$code"
 `
 
-async function runIn(folder: string): Promise<number> {
+async function runIn(folder: string, read: (text: string) => void): Promise<number> {
   const parts = (name: string) => readFileSync(join(folder, name), 'utf8').split('\0').slice(0, -1)
   const env = Object.fromEntries(
     parts('environment').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   )
-  const { output, errors } = createParts(folder)
+  const { output, errors } = createParts(folder, read)
   process.chdir(readFileSync(join(folder, 'directory'), 'utf8').trim())
   try {
     return await runCli(parts('arguments'), { input: createReadStream(join(folder, 'input')), output, errors, env })
@@ -60,7 +60,7 @@ async function runIn(folder: string): Promise<number> {
 }
 
 /** Returns two streams that write files in the order of the text, as it would appear on a terminal. */
-function createParts(folder: string) {
+function createParts(folder: string, read: (text: string) => void) {
   let count = 0
   let current = ''
   const streamOf = (kind: string) =>
@@ -69,6 +69,7 @@ function createParts(folder: string) {
         if (current !== kind) count++
         current = kind
         appendFileSync(join(folder, `part-${String(count).padStart(4, '0')}.${kind}`), chunk)
+        read(String(chunk))
         done()
       },
     })

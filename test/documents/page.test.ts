@@ -35,6 +35,10 @@ test('a block without a language, with an unknown attribute, or without an end i
 test('in a shown output … stands for any text, and everything else for itself', () => {
   assert.ok(matches('DEVICE  NAME\ndev_…  laptop\n', 'DEVICE  NAME  \ndev_01h  laptop\n\n'))
   assert.ok(matches('a…z', 'a\nb\nz'))
+  assert.ok(
+    matches('ISSUER  SUBJECT\nx       y', 'ISSUER     SUBJECT\nx          y'),
+    'the width of columns does not count',
+  )
   assert.ok(!matches('a.c', 'abc'))
   assert.ok(!matches('laptop', 'laptop 2'))
 })

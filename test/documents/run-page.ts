@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Block, matches, type Page } from './page.ts'
+import { type Block, matches } from './page.ts'
+import { isCommand } from './pages.ts'
 
 /** What a page finds: the deployment, the saved sign-in of its reader, variables and files of its set-ups. */
 export type Scene = {
@@ -13,18 +14,20 @@ export type Scene = {
   readonly variables: Readonly<Record<string, string>>
   /** Files in the folder of the page, with their content. */
   readonly files: Readonly<Record<string, string>>
+  /** Commands that follow those of the page in the same shell: they test the files that the page has made. */
+  readonly checks: string
 }
 
-const patience = 120_000
+const patience = 240_000
 const inReality = (text: string, { addresses }: Scene): string =>
   Object.entries(addresses).reduce((result, [written, real]) => result.replaceAll(written, real), text)
 
-const isCommand = ({ language, attributes }: Block) => language === 'sh' && attributes.file === undefined
-/** True if a program can run the block on any machine. */
-const isForAll = ({ attributes }: Block) => attributes.needs === undefined && attributes['by-hand'] === undefined
-
-/** Runs the command blocks of a page in one shell with the script `holdfast`, and returns the differences to what the page says. */
-export async function runPage(page: Page, scene: Scene, command: string): Promise<{ ran: number; problems: string[] }> {
+/** Runs blocks of a page in one shell with the script `holdfast`. Returns the differences to what the page says. */
+export async function runPage(
+  blocks: readonly Block[],
+  scene: Scene,
+  command: string,
+): Promise<{ ran: number; problems: string[] }> {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-page-'))
   try {
     const folder = (name: string) => {
@@ -43,9 +46,12 @@ export async function runPage(page: Page, scene: Scene, command: string): Promis
       OUTPUTS: outputs,
       ...scene.variables,
     }
-    const blocks = page.blocks.filter(isForAll)
     writeFileSync(join(folder('bin'), 'holdfast'), command, { mode: 0o755 })
-    const script = ['set -euo pipefail', ...blocks.map((block) => scriptOf(block, scene))].join('\n')
+    const script = [
+      'set -euo pipefail',
+      ...blocks.map((block) => scriptOf(block, scene)),
+      inReality(scene.checks, scene),
+    ].join('\n')
     const { code, output } = await runScript(script, work, env)
     return judge(blocks, { code, output, outputs, scene })
   } finally {
@@ -111,5 +117,3 @@ function judge(blocks: readonly Block[], { code, output, outputs, scene }: Resul
   if (code !== 0 && problems.length === 0) problems.push(`the shell exited with ${code}: ${output}`)
   return { ran, problems }
 }
-
-export const commandsIn = (page: Page): Block[] => page.blocks.filter(isCommand)

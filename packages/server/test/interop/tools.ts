@@ -58,6 +58,7 @@ const tools = {
       return [`LD_LIBRARY_PATH=${syslogNg.libraries}`, syslogNg.command, '--version']
     },
   },
+  psql: { package: 'postgresql-client', commands: ['psql'], probe: ['--version'] },
   java: { package: 'default-jre-headless', commands: ['java'], probe: ['--version'] },
   mvn: { package: 'maven', commands: ['mvn'], probe: ['--version'] },
   xmlsec1: { package: 'xmlsec1', commands: ['xmlsec1'], probe: ['--version'] },

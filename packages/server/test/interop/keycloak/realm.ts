@@ -53,12 +53,19 @@ export async function makeRealm(
     loggedOut = '',
     staff = [],
     teams = [],
+    secret = clientSecret,
+    directoryClient = 'directory',
+    needsPkce = true,
   }: {
     redirectUris?: readonly string[]
     signedOut?: string
     loggedOut?: string
     staff?: readonly string[]
     teams?: readonly string[]
+    secret?: string
+    directoryClient?: string
+    /** If a client requires PKCE, Keycloak also requires it for device codes, for which RFC 8628 does not define it. */
+    needsPkce?: boolean
   },
 ) {
   const representation = {
@@ -71,19 +78,19 @@ export async function makeRealm(
       person('ben', { groups: ['/staff'] }),
       ...staff.map((username) => person(username, { groups: ['/staff'], credentials: [] })),
       {
-        username: 'service-account-directory',
+        username: `service-account-${directoryClient}`,
         enabled: true,
-        serviceAccountClientId: 'directory',
+        serviceAccountClientId: directoryClient,
         clientRoles: { 'realm-management': ['view-users'] },
       },
     ],
     clients: [
       {
         clientId: 'holdfast',
-        secret: clientSecret,
+        secret,
         redirectUris,
         attributes: {
-          'pkce.code.challenge.method': 'S256',
+          'pkce.code.challenge.method': needsPkce ? 'S256' : '',
           'oauth2.device.authorization.grant.enabled': 'true',
           'post.logout.redirect.uris': signedOut,
           'backchannel.logout.url': loggedOut,
@@ -98,7 +105,7 @@ export async function makeRealm(
         attributes: { 'pkce.code.challenge.method': 'S256' },
         protocolMappers: [groups],
       },
-      { clientId: 'directory', secret: clientSecret, serviceAccountsEnabled: true, standardFlowEnabled: false },
+      { clientId: directoryClient, secret, serviceAccountsEnabled: true, standardFlowEnabled: false },
     ],
   }
   await keycloak.admin('POST', '/realms', { json: representation })
