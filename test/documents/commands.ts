@@ -7,9 +7,12 @@ import { runCli } from '@holdfast/cli/program'
 
 /**
  * The command line in this process: starting Node for each of some hundred commands would take minutes. The `holdfast`
- * on the path of the shell is a script that passes its arguments, environment and streams to this one by files. `read` gets all text that commands print.
+ * on the path of the shell is a script that passes its arguments, environment and streams to this one by files.
+ *
+ * @param read - gets all text that commands print
  */
 export async function startCommands(read: (text: string) => void = () => {}) {
+  const directory = process.cwd()
   const server = createServer((socket) => {
     socket.once('data', (data) => void runIn(String(data).trim(), read).then((code) => socket.end(`${code}\n`)))
     socket.on('error', () => {})
@@ -18,7 +21,10 @@ export async function startCommands(read: (text: string) => void = () => {}) {
   return {
     /** The script `holdfast`. Each command has a folder for its streams in `$COMMANDS`. */
     script: script((server.address() as AddressInfo).port),
-    stop: () => new Promise<void>((resolve) => void server.close(() => resolve())),
+    stop: () => {
+      process.chdir(directory)
+      return new Promise<void>((resolve) => void server.close(() => resolve()))
+    },
   }
 }
 
