@@ -150,6 +150,8 @@ test('change stream', async (t) => {
 
   await t.test('a stream contains only changes that its caller can read, of its tenant', async () => {
     const other = await kit.newTenant()
+    // The making of the tenant is a change of it too.
+    await kit.heard()
     const [helpdesk, viewer, foreign, platform] = [
       await open(bearer(await key('helpdesk'))),
       await open(bearer(await key('viewer'))),
