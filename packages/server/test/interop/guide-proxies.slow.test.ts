@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { changeSecuritySettings, createClient, signIn } from '@holdfast/sdk'
 import { type Agent, request } from 'undici'
 import { enrollRaw } from '../support/actors/devices.ts'
-import { bearer, call, operation, sendToKit } from '../support/clients/api-calls.ts'
+import { call, operation, sendToKit } from '../support/clients/api-calls.ts'
 import { processPassword, startProcesses } from '../support/deployment/server-processes.ts'
 import { clientAddress, guideUrl, startGuideProxy } from './guide-proxies.ts'
 import { freePort } from './program.ts'
@@ -80,7 +80,11 @@ async function streamLatency(dispatcher: Agent, key: string): Promise<number> {
   throw new Error(`the stream ended: ${text}`)
 }
 
-/** Reads and writes until it is stopped. Returns the number of answers, and those that are no success. */
+/**
+ * Reads and writes until it is stopped. Returns the number of answers, and those that are no success. A proxy may not
+ * repeat a write that a replica did not answer, so it answers 502. A client then repeats the write with its key, as the
+ * guide says.
+ */
 function startLoad(target: { publicUrl: string; dispatcher: Agent }, key: string) {
   let isStopped = false
   let answered = 0
@@ -88,7 +92,12 @@ function startLoad(target: { publicUrl: string; dispatcher: Agent }, key: string
   const one = async (n: number) => {
     for (let i = 0; !isStopped; i++) {
       const group = { operation: 'create', group: { name: `load ${n} ${i}` } }
-      const write = () => call(target, operation('changeGroup'), bearer(key), group)
+      const idempotent = () => ({ authorization: `Bearer ${key}`, 'idempotency-key': `load-${n}-${i}` })
+      const writeOnce = () => call(target, operation('changeGroup'), idempotent, group)
+      const write = async () => {
+        const first = await writeOnce()
+        return first.status === 502 ? await writeOnce() : first
+      }
       const read = () => sendToKit(target, 'GET', '/v1/admin/users', { authorization: `Bearer ${key}` })
       const answer = await (n % 2 ? write() : read()).catch((e: Error) => ({ status: 0, text: String(e) }))
       answered++
