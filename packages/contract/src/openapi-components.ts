@@ -103,8 +103,7 @@ const parameters: Record<string, Json> = {
   ),
   'Holdfast-Background': inHeader(
     'Holdfast-Background',
-    '`1`: a timer or a stream sent this request, not a person. The request does not prolong the session',
-    { type: 'string', enum: ['1'] },
+    '`1`: a timer or a stream sent this request, not a person. The request does not prolong the session. Any other value has no effect',
   ),
   Prefer: inHeader(
     'Prefer',
