@@ -36,7 +36,7 @@ export async function builtFolder(root, { name, sources, program }, fail) {
     removeOldBuilds(root, finished, (built) => built.startsWith(`${name}-`))
     return finished
   } catch (e) {
-    return void fail(isUnwritable(e) ? `${cacheFolder(root)} can not be written (${e.code})` : e.message)
+    return void fail(isUnwritable(e) ? `${cacheFolder(root)} cannot be written (${e.code})` : e.message)
   }
 }
 

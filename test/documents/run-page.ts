@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Block, matches } from './page.ts'
 import { isCommand } from './pages.ts'
 
-/** What a page finds: the deployment, the saved sign-in of its reader, variables and files of its set-ups. */
+/** The environment of a page: the deployment, the saved sign-in of its reader, variables and files of its set-ups. */
 export type Scene = {
   /** The real addresses of those that pages write. */
   readonly addresses: Readonly<Record<string, string>>

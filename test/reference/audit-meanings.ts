@@ -1,6 +1,6 @@
 import type { AuditKind } from '@holdfast/contract/audit-fields'
 
-/** What an event of each kind says, in one sentence. */
+/** The meaning of each kind of event, in one sentence. */
 export const auditMeanings: Readonly<Record<AuditKind, string>> = {
   'login.succeeded': 'A user signed in.',
   'login.challenged': 'A password was right, and the sign-in now needs a second factor.',

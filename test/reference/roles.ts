@@ -13,7 +13,7 @@ const purposes: Readonly<Record<Role, string>> = {
   viewer: 'Reads the fleet, people and policy. Changes nothing.',
 }
 
-/** Returns the page of roles: what each one may do, and which permission each operation needs. */
+/** Returns the page of roles, with the permissions of each role and the operations of each permission. */
 export function rolesPage(): string {
   const has = (role: Role, permission: Permission) => (roles[role] as readonly Permission[]).includes(permission)
   return page(

@@ -9,6 +9,7 @@ const retired = [
   /\b(?:is|are) none that\b/i,
   /\bis no \w+ more\b/i,
   /\bwhat (?:comes|came) (?:late|back|again|to be)\b/i,
+  /\bcan not\b/i,
   /\bto who(?:ever)? (?:has|have|is|asks)\b/i,
   /\bit was so before\b/i,
   /\bset back by other means\b/i,

@@ -36,7 +36,7 @@ export function schemaErrors(value: unknown, limit: number): DocumentError[] {
   }
 }
 
-/** Explains the position of a field that the schema refuses, whatever its value. */
+/** Explains a field that the schema refuses with any value. */
 function unknownAt(pointer: string, value: unknown): DocumentError {
   const steps = stepsOf(pointer, value)
   return { field: positionOf(steps), message: unknownField(String(steps.at(-1)), steps.slice(0, -1)) }

@@ -44,7 +44,7 @@ export function readDocsBuild(folder: string): DocsBuild {
   } catch (e) {
     if (e instanceof ConfigError) throw e
     const { code, message } = e as NodeJS.ErrnoException
-    throw wrong(`which can not be read (${code ?? message})`)
+    throw wrong(`which cannot be read (${code ?? message})`)
   }
 }
 
