@@ -115,6 +115,14 @@ export const features: readonly Feature[] = [
     keywords: 'releases versions rollout',
   },
   {
+    group: 'policy',
+    label: 'Channels',
+    path: '/admin/policy',
+    permission: 'policy:read',
+    shortcut: 'p',
+    keywords: 'policy canary stable rollout gate promote roll back',
+  },
+  {
     group: 'admin',
     label: 'My account',
     path: '/admin/me',

@@ -11,6 +11,7 @@ type View = {
 const alerts = '/v1/admin/notifications?state=open&limit=50'
 const overview = '/v1/admin/dashboard/overview'
 const list = (path: string, sort: string, more = '') => `/v1/admin/${path}?${more}sort=${sort}&limit=100`
+const versions = '/v1/admin/policy?'
 const verdict = (posture: string) => `/v1/admin/devices/facets?effective_status=active&posture=${posture}`
 
 /**
@@ -45,6 +46,10 @@ export const views = {
   '/admin/updates': {
     module: 'updates/page',
     reads: [alerts, list('updates/releases', '-created_at'), '/v1/admin/metrics/fleet?days=30'],
+  },
+  '/admin/policy': {
+    module: 'policy/page',
+    reads: [alerts, `${versions}channel=stable&limit=2`, `${versions}channel=canary&limit=1`, `${versions}limit=8`],
   },
   '/admin/me': { module: 'me/page', reads: [alerts] },
 } as const satisfies Readonly<Record<string, View>>

@@ -80,7 +80,13 @@ export async function publishPolicies(kit: Kit): Promise<void> {
   const [stable, canary] = [documentWith(['10.2.0.0/16']), documentWith(['10.2.0.0/16', '10.3.0.0/16'])]
   await kit.admin.publishPolicy({ body: { channel: 'stable', policy: stable, note: 'Git wants an encrypted disk' } })
   await kit.admin.publishPolicy({
-    body: { channel: 'canary', policy: canary, rollout: { percent: 10 }, note: 'Git moves to a second network' },
+    body: {
+      channel: 'canary',
+      policy: canary,
+      rollout: { percent: 10 },
+      gate: { on_failure: 'rollback' },
+      note: 'Git moves to a second network',
+    },
   })
 }
 

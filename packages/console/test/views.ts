@@ -64,6 +64,7 @@ export const traits: Readonly<Record<Path, Traits>> = {
   '/admin/enrollment/new': { isAlwaysFilled: true },
   '/admin/posture': {},
   '/admin/updates': { list: 'releases', noun: 'release', filter: 'status=draft' },
+  '/admin/policy': {},
   '/admin/me': { isAlwaysFilled: true },
 }
 

@@ -4,7 +4,8 @@ import { classes } from './classes.ts'
 import { formatCount } from './format.ts'
 import { Bullet } from './progress.tsx'
 
-type CellState = 'ok' | 'warn' | 'bad' | 'drain' | 'none' | 'wait'
+/** `accent` is good too, in the second of two strips. */
+type CellState = 'ok' | 'accent' | 'warn' | 'bad' | 'drain' | 'none' | 'wait'
 type Cell = {
   id: string
   state: CellState
@@ -38,10 +39,10 @@ export function CellStrip({ label, cells, size }: CellStripProps) {
     </span>
   )
 }
-const classOf = (state: CellState) => state !== 'ok' && state
+const classOf = (state: CellState) => (state === 'accent' ? 'a' : state !== 'ok' && state)
 
 function ManyCells({ label, cells }: CellStripProps) {
-  const good = cells.filter(({ state }) => state === 'ok').length
+  const good = cells.filter(({ state }) => state === 'ok' || state === 'accent').length
   const text = `${label} (${good} of ${formatCount(cells.length, 'cell')})`
   return <Bullet share={good / cells.length} label={text} fill={good === cells.length ? 'bxok' : 'bxwarn'} />
 }

@@ -172,3 +172,25 @@ test('adoption of a policy version over time, and the fleet by version', async (
     assert.equal(found.client_versions[0]!.devices, 4)
   })
 })
+
+test('a device that a canary does not change counts on its own channel only', async (t: TestContext) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  const devices = await times(5, (i) => enroll(kit, `d${i}`))
+  const ids = devices.map(({ id }) => id)
+  const apply = async ({ id, client }: (typeof devices)[number]) => {
+    const { policy } = await admin.getDevice({ params: { device_id: id } })
+    const event = { event_id: crypto.randomUUID(), kind: 'policy_applied' as const, at: new Date().toISOString() }
+    await client.telemetry({ body: { events: [{ ...event, policy_digest: policy.digest! }] } })
+  }
+  await publish(kit, [rule('all', { any: true })])
+  const policy = { schema: 'holdfast.policy/1', rules: [rule('all', { any: true }), rule('more', { devices: [ids[0]] })] }
+  await admin.publishPolicy({ body: { channel: 'canary', policy, rollout: { device_ids: ids.slice(0, 2) } } })
+  const adoptionOf = async (channel: 'canary' | 'stable') =>
+    (await admin.listPolicyBundles({ query: { channel, limit: 1 } })).items[0]!.adoption
+  assert.deepEqual(await adoptionOf('canary'), { applied: 0, pending: 2 })
+  assert.deepEqual(await adoptionOf('stable'), { applied: 0, pending: 3 })
+  for (const i of [1, 2, 3]) await apply(devices[i]!)
+  assert.deepEqual(await adoptionOf('canary'), { applied: 1, pending: 1 })
+  assert.deepEqual(await adoptionOf('stable'), { applied: 2, pending: 1 })
+})

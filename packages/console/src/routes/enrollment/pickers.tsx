@@ -48,10 +48,18 @@ type GroupsProps = {
 }
 
 /** Chooses the groups that the devices of a token join. */
-export function GroupsPicker({ value, onChange, error }: GroupsProps) {
+export function GroupsPicker(props: GroupsProps) {
   const off = useOffReason()
-  const offReason = off('groups:write') ?? off('groups:read')
-  const field = { label: 'Groups the devices join', optional: true, error } as const
+  return (
+    <GroupsField {...props} label="Groups the devices join" offReason={off('groups:write') ?? off('groups:read')} />
+  )
+}
+
+type GroupsFieldProps = GroupsProps & { label: string; offReason: string | undefined }
+
+/** Chooses several groups by typing. */
+export function GroupsField({ label, offReason, value, onChange, error }: GroupsFieldProps) {
+  const field = { label, optional: true, error } as const
   if (offReason !== undefined) return <TextField {...field} offReason={offReason} value="" onChange={() => undefined} />
   const add = (group: ComboOption | undefined) => {
     if (group && !value.some((chosen) => chosen.id === group.id)) onChange([...value, group])
