@@ -123,6 +123,14 @@ export const features: readonly Feature[] = [
     keywords: 'policy canary stable rollout gate promote roll back',
   },
   {
+    group: 'policy',
+    label: 'History',
+    path: '/admin/policy/history',
+    permission: 'policy:read',
+    keywords: 'policy versions compare diff roll back',
+    below: [{ path: '/admin/policy/compare' }],
+  },
+  {
     group: 'admin',
     label: 'My account',
     path: '/admin/me',

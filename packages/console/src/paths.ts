@@ -51,6 +51,11 @@ export const views = {
     module: 'policy/page',
     reads: [alerts, `${versions}channel=stable&limit=2`, `${versions}channel=canary&limit=1`, `${versions}limit=8`],
   },
+  '/admin/policy/history': {
+    module: 'history/page',
+    reads: [alerts, list('policy', '-version'), `${versions}channel=stable&limit=2`],
+  },
+  '/admin/policy/compare': { module: 'history/compare-page', reads: [alerts, `${versions}limit=100`] },
   '/admin/me': { module: 'me/page', reads: [alerts] },
 } as const satisfies Readonly<Record<string, View>>
 export type Path = keyof typeof views

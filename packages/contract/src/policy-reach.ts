@@ -33,6 +33,17 @@ const side = (verb: string) =>
 /** Part of the answer of a simulation. */
 export const affectedParties = { gains: side('gains'), loses: side('loses') }
 
+/** The policy that decides a question; default: the one delivered to the device. */
+export const judging = {
+  channel: Type.Optional(
+    OneOf(['canary', 'stable'], {
+      description:
+        'Channel whose policy decides. Default: the channel of each device. Cannot be combined with `policy`',
+    }),
+  ),
+  policy: Type.Optional(PolicyObject),
+}
+
 const ReachingRule = Closed({ rule_id: Type.String(), devices: Count })
 
 export const whoReaches = endpoint({
@@ -52,13 +63,7 @@ export const whoReaches = endpoint({
       description:
         'Resource, host, name or address, with an optional port: `wiki`, `wiki:tcp/443` or `10.1.2.3:tcp/22`',
     }),
-    channel: Type.Optional(
-      OneOf(['canary', 'stable'], {
-        description:
-          'Channel whose policy decides for every device. Default: the channel of each device. Cannot be combined with `policy`',
-      }),
-    ),
-    policy: Type.Optional(PolicyObject),
+    ...judging,
     at: Type.Optional(
       Type.String({ format: 'date-time', maxLength: 40, description: 'Time of the decision; default: now' }),
     ),

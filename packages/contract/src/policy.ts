@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Channel, PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
 import { PolicyObject as Document, documentBody } from './policy-body.ts'
-import { affectedParties } from './policy-reach.ts'
+import { affectedParties, judging } from './policy-reach.ts'
 import { GateTerms, PolicyGate } from './policy-rollout.ts'
 import { Closed, Count, Id, Ids, List, ListQuery, NameOf, NamesOf, Nullable, OneOf, Text, Time } from './schema.ts'
 
@@ -185,10 +185,13 @@ export const explainPolicy = endpoint({
   path: '/v1/admin/policy/explain',
   costly: true,
   summary: 'Explain whether a target can be reached',
-  description: 'The answer names the rules, conditions and facts that allow or deny the target for a device or a user.',
+  description:
+    'The answer names the rules, conditions and facts that allow or deny the target for a device or a user. The policy is the one delivered to the device, the one of a channel, or a given document.',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.explained',
-  body: Closed(Question),
+  bodyNames: 100_000,
+  bodyLimit: documentBody,
+  body: Closed({ ...Question, ...judging }),
   response: Closed({
     ...Decision,
     decision: OneOf(['allow', 'deny'], {
@@ -202,8 +205,10 @@ export const explainPolicy = endpoint({
       }),
       { description: 'Everything that blocks access; empty if it is allowed' },
     ),
-    channel: Channel,
-    version: Count,
+    channel: Nullable(
+      OneOf(['canary', 'stable'], { description: 'Channel whose policy decided; null: a document was given' }),
+    ),
+    version: Nullable(Type.Integer({ minimum: 0, description: 'Version of the channel; null: a document was given' })),
     rules: Type.Array(
       Closed({
         rule_id: Type.String(),

@@ -44,7 +44,7 @@ export const TufRoot = Closed(
   { title: 'TufRoot', description: 'Root metadata of TUF 1.0.31 §4.3' },
 )
 const TufMetadata = Closed(
-  { signed: Type.Object({}), signatures: Type.Array(TufSignature) },
+  { signed: Type.Record(Type.String(), Type.Unknown()), signatures: Type.Array(TufSignature) },
   { title: 'TufMetadata', description: 'Metadata of TUF 1.0.31 §4' },
 )
 

@@ -118,13 +118,22 @@ export function addPolicy(program: Command, cli: Cli): void {
       policy
         .command('explain <target>')
         .description('Explain why a device or user reaches a target or not\n\nAdd --device or --user.'),
-    ).action((target: string, options: Who) => explain(cli, target, options)),
+    )
+      .addOption(
+        choice('--channel <channel>', 'channel whose policy decides; default: that of the device', channels).conflicts(
+          'document',
+        ),
+      )
+      .option('--document <file>', 'file with the policy document that decides (JSON; - is stdin)')
+      .action((target: string, options: Who & Judging) => explain(cli, target, options)),
     'policy explain wiki:tcp/443 --device anna-laptop',
+    'policy explain wiki:tcp/443 --user anna --document policy.json',
   )
   addPolicyReach(policy, cli)
   addPolicyRollout(policy, cli)
 }
 
+type Judging = { channel?: Bundle['channel']; document?: string }
 type Who = { device?: string; user?: string; at?: string; sourceIp?: string; country?: string }
 
 const asking = (command: Command): Command =>
@@ -227,14 +236,18 @@ async function simulate(cli: Cli, file: string, { target = [], ...who }: Who & {
   for (const line of testLines(result.tests)) cli.say(line)
 }
 
-async function explain(cli: Cli, target: string, who: Who): Promise<void> {
+async function explain(cli: Cli, target: string, who: Who & Judging): Promise<void> {
   if ((who.device === undefined) === (who.user === undefined)) throw new UsageError('Add either --device or --user.')
-  const result = await (await cli.client()).explainPolicy({ body: questionOf(target, who), query: cli.scope })
+  const policy = who.document === undefined ? undefined : await readDocument(cli, who.document)
+  const body = { ...questionOf(target, who), ...given({ channel: who.channel, policy }) }
+  const result = await (await cli.client()).explainPolicy({ body, query: cli.scope })
   if (cli.json) return printItem(cli, result)
   cli.say(cli.strong(plain(`${result.decision}: ${result.reason}`)))
   // A server of an earlier version evaluates only the rules.
-  for (const { kind, detail } of result.blocked_by ?? []) cli.say(plain(`blocked by ${kind}: ${detail}`))
-  cli.say(`channel ${result.channel}, version ${result.version}, posture ${result.posture_verdict}`)
+  for (const { kind, detail } of result.blocked_by ?? [])
+    if (kind !== 'policy' || detail !== result.reason) cli.say(plain(`blocked by ${kind}: ${detail}`))
+  const judge = result.channel === null ? 'the given document' : `channel ${result.channel}, version ${result.version}`
+  cli.say(`${judge}, posture ${result.posture_verdict}`)
   for (const rule of result.rules) {
     cli.say(plain(`${rule.matched ? '+' : '-'} ${rule.rule_id} (${rule.action})`))
     for (const { property, expected, actual, passed } of rule.conditions)

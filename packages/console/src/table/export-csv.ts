@@ -16,6 +16,7 @@ const routes = {
   tokens: 'GET /v1/admin/tokens',
   notifications: 'GET /v1/admin/notifications',
   releases: 'GET /v1/admin/updates/releases',
+  policy: 'GET /v1/admin/policy',
 } as const
 type Listed = keyof typeof routes
 type Row = Readonly<Record<string, unknown>>
@@ -26,7 +27,7 @@ type Row = Readonly<Record<string, unknown>>
  */
 export async function exportCsv<T>(spec: ListSpec<T>, state: ListState): Promise<void> {
   const { q, filters, sort } = state
-  const route = routes[spec.list as Listed]
+  const route = routes[(spec.list ?? spec.kind) as Listed]
   const rows: Row[] = []
   let cursor: string | undefined
   do {
@@ -35,7 +36,7 @@ export async function exportCsv<T>(spec: ListSpec<T>, state: ListState): Promise
     rows.push(...page.items)
     cursor = page.next_cursor ?? undefined
   } while (cursor && rows.length < mostRows)
-  saveFile(`${spec.list}.csv`, 'text/csv', toCsv(rows.map((row) => flatten(row))))
+  saveFile(`${spec.list ?? spec.kind}.csv`, 'text/csv', toCsv(rows.map((row) => flatten(row))))
   if (cursor)
     toast({
       title: `The first ${formatNumber(rows.length)} ${spec.noun.many} were saved`,

@@ -184,7 +184,10 @@ test('a device that a canary does not change counts on its own channel only', as
     await client.telemetry({ body: { events: [{ ...event, policy_digest: policy.digest! }] } })
   }
   await publish(kit, [rule('all', { any: true })])
-  const policy = { schema: 'holdfast.policy/1', rules: [rule('all', { any: true }), rule('more', { devices: [ids[0]] })] }
+  const policy = {
+    schema: 'holdfast.policy/1',
+    rules: [rule('all', { any: true }), rule('more', { devices: [ids[0]] })],
+  }
   await admin.publishPolicy({ body: { channel: 'canary', policy, rollout: { device_ids: ids.slice(0, 2) } } })
   const adoptionOf = async (channel: 'canary' | 'stable') =>
     (await admin.listPolicyBundles({ query: { channel, limit: 1 } })).items[0]!.adoption

@@ -113,7 +113,7 @@ test('reach of a target, and impact of a document', async (t: TestContext) => {
         })
         // The state of gateways plays no role.
         if (policy_decision === 'allow' && blocked_by.every((b) => b.kind === 'gateway'))
-          expected.push([id, rule_id!, channel])
+          expected.push([id, rule_id!, channel!])
       }
       assert.deepEqual(found.devices.map((d) => [d.device_id, d.rule_id, d.channel]).sort(), expected.sort())
       assert.deepEqual([found.judged_by, found.version], ['delivered', null])
@@ -122,6 +122,30 @@ test('reach of a target, and impact of a document', async (t: TestContext) => {
     assert.deepEqual([onStable.version, onStable.counts.devices], [1, 4])
     const onCanary = await whoReaches({ target: 'db', channel: 'canary' })
     assert.deepEqual([onCanary.version, onCanary.counts.devices], [2, 1])
+  })
+
+  await t.test('explain and reach agree under a channel and under a document', async () => {
+    const draft = documentOf([{ id: 'kiosk-db', action: 'allow', from: { tags: ['kiosk'] }, to: ['db'] }])
+    const judges = [
+      { channel: 'canary' as const, shown: ['canary', 2] },
+      { channel: 'stable' as const, shown: ['stable', 1] },
+      { policy: draft, shown: [null, null] },
+    ]
+    for (const { shown, ...judge } of judges) {
+      const found = await whoReaches({ target: 'db', ...judge })
+      const reaching = []
+      for (const { id } of devices) {
+        const body = { device_id: id, target: 'db', ...judge }
+        const { policy_decision, blocked_by, channel, version } = await admin.explainPolicy({ body })
+        assert.deepEqual([channel, version], shown)
+        if (policy_decision === 'allow' && blocked_by.every((b) => b.kind === 'gateway')) reaching.push(id)
+      }
+      assert.deepEqual(found.devices.map((d) => d.device_id).sort(), reaching.sort())
+      assert.ok(reaching.length > 0)
+    }
+    const ask = (more: object) => admin.explainPolicy({ body: { device_id: devices[0]!.id, target: 'db', ...more } })
+    await assert.rejects(ask({ channel: 'stable', policy: draft }), refused(422, /cannot be combined with channel/))
+    await assert.rejects(ask({ policy: { ...draft, rules: [{ id: 'x' }] } }), refused(422, /policy\.rules\[0\]/))
   })
 
   await t.test('reach names and counts users, groups and rules', async () => {

@@ -60,7 +60,7 @@ test('every write that a plan limit refuses declares it, and names the limit', a
       refused.add(name)
       const errors: readonly string[] = (contract[name] as Endpoint).errors ?? []
       if (!errors.includes('entitlement_exceeded')) wrong.push(`${name} does not declare it`)
-      if (!/in use|limit of users or devices/.test(text)) wrong.push(`${name}: ${text.slice(0, 200)}`)
+      if (!/in use|limit of its plan for users or devices/.test(text)) wrong.push(`${name}: ${text.slice(0, 200)}`)
     }
   assert.deepEqual(wrong, [])
   assert.deepEqual([...refused].sort(), [

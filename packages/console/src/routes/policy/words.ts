@@ -6,7 +6,6 @@ import type { Mark } from '../../ui/status.tsx'
 export type Version = OutputOf<'GET /v1/admin/policy'>['items'][number]
 export type VersionDetail = OutputOf<'GET /v1/admin/policy/{bundle_id}'>
 export type Gate = NonNullable<Version['gate']>
-export type Channel = Version['channel']
 
 /** State of a gate in words, and its mark. */
 export const gateWords: Readonly<Record<Gate['state'], { label: string; kind: Mark }>> = {

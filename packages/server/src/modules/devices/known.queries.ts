@@ -32,6 +32,16 @@ export const notApplying = async (tx: Tx, tenant: TenantId, assigned: readonly A
   return rows
 }
 
+/** Counts the devices among these that apply the digest assigned to them, by digest. */
+export const appliedAmong = async (tx: Tx, tenant: TenantId, assigned: readonly Assigned[]) => {
+  const { rows } = await sql<{ applied_digest: string; devices: number }>`
+    select a.applied_digest, count(*) as devices
+    from unnest(${assigned.map((d) => d.deviceId)}::uuid[], ${assigned.map((d) => d.digest)}::text[]) as w (device_id, digest)
+    join device_activity a on a.tenant_id = ${tenant} and a.device_id = w.device_id and a.applied_digest = w.digest
+    group by 1`.execute(tx)
+  return rows
+}
+
 /** Time of the first enrollment among the devices that are still stored. */
 export const firstDeviceAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
   const row = await tx

@@ -4,7 +4,6 @@ import { purgeTime } from '../../db/kept.ts'
 import { deleting, purging } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Assigned } from '../devices/index.ts'
 
 type Channel = Selectable<Tables['policy_channels']>['channel']
 
@@ -297,16 +296,6 @@ export const appliedCounts = (tx: Tx, tenant: TenantId, digests: readonly string
     .where(sql<boolean>`applied_digest = any(${digests}::text[])`)
     .groupBy('applied_digest')
     .execute()
-
-/** Counts the devices among these that apply the digest assigned to them, by digest. */
-export const appliedAmong = async (tx: Tx, tenant: TenantId, assigned: readonly Assigned[]) => {
-  const { rows } = await sql<{ applied_digest: string; devices: number }>`
-    select a.applied_digest, count(*) as devices
-    from unnest(${assigned.map((d) => d.deviceId)}::uuid[], ${assigned.map((d) => d.digest)}::text[]) as w (device_id, digest)
-    join device_activity a on a.tenant_id = ${tenant} and a.device_id = w.device_id and a.applied_digest = w.digest
-    group by 1`.execute(tx)
-  return rows
-}
 
 export const tenantSalt = async (tx: Tx, tenant: TenantId) =>
   (await tx.selectFrom('tenants').select('canary_salt').where('tenant_id', '=', tenant).executeTakeFirstOrThrow())

@@ -14,9 +14,10 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { idOf, missing } from '../../kernel/ids.ts'
 import { blockersOfUser, type Fleet, type FleetDevice, findUserState, type ReportedChecks } from '../devices/index.ts'
+import { type ReadCandidate, refuseDocument } from './candidate.ts'
 import { devicesNamed, groupsOfUsers, reportOfDevice } from './directory.queries.ts'
 import type { PolicyStore } from './store.ts'
-import { checksOf, deviceFactsOf } from './tenant-policy.ts'
+import { type Channel, checksOf, deviceFactsOf, type TenantPolicy } from './tenant-policy.ts'
 
 export type PolicyQuestion = {
   device_id?: string
@@ -27,6 +28,9 @@ export type PolicyQuestion = {
   country?: string
   mfa_at?: string
 }
+
+/** The policy that decides: that of a channel, or a document. Neither: the one delivered to the device. */
+type Judging = { channel?: Channel; policy?: Record<string, unknown> }
 
 /** Reason that prevents a connection: rules of the policy, or something outside of it. */
 export type Blocker = {
@@ -57,12 +61,14 @@ export function createQuestions({
   db,
   fleet,
   store,
+  readCandidate,
   gateways,
   now,
 }: {
   db: Database
   fleet: Fleet
   store: PolicyStore
+  readCandidate: ReadCandidate
   gateways: () => Availability
   now: () => Date
 }) {
@@ -156,12 +162,14 @@ export function createQuestions({
   }
 
   return {
-    explain: async (tenant: TenantId, q: PolicyQuestion) => {
-      const asker = await withReport(tenant, await askerOf(tenant, q))
+    explain: async (tenant: TenantId, q: PolicyQuestion & Judging) => {
+      const document = await documentOf(readCandidate, tenant, q)
+      const asker = await withReport(tenant, await askerOf(tenant, q, document && checksOf([document])))
       const policy = await store.at(tenant)
-      const channel = asker.device ? policy.channelOf(asker.device) : 'stable'
-      const version = policy.versionOn(channel)
-      const decision = decideFor(version.compiled, asker, q)
+      const channel = document ? null : (q.channel ?? (asker.device ? policy.channelOf(asker.device) : 'stable'))
+      const { compiled, version } =
+        channel === null ? { compiled: document!, version: null } : versionAsked(policy, channel)
+      const decision = decideFor(compiled, asker, q)
       const byPolicy: Blocker[] = decision.decision === 'deny' ? [{ kind: 'policy', detail: decision.reason }] : []
       const blockedBy = [
         ...asker.blocked,
@@ -170,8 +178,8 @@ export function createQuestions({
         ...(await withoutRoom(tenant, asker, decision)),
         ...(await withoutGateway(tenant, decision)),
       ]
-      const posture = evaluateChecks(version.compiled, asker.facts, contextOf(q, asker.device).at)
-      return { decision, blockedBy, channel, version: version.version, posture }
+      const posture = evaluateChecks(compiled, asker.facts, contextOf(q, asker.device).at)
+      return { decision, blockedBy, channel, version, posture }
     },
     /** Answers the same question under two policies. A target that only one of them knows is denied by the other. */
     compare: async (tenant: TenantId, q: PolicyQuestion, after: CompiledPolicy) => {
@@ -181,6 +189,24 @@ export function createQuestions({
       return { before: decideOrUnknown(() => effectiveFor(before, asker, q)), after: effectiveFor(after, asker, q) }
     },
   }
+}
+
+/** Returns the given document, checked and compiled. Undefined if a published policy decides. */
+export async function documentOf(
+  readCandidate: ReadCandidate,
+  tenant: TenantId,
+  { policy, channel }: Judging,
+): Promise<CompiledPolicy | undefined> {
+  if (policy === undefined) return undefined
+  if (channel !== undefined) failField('policy', 'cannot be combined with channel')
+  const candidate = await readCandidate(tenant, policy)
+  return 'errors' in candidate ? refuseDocument(candidate.errors) : candidate.compiled
+}
+
+/** Returns the version of a channel. Refuses a canary that is not active. */
+export function versionAsked(policy: TenantPolicy, channel: Channel) {
+  if (channel === 'canary' && !policy.runningCanary) failField('channel', 'no canary is active: ask for stable')
+  return policy.versionOn(channel)
 }
 
 /** Parses a target that the policy knows. Refuses an unknown one by its field. */

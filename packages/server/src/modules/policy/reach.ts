@@ -1,8 +1,8 @@
 import type { Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Assigned, Fleet } from '../devices/index.ts'
+import { type Assigned, appliedAmong, type Fleet } from '../devices/index.ts'
 import { walkFleet } from './fleet-walk.ts'
-import { appliedAmong, appliedCounts } from './policy.queries.ts'
+import { appliedCounts } from './policy.queries.ts'
 import type { PolicyStore } from './store.ts'
 import type { Reach } from './view.ts'
 

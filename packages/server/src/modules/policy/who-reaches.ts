@@ -6,12 +6,12 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { AppError, failField } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Fleet, FleetDevice } from '../devices/index.ts'
-import { type ReadCandidate, refuseDocument } from './candidate.ts'
+import type { ReadCandidate } from './candidate.ts'
 import { namesOfParties } from './directory.queries.ts'
 import { walkFleet } from './fleet-walk.ts'
 import { createPartyCount } from './party-count.ts'
 import { nameParties } from './party-names.ts'
-import { targetIn } from './questions.ts'
+import { documentOf, targetIn, versionAsked } from './questions.ts'
 import type { PolicyStore } from './store.ts'
 import { checksOf, deviceFactsOf, type TenantPolicy } from './tenant-policy.ts'
 
@@ -37,23 +37,15 @@ export function createReaching({
   readCandidate: ReadCandidate
   now: () => Date
 }) {
-  async function documentOf(tenant: TenantId, { policy, channel }: Asked): Promise<CompiledPolicy | undefined> {
-    if (policy === undefined) return undefined
-    if (channel !== undefined) failField('policy', 'cannot be combined with channel')
-    const candidate = await readCandidate(tenant, policy)
-    return 'errors' in candidate ? refuseDocument(candidate.errors) : candidate.compiled
-  }
-
   function judgesOf(policy: TenantPolicy, document: CompiledPolicy | undefined, { target, channel }: Asked): Judges {
     const testOf = (compiled: CompiledPolicy) => createReachTest(compiled, targetIn(compiled, target))
     if (document) {
       const test = testOf(document)
       return { by: 'document', version: null, of: () => test }
     }
-    if (channel === 'canary' && !policy.runningCanary) failField('channel', 'no canary is active: ask for stable')
     const stable = policy.versionOn('stable')
     if (channel !== undefined) {
-      const { compiled, version } = policy.versionOn(channel)
+      const { compiled, version } = versionAsked(policy, channel)
       const test = testOf(compiled)
       return { by: channel, version, of: () => test }
     }
@@ -69,7 +61,7 @@ export function createReaching({
   }
 
   return async (tenant: TenantId, question: Asked): Promise<Found> => {
-    const document = await documentOf(tenant, question)
+    const document = await documentOf(readCandidate, tenant, question)
     const policy = await store.at(tenant)
     const judges = judgesOf(policy, document, question)
     const nowMs = now().getTime()

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { textOf } from './text.ts'
+
+test('rules take several lines, and short values one', () => {
+  const document = {
+    schema: 'holdfast.policy/1',
+    hosts: {},
+    resources: { wiki: { cidrs: ['10.1.0.0/16'], ports: ['tcp/443'] } },
+    rules: [{ id: 'wiki', action: 'allow', from: { groups: ['a', 'b'] }, to: ['wiki'] }],
+  }
+  assert.equal(
+    textOf(document),
+    `{
+  "schema": "holdfast.policy/1",
+  "hosts": {},
+  "resources": {
+    "wiki": { "cidrs": ["10.1.0.0/16"], "ports": ["tcp/443"] }
+  },
+  "rules": [
+    {
+      "id": "wiki",
+      "action": "allow",
+      "from": { "groups": ["a", "b"] },
+      "to": ["wiki"]
+    }
+  ]
+}`,
+  )
+})
+
+test('the text of any document parses to the same document', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      assert.deepEqual(JSON.parse(textOf(value)), JSON.parse(JSON.stringify(value)))
+    }),
+  )
+})
