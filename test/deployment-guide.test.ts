@@ -13,21 +13,47 @@ const blocks = (text: string) =>
     content,
   }))
 
+/** All texts that a server or a command can print. */
+const sources = globSync(['packages/{cli,contract,crypto,server}/src/**/*.ts', 'scripts/*.mjs'], {
+  cwd: root,
+  exclude: ['**/*.test.ts'],
+})
+  .map(read)
+  .join('\n')
+
 /** A message is put together of a prefix, a fault and a cure, so each of its parts is searched. */
 test('each text that the guide to errors quotes is in the sources', () => {
-  const sources = globSync(['packages/*/src/**/*.ts', 'scripts/*.mjs'], { cwd: root, exclude: ['**/*.test.ts'] })
-    .map(read)
-    .join('\n')
   const quoted = ['docs/deploy/troubleshooting.md', 'docs/deploy/troubleshooting-start.md'].flatMap((file) =>
     blocks(read(file))
       .filter(({ language }) => language === 'text')
-      .flatMap(({ content }) => content.trim().split(/…|: |; /))
+      .flatMap(({ content }) => content.trim().split(/…|: |; |\n/))
       .map((part) => part.trim())
       .filter((part) => part.length > 3),
   )
   assert.ok(quoted.length >= 20, `only ${quoted.length}`)
   const missing = quoted.filter((part) => !sources.includes(part))
   assert.deepEqual(missing, [], 'the wording has changed: change the guide too')
+})
+
+test('each message in a table of messages, and after "holdfast:", is in the sources', () => {
+  const operatorPages = [...pages, 'docs/backup.md', 'docs/configuration.md', 'docs/master-key.md']
+  const messages = operatorPages.flatMap((file) => {
+    const inTables = Array.from(read(file).matchAll(/^\| message \|.*\n\|[-|]+\n((?:\|.*\n)+)/gm)).flatMap(
+      ([, rows = '']) => rows.split('\n').map((row) => row.split(' | ')[0]!.slice(2).replaceAll('`', '')),
+    )
+    const ofStarts = blocks(read(file)).flatMap(({ content }) =>
+      Array.from(content.matchAll(/^holdfast: (.*)$/gm), ([, message = '']) => message),
+    )
+    return [...inTables, ...ofStarts]
+  })
+  assert.ok(messages.length >= 10, `only ${messages.length}`)
+  // The code joins these parts; names in quotes or capitals and numbers are values of the example.
+  const joints = /…|: |; |, |"[^"]*"|\(|\d+|\b(?:holdfast(?:_app)?|which|set it to|[A-Z_]{5,})\b/
+  const missing = messages
+    .flatMap((message) => message.split(joints))
+    .map((part) => part.replace(/\.$/, '').trim())
+    .filter((part) => part.length > 5 && !sources.includes(part))
+  assert.deepEqual(missing, [], 'the wording has changed: change the page too')
 })
 
 test('the guide to errors has at least twenty symptoms, and each says a cause and a cure', () => {

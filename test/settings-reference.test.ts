@@ -46,7 +46,7 @@ test('docs/reference/settings.md lists each variable with the default and the bo
     '# Settings of the server',
     '',
     'For operators who look up an environment variable. Start with [configuration](../configuration.md). This page is',
-    'generated from `packages/server/src/config/settings.ts`. All variables are read once, at the start.',
+    'generated from `packages/server/src/config/settings.ts`. The server reads all variables once, at its start.',
     ...groups.flatMap((group) => [
       '',
       `## ${group}`,

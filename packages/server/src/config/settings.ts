@@ -41,20 +41,26 @@ export const settings = {
     group: 'Addresses',
     default: '127.0.0.1',
     meaning:
-      'Listening address or host name, for the API and for revocation lists. `0.0.0.0` and `::` are all interfaces',
+      'Listening address or host name of the API, and of `HOLDFAST_PKI_PORT`. `0.0.0.0` and `::` are all interfaces',
   },
-  HOLDFAST_PORT: { group: 'Addresses', default: 8080, min: 0, max: port.max, meaning: 'Listening port' },
+  HOLDFAST_PORT: {
+    group: 'Addresses',
+    default: 8080,
+    min: 0,
+    max: port.max,
+    meaning: 'Listening port of the API and the console. 0: any free port',
+  },
   HOLDFAST_PUBLIC_URL: {
     group: 'Addresses',
     unset: '`http://<host>:<port>`, with `127.0.0.1` for all interfaces',
     meaning:
-      'Origin under which clients reach the deployment. It issues credentials, and proofs must name it. A sign-in at another address is refused. If the variable is not set, `localhost`, `127.0.0.1` and `[::1]` are one origin, and other machines have no access',
+      'Origin under which clients reach the deployment, without a path. Credentials name it as their issuer, and proofs of devices must name it. A sign-in at another address is refused. If the variable is not set, `localhost`, `127.0.0.1` and `[::1]` are one origin, and other machines cannot sign in or enroll',
   },
   HOLDFAST_TLS_CERT_FILE: {
     group: 'Addresses',
     unset: 'plain HTTP',
     meaning:
-      'PEM file with the certificate of the server, then its intermediates. Set it together with the key. An expired certificate ends the start',
+      'PEM file with the certificate of the server, then its intermediates. Set it together with the key. With an expired certificate the server does not start',
   },
   HOLDFAST_TLS_KEY_FILE: {
     group: 'Addresses',
@@ -65,7 +71,7 @@ export const settings = {
     group: 'Proxies and limits',
     unset: 'none',
     meaning:
-      'Addresses or CIDRs of proxies, separated by commas. The server believes their `X-Forwarded-For`, see [proxies](../deploy/proxy.md#client-addresses). `Forwarded` is not read',
+      'Addresses or CIDRs of proxies, separated by commas. The server reads the address of the client from their `X-Forwarded-For`, see [proxies](../deploy/proxy.md#client-addresses). `Forwarded` is not read',
   },
   HOLDFAST_LONGEST_WAIT_SECONDS: {
     group: 'Proxies and limits',
@@ -73,7 +79,7 @@ export const settings = {
     default: longestHoldSeconds,
     min: 1,
     max: longestHoldSeconds,
-    meaning: 'Longest time for which a request is held (`Prefer: wait`). A proxy in front must wait longer',
+    meaning: 'Longest time for which the server holds a request (`Prefer: wait`). A proxy in front must wait longer',
   },
   HOLDFAST_DRAIN_SECONDS: {
     group: 'Proxies and limits',
@@ -81,7 +87,8 @@ export const settings = {
     default: 5,
     min: 0,
     max: 300,
-    meaning: 'Time for which a stopping replica still serves, not ready, while proxies remove it',
+    meaning:
+      'Time for which a stopping replica still serves. `/readyz` is 503 meanwhile, so that proxies remove the replica',
   },
   HOLDFAST_MAX_CONNECTIONS: {
     group: 'Proxies and limits',
@@ -89,7 +96,8 @@ export const settings = {
     default: 100_000,
     min: 10,
     max: 10_000_000,
-    meaning: 'Maximum on each port. The server closes further ones at once',
+    meaning:
+      'Maximum on the port of the API, and the same on `HOLDFAST_PKI_PORT`. The server closes further ones at once',
   },
   HOLDFAST_AUTH_FAILURES_PER_MINUTE: {
     group: 'Proxies and limits',
@@ -98,29 +106,30 @@ export const settings = {
     min: 1,
     max: 10_000_000,
     meaning:
-      'Number of credentials from one address (IPv6: /64) that may fail. After that the address gets 429; valid credentials still pass',
+      'Number of wrong credentials from one address (IPv6: /64). After that the address gets 429; valid credentials still pass',
   },
   HOLDFAST_DATA_DIR: {
     group: 'Files and keys',
     default: 'data',
-    meaning: 'Folder of the embedded database, the master key and generated secrets',
+    meaning:
+      'Folder of the embedded database, the master key, generated secrets and packages, unless other variables name other places',
   },
   HOLDFAST_MASTER_KEY_FILE: {
     group: 'Files and keys',
     unset: '`<data dir>/master.key`',
     meaning:
-      'File with up to four lines of 32 bytes in base64. The first line writes, all are read. All replicas have the same file. A first start makes it, but never for a database with data, see [master key](../master-key.md)',
+      'File with up to four keys: lines of 32 bytes in base64. The server writes with the first key and reads with all. All replicas have the same file. The first start creates it, but never for a database that is already encrypted, see [master key](../master-key.md)',
   },
   HOLDFAST_GATEWAY_SERVICE_SECRET: {
     group: 'Files and keys',
-    unset: 'derived from each master key; the first one is in `<data dir>/gateway-service.secret`',
+    unset: 'derived from each master key. `<data dir>/gateway-service.secret` contains that of the first key',
     meaning:
-      '32 to 256 characters: the gateway secret of the whole deployment, for tooling. Requests with it name `tenant_id` and `gateway_id`',
+      'Gateway secret of the whole deployment, for tools: 32 to 256 characters. A request with it names `tenant_id` and `gateway_id`',
   },
   HOLDFAST_PKCS11_LIBRARY: {
     group: 'Files and keys',
     unset: 'new keys are in the database, encrypted with the master key',
-    meaning: 'PKCS#11 library of the token for new signing keys, see [signing keys in a token](../hsm.md)',
+    meaning: 'PKCS#11 library of the token (HSM) for new signing keys, see [HSM](../hsm.md)',
   },
   HOLDFAST_PKCS11_TOKEN: {
     group: 'Files and keys',
@@ -154,18 +163,19 @@ export const settings = {
     min: 2,
     max: 500,
     meaning:
-      'Maximum of a replica for requests. One for the change feed and up to five for jobs are in addition. If the database has fewer free connections, requests wait for one',
+      'Maximum of a replica for requests. A replica has up to six more: one for the change feed, and five for jobs. If PostgreSQL has no free connection, requests wait for one',
   },
   HOLDFAST_ADMIN_PASSWORD: {
     group: 'First administrator and recovery',
     unset: 'generated, printed once',
-    meaning: 'Password of the first administrator, `admin`. The rules for passwords apply',
+    meaning:
+      'Password of the first administrator, `admin`. Only the first start uses it. The rules for passwords apply',
   },
   HOLDFAST_BREAK_GLASS_PASSWORD: {
     group: 'First administrator and recovery',
     unset: 'no recovery',
     meaning:
-      'Recovery of access. Each start gives this password and the role `platform_admin` to the user `break-glass` of the tenant `default`, and unlocks that user, see [identity providers](../enforce-sso.md)',
+      'Recovery of access. Each start gives this password and the role `platform_admin` to the user `break-glass` of the tenant `default`, and unlocks that user. So remove the variable afterwards, see [recovery](../enforce-sso.md#when-all-else-fails)',
   },
   HOLDFAST_METRICS_PORT: {
     group: 'Metrics',
@@ -173,37 +183,41 @@ export const settings = {
     ...port,
     meaning: 'Port for Prometheus, plain HTTP, see [metrics](../metrics.md)',
   },
-  HOLDFAST_METRICS_HOST: { group: 'Metrics', default: '127.0.0.1', meaning: 'Listening address of that port' },
+  HOLDFAST_METRICS_HOST: {
+    group: 'Metrics',
+    default: '127.0.0.1',
+    meaning: 'Listening address of `HOLDFAST_METRICS_PORT`',
+  },
   HOLDFAST_METRICS_TOKEN: {
     group: 'Metrics',
     unset: 'no token',
     meaning:
-      '32 to 256 characters, which a collector sends as `Authorization: Bearer`. Needed unless the address is a loopback address',
+      'Token that a collector sends as `Authorization: Bearer`: 32 to 256 characters. Needed unless `HOLDFAST_METRICS_HOST` is a loopback address',
   },
   HOLDFAST_PKI_PORT: {
     group: 'Certificates of devices',
     unset: 'not served',
     ...port,
     meaning:
-      'Port for revocation lists, OCSP and certificates of authorities, plain HTTP for everybody. Certificates of devices then contain its addresses, see [certificates](../pki.md#the-pki-listener)',
+      'Port for revocation lists, OCSP and certificates of authorities, in plain HTTP and without authentication. Certificates of devices then contain its URLs, see [certificates](../pki.md#the-pki-listener)',
   },
   HOLDFAST_PKI_PUBLIC_URL: {
     group: 'Certificates of devices',
     unset: '`http://<host>:<port>` of `HOLDFAST_PKI_PORT`',
     meaning:
-      'Origin that certificates name, the same on every replica. It begins with `http://`, because all data served there is signed',
+      'Origin in certificates under which verifiers reach `HOLDFAST_PKI_PORT`, the same on every replica. It begins with `http://`, because all data served there is signed',
   },
   HOLDFAST_OID_ARC: {
     group: 'Certificates of devices',
     default: defaultOidArc,
     meaning:
-      'Your own arc (private enterprise number). Certificates name the policy of their device under it. The default is the arc for examples (RFC 5612)',
+      'Your own OID arc (private enterprise number). Certificates name the policy of their device by an OID in this arc. The default is the arc for examples (RFC 5612)',
   },
   HOLDFAST_PACKAGES_DIR: {
     group: 'Packages of releases',
     unset: '`<data dir>/packages`',
     meaning:
-      'Folder for packages. With a bucket it takes only incoming ones. Several replicas without a bucket share one volume',
+      'Folder for packages. With a bucket it contains only uploads in progress. Several replicas without a bucket share one folder',
   },
   HOLDFAST_PACKAGE_MIB: {
     group: 'Packages of releases',
@@ -232,9 +246,13 @@ export const settings = {
   HOLDFAST_S3_ACCESS_KEY_ID: {
     group: 'Packages of releases',
     unset: 'no bucket',
-    meaning: 'Credential of the bucket, which must read, write and delete objects',
+    meaning: 'Access key of the bucket. It must be allowed to read, write and delete objects',
   },
-  HOLDFAST_S3_SECRET_ACCESS_KEY: { group: 'Packages of releases', unset: 'no bucket', meaning: 'Secret of it' },
+  HOLDFAST_S3_SECRET_ACCESS_KEY: {
+    group: 'Packages of releases',
+    unset: 'no bucket',
+    meaning: 'Secret of this access key',
+  },
   HOLDFAST_SMTP_URL: {
     group: 'Notifications and outgoing requests',
     unset: 'no e-mail',
@@ -246,27 +264,38 @@ export const settings = {
     unset: 'none',
     meaning: 'Private addresses that URLs of tenants (webhooks, identity providers) may reach, separated by commas',
   },
-  HOLDFAST_KEEP_SESSIONS_DAYS: { ...kept, default: 90, meaning: 'VPN sessions, after their end' },
+  HOLDFAST_KEEP_SESSIONS_DAYS: {
+    ...kept,
+    default: 90,
+    meaning:
+      'VPN sessions, after their end. All `HOLDFAST_KEEP_…` must be the same on every replica: each start stores its values. A shorter period takes effect a day later',
+  },
   HOLDFAST_KEEP_TELEMETRY_DAYS: { ...kept, default: 30, meaning: 'Telemetry of devices' },
   HOLDFAST_KEEP_METERING_DAYS: { ...kept, default: 400, meaning: 'Metering reports' },
-  HOLDFAST_KEEP_REVOKED_DEVICES_DAYS: { ...kept, default: 90, meaning: 'Revoked devices in lists' },
-  HOLDFAST_KEEP_AUDIT_DAYS: { ...kept, min: 30, unset: 'for good', meaning: 'Audit log: the longest time' },
+  HOLDFAST_KEEP_REVOKED_DEVICES_DAYS: { ...kept, default: 90, meaning: 'Revoked devices, after their revocation' },
+  HOLDFAST_KEEP_AUDIT_DAYS: {
+    ...kept,
+    min: 30,
+    unset: 'for good',
+    meaning: 'Events of the audit log. A tenant may keep them for less time',
+  },
   HOLDFAST_LICENSE_FILE: {
     group: 'License, policy, log',
     unset: 'the community license',
-    meaning: 'The license. Read at the start and by `license reload`, see [tenants](../tenants.md#license)',
+    meaning:
+      'File of the license. The server reads it at its start and by `holdfast license reload`, see [licenses](../licenses.md)',
   },
   HOLDFAST_LICENSE_KEYS_FILE: {
     group: 'License, policy, log',
     unset: 'no license is valid',
-    meaning: 'Public keys (PEM) of the issuers of licenses',
+    meaning: 'File with the public keys (PEM) of the issuers of licenses',
   },
   HOLDFAST_GATEWAYS_KNOW: {
     group: 'License, policy, log',
     unset: 'none',
     choices: ['countries', 'services'],
     meaning:
-      'Data that all gateways look up themselves: `countries` (a country file), `services` (addresses of services), or both with a comma. A policy that names other data is refused, see [decisions](../policy/decisions.md)',
+      'Data that all gateways have: `countries` (the country of an address), `services` (addresses of services), or both with a comma. The server refuses a policy that needs data which is not listed here, see [decisions](../policy/decisions.md)',
   },
   HOLDFAST_LOG_LEVEL: {
     group: 'License, policy, log',
