@@ -124,6 +124,14 @@ export const features: readonly Feature[] = [
   },
   {
     group: 'policy',
+    label: 'What-if',
+    path: '/admin/policy/what-if',
+    permission: 'policy:read',
+    shortcut: 'w',
+    keywords: 'policy explain reach simulate access why',
+  },
+  {
+    group: 'policy',
     label: 'History',
     path: '/admin/policy/history',
     permission: 'policy:read',

@@ -52,6 +52,12 @@ export function ComboBoxField(props: ComboBoxProps) {
   const { label, help, error, optional = false, placeholder, value, onChange, search } = props
   const portal = useOverlayElement()
   const [text, setText] = useState(value?.label ?? '')
+  // The name of a value from the address arrives later than the field.
+  const [shown, setShown] = useState(value?.label)
+  if (shown !== value?.label) {
+    setShown(value?.label)
+    setText(value?.label ?? '')
+  }
   // The label of the chosen option is no search text: opening the list again shows all options.
   const { options, state } = useOptions(text === value?.label ? '' : text, search)
   const choose = (id: string | number | null) => {

@@ -1,4 +1,4 @@
-import { type ComponentProps, type ReactNode, useState } from 'react'
+import { type ComponentProps, type ReactNode, useId, useState } from 'react'
 import { classes } from './classes.ts'
 import { Field, type FieldProps } from './field.tsx'
 import { parseWholeNumber } from './whole-number.ts'
@@ -7,7 +7,11 @@ type Value<V> = { value: V; onChange: (value: V) => void }
 type InputProps = Pick<
   ComponentProps<'input'>,
   'type' | 'name' | 'placeholder' | 'autoComplete' | 'inputMode' | 'maxLength' | 'spellCheck' | 'required'
-> & { isMono?: boolean | undefined }
+> & {
+  isMono?: boolean | undefined
+  /** Texts that the browser offers while the person types. Any other text is allowed. */
+  suggestions?: readonly string[] | undefined
+}
 
 /** Returns the properties of the field, without those of its control. */
 const fieldOf = ({ label, help, error, optional, offReason, look, was }: FieldProps): FieldProps => ({
@@ -22,17 +26,28 @@ const fieldOf = ({ label, help, error, optional, offReason, look, was }: FieldPr
 
 /** @example <TextField label="Name" value={name} onChange={setName} error={errorOf(error, 'name')} /> */
 export function TextField(props: FieldProps & Value<string> & InputProps) {
-  const { label, help, error, optional, offReason, look, was, value, onChange, isMono, ...input } = props
+  const { label, help, error, optional, offReason, look, was, value, onChange, isMono, suggestions, ...input } = props
+  const listId = useId()
   return (
     <Field {...fieldOf(props)}>
       {(wiring) => (
-        <input
-          {...input}
-          {...wiring}
-          className={classes('in-t', isMono && 'mono')}
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-        />
+        <>
+          <input
+            {...input}
+            {...wiring}
+            {...(suggestions && { list: listId })}
+            className={classes('in-t', isMono && 'mono')}
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+          />
+          {suggestions && (
+            <datalist id={listId}>
+              {suggestions.map((text) => (
+                <option key={text} value={text} />
+              ))}
+            </datalist>
+          )}
+        </>
       )}
     </Field>
   )

@@ -1,0 +1,54 @@
+import { useApi } from '../../api/use-api.ts'
+import type { Version } from '../policy/words.ts'
+import type { JudgeId } from './question.ts'
+
+/** Versions offered as a policy that decides. */
+const offered = 50
+
+/** Policies that can decide: the delivered one, both channels, and kept versions. */
+export function useJudges() {
+  const query = useApi('GET /v1/admin/policy', { query: { limit: offered } })
+  const versions = query.data?.items ?? []
+  const current = (channel: Version['channel']) =>
+    versions.find((version) => version.channel === channel && version.current)
+  const [stable, canary] = [current('stable'), current('canary')]
+  const options: { value: JudgeId; label: string }[] = [
+    { value: 'delivered', label: 'Delivered now' },
+    ...(stable ? [{ value: 'stable', label: `Stable v${stable.version}` }] : []),
+    ...(canary ? [{ value: 'canary', label: `Canary v${canary.version}` }] : []),
+    ...versions
+      .filter((version) => version !== stable && version !== canary)
+      .map((version) => ({ value: version.bundle_id, label: `v${version.version}${noteOf(version)}` })),
+  ]
+  return { query, options, stable, canary }
+}
+
+const noteOf = ({ note }: Version) => (note === '' ? '' : ` · ${note.slice(0, 60)}`)
+
+type Judges = ReturnType<typeof useJudges>
+
+/** Reads the document of a policy that can decide. The delivered one has that of stable, for its names. */
+export function useJudge(judges: Judges, id: JudgeId | undefined) {
+  const { stable, canary, options } = judges
+  const ofChannel = id === 'canary' ? canary : id === 'stable' || id === 'delivered' ? stable : undefined
+  const bundleId = ofChannel?.bundle_id ?? (isChannel(id) ? undefined : id)
+  const query = useApi(
+    'GET /v1/admin/policy/{bundle_id}',
+    { params: { bundle_id: bundleId ?? '' } },
+    { enabled: bundleId !== undefined },
+  )
+  const label = options.find(({ value }) => value === id)?.label ?? (query.data ? `v${query.data.version}` : '')
+  return { query, id, label, document: query.data?.policy }
+}
+export type JudgeState = ReturnType<typeof useJudge>
+
+const isChannel = (id: JudgeId | undefined) => id === undefined || ['delivered', 'stable', 'canary'].includes(id)
+
+type Judging = { channel?: 'canary' | 'stable'; policy?: Record<string, unknown> }
+
+/** Part of a request that names the policy; undefined while its document loads, or if there is none. */
+export function judgingOf({ id, document }: Pick<JudgeState, 'id' | 'document'>): Judging | undefined {
+  if (id === 'delivered') return {}
+  if (id === 'stable' || id === 'canary') return { channel: id }
+  return document && { policy: document }
+}
