@@ -3,7 +3,7 @@ import type { OutputOf } from '../../api/client.ts'
 export type Explanation = OutputOf<'POST /v1/admin/policy/explain'>
 type ExplainedRule = Explanation['rules'][number]
 /** Condition of a rule beside what the device has. */
-export type Condition = ExplainedRule['conditions'][number]
+type Condition = ExplainedRule['conditions'][number]
 
 /** The rule that an answer is about, and its conditions. */
 export type Trace = { ruleId: string; action: 'allow' | 'deny' | undefined; conditions: readonly Condition[] }
