@@ -8,6 +8,7 @@ import { choice, examples, integer, limit, parseMoment, percentage } from '../op
 import { type Column, printItem, printList } from '../output.ts'
 import { jsonText, plain } from '../text.ts'
 import { readDocument } from './policy-document.ts'
+import { addPolicyDraft } from './policy-draft.ts'
 import { addPolicyReach, printParties } from './policy-reach.ts'
 import { addPolicyRollout } from './policy-rollout.ts'
 
@@ -121,6 +122,7 @@ export function addPolicy(program: Command, cli: Cli): void {
     ).action((target: string, options: Who) => explain(cli, target, options)),
     'policy explain wiki:tcp/443 --device anna-laptop',
   )
+  addPolicyDraft(policy, cli)
   addPolicyReach(policy, cli)
   addPolicyRollout(policy, cli)
 }
