@@ -151,7 +151,7 @@ export const streamChanges = endpoint({
         minLength: 1,
         maxLength: 512,
         pattern: '^[a-z_]+(,[a-z_]+)*$',
-        description: `Only changes of these kinds of lists, separated by commas: ${changedKindNames.join(', ')}`,
+        description: `Only changes of these lists, separated by commas: ${changedKindNames.join(', ')}`,
       }),
     ),
   }),

@@ -56,7 +56,7 @@ export function mergePolicies({ base, draft, published }: Sides<Fields>): Merged
           null,
         ) as Fields)
       : (sides[whole].written as Fields)
-  return { document, changed: JSON.stringify(document) !== JSON.stringify(draft), conflicts }
+  return { document, changed: !isEqual(document, draft), conflicts }
 }
 
 const pairOf = (document: Fields): Value => ({ written: document, canonical: canonicalPolicy(document).document })
@@ -136,18 +136,32 @@ function orderOf({ draft, published }: Sides<Entries>, results: ReadonlyMap<stri
 /** Returns the side that has the value of a place. Two lists with the same items in another order are equal. */
 function winnerOf(sides: Sides<Value | undefined>): Winner {
   const winner = winnerAsWritten(sides)
-  return winner === 'conflict' ? winnerBy(sides, textOf) : winner
+  return winner === 'conflict' ? winnerBy(sides, isEquivalent) : winner
 }
 /** The same, for values of which the order counts too. */
-const winnerAsWritten = (sides: Sides<Value | undefined>): Winner =>
-  winnerBy(sides, (value) => (value === undefined ? undefined : JSON.stringify(value.canonical)))
-const textOf = (value: Value | undefined) => (value === undefined ? undefined : canonicalText(value.canonical))
+const winnerAsWritten = (sides: Sides<Value | undefined>): Winner => winnerBy(sides, isEqual)
 
-function winnerBy(sides: Sides<Value | undefined>, print: (value: Value | undefined) => string | undefined): Winner {
-  const [base, draft, published] = [print(sides.base), print(sides.draft), print(sides.published)]
-  if (published === base) return 'draft'
-  if (draft === base) return 'published'
-  return draft === published ? 'draft' : 'conflict'
+function winnerBy({ base, draft, published }: Sides<Value | undefined>, isSame: typeof isEqual): Winner {
+  const [before, mine, theirs] = [base?.canonical, draft?.canonical, published?.canonical]
+  if (isSame(theirs, before)) return 'draft'
+  if (isSame(mine, before)) return 'published'
+  return isSame(mine, theirs) ? 'draft' : 'conflict'
+}
+
+/** Compares two JSON values without making texts of them: most differ early. */
+function isEqual(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => isEqual(item, b[i]))
+  return isFields(a) && isFields(b) ? haveEqualFields(a, b, isEqual) : a === b
+}
+/** The same, in any order of lists. */
+function isEquivalent(a: unknown, b: unknown): boolean {
+  if (!Array.isArray(a) || !Array.isArray(b))
+    return isFields(a) && isFields(b) ? haveEqualFields(a, b, isEquivalent) : a === b
+  return a.length === b.length && (isEqual(a, b) || canonicalText(a) === canonicalText(b))
+}
+function haveEqualFields(a: Fields, b: Fields, isSame: typeof isEqual): boolean {
+  const names = Object.keys(a)
+  return names.length === Object.keys(b).length && names.every((n) => Object.hasOwn(b, n) && isSame(a[n], b[n]))
 }
 
 const isFields = (value: unknown): value is Fields =>
