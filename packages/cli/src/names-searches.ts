@@ -47,6 +47,13 @@ export const searches: Partial<Record<Noun, Search>> = {
       ),
     word: 'saved view',
   },
+  policy_draft: {
+    find: (c, _name, scope) =>
+      walk(
+        (page) => c.listPolicyDrafts({ query: { ...page, ...scope } }),
+        (d) => ({ id: d.draft_id, names: [d.name] }),
+      ),
+  },
   plan: {
     find: (c, _name, scope) =>
       walk(

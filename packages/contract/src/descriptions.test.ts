@@ -13,8 +13,21 @@ test('a summary is an imperative with its object, of at most 60 characters, and 
   assert.deepEqual([...verbs].sort(), [
     ...['Acknowledge', 'Activate', 'Announce', 'Apply', 'Approve', 'Begin', 'Cancel', 'Change', 'Check', 'Compare'],
     ...['Complete', 'Confirm', 'Count', 'Create', 'Delete', 'Dismiss', 'Download', 'Drain', 'End', 'Enroll', 'Explain'],
-    ...['Export', 'Get', 'Grant', 'Issue', 'Link', 'List', 'Place', 'Prove', 'Publish', 'Reactivate', 'Register'],
-    ...['Release', 'Reload', 'Remove', 'Renew', 'Replace', 'Replay', 'Report', 'Retire', 'Revoke', 'Rotate', 'Run'],
+    ...['Export', 'Get', 'Grant', 'Issue', 'Link', 'List', 'Merge', 'Place', 'Prove', 'Publish', 'Reactivate'],
+    ...[
+      'Register',
+      'Release',
+      'Reload',
+      'Remove',
+      'Renew',
+      'Replace',
+      'Replay',
+      'Report',
+      'Retire',
+      'Revoke',
+      'Rotate',
+      'Run',
+    ],
     ...['Search', 'Send', 'Set', 'Sign', 'Simulate', 'Start', 'Stream', 'Suspend', 'Terminate', 'Test', 'Undo'],
     ...['Unlink', 'Unlock', 'Upload', 'Validate'],
   ])

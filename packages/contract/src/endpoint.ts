@@ -83,6 +83,7 @@ export type Endpoint =
         records?: never
         bodyLimit?: never
         bodyNames?: never
+        textLimit?: never
         judgesTexts?: never
         foreignTexts?: never
         upload?: never
@@ -102,6 +103,8 @@ export type Endpoint =
         bodyLimit?: number
         /** Most names in all objects of the body together; default 2,000. */
         bodyNames?: number
+        /** Longest text of the body as written, in characters; default 32,768. */
+        textLimit?: number
         /**
          * Its handler decides for each text if it can be stored. Elsewhere a text that cannot be stored rejects the
          * body.
@@ -121,8 +124,11 @@ export type Endpoint =
          * Empty means every body. Applies to sessions; an API key has no person who could enter one.
          */
         stepUp?: Readonly<Record<string, string>>
-        /** If-Match names the version to change. A stale one is 422, checked under the row's lock. */
-        ifMatch?: true
+        /**
+         * If-Match names the version to change. A stale one is 422, checked under the row's lock. `required`: so is an
+         * absent one.
+         */
+        ifMatch?: true | 'required'
         /** For a body whose `operation` selects the action: a rule for each of its values. */
         operations?: Readonly<Record<string, OperationRule>>
         /**

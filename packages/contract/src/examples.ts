@@ -271,6 +271,8 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   },
   telemetry: { events: [{ event_id: 'event-1', kind: 'connected', at }] },
   terminateSessions: { operation: 'terminate', session_ids: [exampleId('vpn_session')], reason: 'maintenance' },
+  createPolicyDraft: { name: 'wiki for everyone', text: '{"schema": "holdfast.policy/1", "rules": []}\n' },
+  updatePolicyDraft: { name: 'wiki for everyone', text: '{"schema": "holdfast.policy/1", "rules": [', base: null },
   createRelease: { version: '1.4.0', channel: 'canary', notes: 'Faster reconnects.', severity: 'normal' },
   updateRelease: {
     notes: 'Faster reconnects.',

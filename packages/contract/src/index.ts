@@ -28,6 +28,7 @@ import * as masterKeys from './master-keys.ts'
 import * as notifications from './notifications.ts'
 import * as opsExport from './ops-export.ts'
 import * as policy from './policy.ts'
+import * as policyDrafts from './policy-drafts.ts'
 import * as policyReach from './policy-reach.ts'
 import * as policyRollout from './policy-rollout.ts'
 import * as posture from './posture.ts'
@@ -84,6 +85,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
     about: 'Replay of a draft, health of a canary, and its gate',
     module: policyRollout,
   },
+  { tag: 'Policy drafts', about: 'Drafts of policies, kept on the server', module: policyDrafts },
   { tag: 'Gateways', about: 'Gateway pools and gateways', module: { ...gateways, ...gatewayList } },
   {
     tag: 'Gateway health',
@@ -164,6 +166,7 @@ export const contract = {
   ...endpointsOf(posture),
   ...endpointsOf(policy),
   ...endpointsOf(policyReach),
+  ...endpointsOf(policyDrafts),
   ...endpointsOf(policyRollout),
   ...endpointsOf(gateways),
   ...endpointsOf(gatewayList),

@@ -85,6 +85,13 @@ const parameters: Record<string, Json> = {
     'If-Match',
     'ETag of the object to change. The answer is 422 (SCIM: 412) if its version, the part before the dot, is no longer current',
   ),
+  'If-Match-Required': {
+    ...inHeader(
+      'If-Match',
+      'Required. ETag of the object to change, or `*`. The answer is 422 if it is absent, or if its version, the part before the dot, is no longer current',
+    ),
+    required: true,
+  },
   Range: inHeader(
     'Range',
     'One range in bytes: `bytes=<first>-<last>`. A request for several ranges gets the whole content',

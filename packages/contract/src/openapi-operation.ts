@@ -80,7 +80,7 @@ function requestHeaders(e: Endpoint): string[] {
     ...(e.etag || e.download ? ['If-None-Match'] : []),
     ...(e.download ? ['Range', 'If-Range'] : []),
     ...(e.upload ? ['Repr-Digest'] : []),
-    ...(e.ifMatch ? ['If-Match'] : []),
+    ...(e.ifMatch ? [e.ifMatch === 'required' ? 'If-Match-Required' : 'If-Match'] : []),
     ...(e.waits ? ['Prefer'] : []),
     ...(takesBackground(e) ? ['Holdfast-Background'] : []),
     ...(e.method === 'POST' && by !== 'anyone' ? ['Idempotency-Key'] : []),

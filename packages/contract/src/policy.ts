@@ -6,7 +6,7 @@ import { affectedParties, judging } from './policy-reach.ts'
 import { GateTerms, PolicyGate } from './policy-rollout.ts'
 import { Closed, Count, Id, Ids, List, ListQuery, NameOf, NamesOf, Nullable, OneOf, Text, Time } from './schema.ts'
 
-const Digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
+export const Digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
 
 const TestResult = Closed({
   name: Type.String(),

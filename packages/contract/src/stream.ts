@@ -16,6 +16,7 @@ import { streamCommentSeconds } from './limits.ts'
 import { listLocks } from './locks.ts'
 import { listNotifications } from './notifications.ts'
 import { listPolicyBundles } from './policy.ts'
+import { listPolicyDrafts } from './policy-drafts.ts'
 import { listGrants } from './rbac.ts'
 import { listLegalHolds } from './retention.ts'
 import { Closed, Count, Id, Octets, OneOf, Time } from './schema.ts'
@@ -52,6 +53,7 @@ export const changedKinds = {
   gateways: like(listAllGateways, 'gateway'),
   pools: like(listGatewayPools, 'gateway_pool'),
   policy: like(listPolicyBundles, 'policy_bundle'),
+  policy_drafts: like(listPolicyDrafts, 'policy_draft'),
   certificates: like(listSpcs, 'spc'),
   trust: like(listSigners, 'signer'),
   updates: like(listReleases, 'release'),
@@ -149,7 +151,7 @@ export const streamChanges = endpoint({
         minLength: 1,
         maxLength: 512,
         pattern: '^[a-z_]+(,[a-z_]+)*$',
-        description: `Only changes of these kinds of lists, separated by commas: ${changedKindNames.join(', ')}`,
+        description: `Only changes of these lists, separated by commas: ${changedKindNames.join(', ')}`,
       }),
     ),
   }),

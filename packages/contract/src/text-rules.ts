@@ -6,6 +6,8 @@ export const severalLines: readonly string[] = [
   ...['reason', 'note', 'notes', 'description', 'remediation', 'detail', 'details', 'expression'],
   // Formats that are written in lines.
   ...['csr', 'certificate', 'certificates', 'ca_pem', 'metadata_xml', 'saml_response'],
+  // The document of a policy draft.
+  'text',
   // The key of a TUF root, which may be PEM (`keyval.public`).
   'public',
 ]

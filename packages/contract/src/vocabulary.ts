@@ -20,6 +20,7 @@ export const idPrefixes = {
   enrollment_challenge: 'chl',
   api_key: 'key',
   policy_bundle: 'pol',
+  policy_draft: 'drf',
   gateway_pool: 'gwp',
   gateway: 'gwy',
   admin_session: 'ses',

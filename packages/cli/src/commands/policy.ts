@@ -8,6 +8,7 @@ import { choice, examples, integer, limit, parseMoment, percentage } from '../op
 import { type Column, printItem, printList } from '../output.ts'
 import { jsonText, plain } from '../text.ts'
 import { readDocument } from './policy-document.ts'
+import { addPolicyDraft } from './policy-draft.ts'
 import { addPolicyReach, printParties } from './policy-reach.ts'
 import { addPolicyRollout } from './policy-rollout.ts'
 
@@ -129,6 +130,7 @@ export function addPolicy(program: Command, cli: Cli): void {
     'policy explain wiki:tcp/443 --device anna-laptop',
     'policy explain wiki:tcp/443 --user anna --document policy.json',
   )
+  addPolicyDraft(policy, cli)
   addPolicyReach(policy, cli)
   addPolicyRollout(policy, cli)
 }

@@ -27,4 +27,5 @@ export const keyedLocks = {
   newSavedViews: 7_264_431,
   waitingDevices: 7_264_433,
   newSiemConnectors: 7_264_434,
+  newPolicyDrafts: 7_264_435,
 } as const

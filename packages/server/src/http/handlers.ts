@@ -39,7 +39,7 @@ type Calling<E extends Endpoint> = E['access'] extends { by: 'anyone' } ? { acto
 /** For an endpoint that supports waiting: the granted wait, if it was requested. */
 type Waiting<E extends Endpoint> = E extends { waits: true } ? { hold: Hold | undefined } : unknown
 /** For a write that may name a version by If-Match. */
-type Expecting<E extends Endpoint> = E extends { ifMatch: true } ? { expected: ExpectedVersion } : unknown
+type Expecting<E extends Endpoint> = E extends { ifMatch: true | 'required' } ? { expected: ExpectedVersion } : unknown
 type Result<E extends Endpoint> = E extends { download: true }
   ? Download
   : E extends { stream: object }

@@ -77,7 +77,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     const body = bodyOf(request)
     const { actor } = admission
     const hold = endpoint.waits ? holdOf(request.raw, reply.raw, deps.longestWaitSeconds) : undefined
-    const expected = endpoint.ifMatch ? expectedOf(request.headers['if-match']) : undefined
+    const expected = endpoint.ifMatch ? expectedOf(request.headers['if-match'], endpoint.ifMatch) : undefined
     return { actor, params: request.params, query, body, request: factsOf(request, reply, admission), hold, expected }
   }
   function bodyOf(request: FastifyRequest): unknown {

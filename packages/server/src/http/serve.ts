@@ -65,6 +65,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
         takesForm: endpoint.form === true,
         upload: endpoint.upload === true,
         bodyNames: endpoint.bodyNames,
+        textLimit: endpoint.textLimit,
         judgesTexts: endpoint.judgesTexts,
         protocol: endpoint.protocol,
       },

@@ -37,6 +37,12 @@ export const expecting = (named: readonly string[] | '*' | undefined): ExpectedV
   },
 })
 
+/** The expectation of a writer that names no version, where one is required. */
+export const expectingSome: ExpectedVersion = {
+  require: () =>
+    failField('If-Match', 'is required: send the ETag of the version that you changed, or * to replace any version'),
+}
+
 /**
  * The content of a GET may be sent back by a PUT, even an old one: without If-Match the writer wants that state. So
  * only immutable fields are compared, and 422 names one that differs. Measured and derived fields are ignored.

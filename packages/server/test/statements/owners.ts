@@ -74,6 +74,7 @@ export const owners: Readonly<Record<string, string>> = {
   policy_bundles: 'policy',
   policy_channels: 'policy',
   policy_variants: 'policy',
+  policy_drafts: 'policy',
   policy_adoption: 'dashboard',
   fleet_days: 'dashboard',
   gateway_pools: 'gateways',

@@ -179,6 +179,7 @@ test('every write answers a described status: 201 if it creates, changed: false 
       'identity_provider.updated',
       'notification_settings.updated',
       'plan.updated',
+      'policy.draft_updated',
       'policy.published',
       'posture.reported',
       'release.changed',

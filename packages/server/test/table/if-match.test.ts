@@ -6,6 +6,7 @@ import { makeSampleObjects } from '../support/actors/sample-objects.ts'
 import { type ApiAnswer, bearer, call, operation as operationOf } from '../support/clients/api-calls.ts'
 import { type Kit, startKit, times } from '../support/deployment/deployment.ts'
 import { fillPath, objectKindsIn } from '../support/domain/example-requests.ts'
+import { withAnyVersion } from './writes.ts'
 
 type Ids = Record<string, string>
 /**
@@ -26,6 +27,8 @@ const rows: Partial<Record<Operation, Row>> = {
   deletePlan: { read: 'getPlan' },
   updateView: { read: 'getView', body: (_, n, shown) => ({ ...shown, name: `view ${n}` }) },
   deleteView: { read: 'getView' },
+  updatePolicyDraft: { read: 'getPolicyDraft', body: (_, n, shown) => ({ ...shown, name: `draft ${n}` }) },
+  deletePolicyDraft: { read: 'getPolicyDraft' },
   changeUser: {
     read: 'getUser',
     body: ({ user_id }, n) => ({ operation: 'update', user_id, user: { display_name: `name ${n}` } }),
@@ -140,7 +143,7 @@ const versionIn = (tag: string) => tag.slice(1, tag.indexOf('.'))
 test('every write with If-Match × {none, current, current in a list, stale, weak, *, malformed}', async (t) => {
   const kit = await startKit(t)
   const wrong: string[] = []
-  for (const [i, [name]] of taking.entries()) {
+  for (const [i, [name, { ifMatch }]] of taking.entries()) {
     const { send, tag } = await prepare(kit, name)
     const current = await tag()
     const check = (what: string, answer: ApiAnswer, fits: boolean) => {
@@ -156,13 +159,18 @@ test('every write with If-Match × {none, current, current in a list, stale, wea
       const answer = await send(name, 1, { 'if-match': stale })
       check(stale, answer, isStale(name, answer, versionIn(current)))
     }
+    if (ifMatch === 'required') {
+      const answer = await send(name, 1, {})
+      check('none', answer, answer.status === 422 && JSON.stringify(answer.json.errors).includes('"field":"If-Match"'))
+    }
     if ((await tag()) !== current) wrong.push(`${name}: changed by what was refused`)
     const others = [
       ['none', {}],
       ['*', { 'if-match': '*' }],
       ['in a list', { 'if-match': `"other.x" ,${current}` }],
     ] as const
-    for (const [what, more] of [others[i % others.length]!, ['current', { 'if-match': current }] as const]) {
+    const other = others[ifMatch === 'required' ? 1 : i % others.length]!
+    for (const [what, more] of [other, ['current', { 'if-match': current }] as const]) {
       const its = name.startsWith('delete') ? await prepare(kit, name) : { send, tag }
       const given = 'if-match' in more ? { 'if-match': more['if-match'].replace(current, await its.tag()) } : more
       const answer = await its.send(name, what.length, given)
@@ -205,7 +213,8 @@ test('the answer of a GET can be sent back with PUT, with a change too; read-onl
     const own = await makeSampleObjects(kit, kit.admin, [name, read].flatMap(objectKindsIn))
     const { ids } = own
     const path = fillPath(contract[name].path, ids)
-    const caller = callerFor(contract[name], own, bearer(kit.adminKey))
+    const asIs = callerFor(contract[name], own, bearer(kit.adminKey))
+    const caller = operationOf(name).ifMatch === 'required' ? withAnyVersion(asIs) : asIs
     const shown = await call(kit, { method: 'GET', path: fillPath(contract[read].path, ids) }, caller)
     const back = await call(kit, { method: 'PUT', path }, caller, shown.json)
     assert.equal(back.status, 200, `${name}: ${back.text}`)

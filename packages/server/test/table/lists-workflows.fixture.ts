@@ -13,6 +13,8 @@ export const workflowRows = ({ tenant: t, few, at, nth, each }: Given): string[]
       0, '', now(), ${at}, ${at}, ${at} ${each(few)}`,
   `insert into saved_views (tenant_id, view_id, owner_id, list, name, query, shared, created_at, updated_at)
     select ${t}, ${nth('view')}, ${nth('user')}, 'devices', 'view' || i, '{}', i < 90, ${at}, ${at} ${each(few)}`,
+  `insert into policy_drafts (tenant_id, draft_id, name, text, size, digest, created_by, created_at, updated_at)
+    select ${t}, ${nth('draft')}, 'draft' || i, '', 0, '', 'usr_' || i % 9, ${at}, ${at} ${each(few)}`,
   `insert into search_words (tenant_id, kind, place, word, subject_id)
     select ${t}, 'device', e.place, e.word, d.device_id from devices d cross join lateral search_entries(array[d.name]) e
     where d.tenant_id = ${t}

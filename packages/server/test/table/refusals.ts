@@ -306,6 +306,7 @@ const inventedIds = () => ({
   signer_id: encodeId('signer', crypto.randomUUID()),
   lock_id: encodeId('lock', crypto.randomUUID()),
   view_id: encodeId('view', crypto.randomUUID()),
+  draft_id: encodeId('policy_draft', crypto.randomUUID()),
   workflow_run_id: encodeId('workflow_run', crypto.randomUUID()),
   spc_id: encodeId('spc', crypto.randomUUID()),
   release_id: encodeId('release', crypto.randomUUID()),

@@ -31,6 +31,11 @@ const standard =
 /** A search that finds each entry of the directory. */
 const everything = { schemas: examples.searchScim.schemas, count: 10 }
 
+/** The caller of a write that requires `If-Match`. */
+export const withAnyVersion =
+  (caller: Caller): Caller =>
+  (method, url) => ({ ...caller(method, url), 'if-match': '*' })
+
 /** Writes that need more objects first, or a caller other than an administrator. */
 const special: Partial<Record<Operation, Setup>> = {
   ...tenancyWrites,
@@ -38,6 +43,10 @@ const special: Partial<Record<Operation, Setup>> = {
   ...trustWrites,
   ...updateWrites,
   ...workflowWrites,
+  updatePolicyDraft: (_, world) => ({
+    caller: withAnyVersion(world.callers.api_key),
+    body: examples.updatePolicyDraft,
+  }),
   createSiemConnector: (_, world) => ({
     caller: world.callers.api_key,
     body: { ...examples.createSiemConnector, name: `siem-${randomBytes(6).toString('hex')}` },

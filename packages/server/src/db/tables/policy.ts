@@ -40,6 +40,20 @@ export type PolicyTables = {
     gate_judged_at: Date | null
   }
   policy_channels: { tenant_id: TenantId; channel: 'canary' | 'stable'; version: number }
+  policy_drafts: {
+    tenant_id: TenantId
+    draft_id: string
+    name: string
+    text: string
+    size: number
+    digest: string
+    base_version: number | null
+    created_by: string | null
+    created_at: Date
+    updated_by: string | null
+    updated_at: Date
+    deleted_at: Date | null
+  }
   policy_variants: {
     tenant_id: TenantId
     digest: string

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { longestHoldSeconds } from '@holdfast/contract/limits'
 import { fail } from '../../kernel/app-error.ts'
 import type { Representation } from '../../kernel/results.ts'
-import { type ExpectedVersion, expecting } from '../../kernel/version.ts'
+import { type ExpectedVersion, expecting, expectingSome } from '../../kernel/version.ts'
 
 const quote = 0x22
 /** One tag of a list (RFC 9110 §8.8.3), weak or strong, at the end of the previous one. */
@@ -28,10 +28,10 @@ const listOfTags =
 
 /**
  * Parses `If-Match` (RFC 9110 §13.1.1): a tag, a list of tags or `*`. Tags are compared strongly, so a weak one never
- * matches.
+ * matches. An absent one matches every version, unless the endpoint requires one.
  */
-export function expectedOf(ifMatch: string | undefined): ExpectedVersion {
-  if (ifMatch === undefined) return expecting(undefined)
+export function expectedOf(ifMatch: string | undefined, use: true | 'required' = true): ExpectedVersion {
+  if (ifMatch === undefined) return use === 'required' ? expectingSome : expecting(undefined)
   if (ifMatch.trim() === '*') return expecting('*')
   if (ifMatch.length > 1024 || !listOfTags.test(ifMatch))
     fail('bad_request', 'If-Match: must be entity tags in quotes, or *')

@@ -13,8 +13,8 @@ const maxNamesOfOne = 5000
 const leastParts = 50_000
 const bytesOfPart = 20
 /**
- * Length limit of one text in the source: the longest in any schema has 4,096 characters, each up to six long if
- * escaped.
+ * Length limit of one text in the source, unless the endpoint has its own: the longest in other schemas has 4,096
+ * characters, each up to six long if escaped.
  */
 const maxText = 32_768
 
@@ -39,7 +39,7 @@ type Counted = { names: number; large: ReadonlySet<number> }
  * Counts depth, names and values before parsing. For a wide body, parsing and each later check cost many times as much
  * as counting.
  */
-export function* requireFew(text: string, maxNames: number): Sliced<Counted> {
+export function* requireFew(text: string, maxNames: number, textLimit: number = maxText): Sliced<Counted> {
   const namesOf = new Int32Array(maxDepth + 1)
   const startOf = new Int32Array(maxDepth + 1)
   const large = new Set<number>()
@@ -54,7 +54,7 @@ export function* requireFew(text: string, maxNames: number): Sliced<Counted> {
     const c = text.charCodeAt(i)
     if (c === quote) {
       const end = endOfString(text, i)
-      if (end - i > maxText) fail('validation_error', `a string is longer than ${maxText} characters`)
+      if (end - i > textLimit) fail('validation_error', `a string is longer than ${textLimit} characters`)
       i = end
     } else if (c === openBrace || c === openBracket) {
       if (++depth > maxDepth) fail('bad_request', `the body is nested deeper than ${maxDepth} levels`)

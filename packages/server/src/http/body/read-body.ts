@@ -13,6 +13,7 @@ declare module 'fastify' {
     takesForm?: boolean
     protocol?: Endpoint['protocol']
     bodyNames?: number | undefined
+    textLimit?: number | undefined
     judgesTexts?: true | undefined
     upload?: boolean
   }

@@ -4,8 +4,15 @@ import { refuseHidden } from './json-hidden.ts'
 import { notJson, parseInPieces } from './json-pieces.ts'
 import { requireFew } from './json-text.ts'
 
-/** Settings of an endpoint's body: limit of names in all objects together, and whether its handler checks texts. */
-type Reading = { bodyNames?: number | undefined; judgesTexts?: boolean | undefined }
+/**
+ * Settings of an endpoint's body: limit of names in all objects together, limit of each text, and whether its handler
+ * checks texts.
+ */
+type Reading = {
+  bodyNames?: number | undefined
+  textLimit?: number | undefined
+  judgesTexts?: boolean | undefined
+}
 const defaultNames = 2000
 const decodedAtOnce = 256 * 1024
 const createDecoder = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -17,9 +24,12 @@ const utf8 = createDecoder()
  * integer that would lose digits and, unless the handler checks texts, for a NUL or an unpaired surrogate, which the
  * database can't store.
  */
-export function readJson(bytes: Buffer, { bodyNames = defaultNames, judgesTexts = false }: Reading = {}): unknown {
+export function readJson(
+  bytes: Buffer,
+  { bodyNames = defaultNames, textLimit, judgesTexts = false }: Reading = {},
+): unknown {
   const text = decode(utf8, bytes)
-  const { names } = atOnce(requireFew(text, bodyNames))
+  const { names } = atOnce(requireFew(text, bodyNames, textLimit))
   const value = parse(text)
   atOnce(refuseHidden(text, value, names, judgesTexts))
   return value
@@ -28,11 +38,11 @@ export function readJson(bytes: Buffer, { bodyNames = defaultNames, judgesTexts 
 /** The same, in time slices. */
 export async function readLong(
   bytes: Buffer,
-  { bodyNames = defaultNames, judgesTexts = false }: Reading = {},
+  { bodyNames = defaultNames, textLimit, judgesTexts = false }: Reading = {},
   slices = createSlices(),
 ): Promise<unknown> {
   const text = await decodeLong(bytes, slices)
-  const { names, large } = await inSlices(requireFew(text, bodyNames), slices)
+  const { names, large } = await inSlices(requireFew(text, bodyNames, textLimit), slices)
   const value = await inSlices(parseInPieces(text, large), slices)
   await inSlices(refuseHidden(text, value, names, judgesTexts), slices)
   return value

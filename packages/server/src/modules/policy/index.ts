@@ -4,6 +4,10 @@ import { createBundles } from './bundles.ts'
 import { createCandidates } from './candidate.ts'
 import { createDelivery } from './delivery.ts'
 import type { PolicyDeps } from './deps.ts'
+import { draftHandlers } from './drafts/drafts.handlers.ts'
+import { pruneDrafts } from './drafts/drafts.queries.ts'
+import { createDrafts } from './drafts/drafts.ts'
+import { createMergeDraft } from './drafts/merge-draft.ts'
 import { createImpactOf } from './impact.ts'
 import { createOfDevices } from './of-devices.ts'
 import { policyHandlers } from './policy.handlers.ts'
@@ -42,12 +46,14 @@ export function createPolicy(policyDeps: PolicyDeps) {
   const bundles = createBundles({ ...deps, reachOf: createReach(deps) })
   const [trials, reaching] = [createTrials({ ...deps, questions }), createReaching(deps)]
   const rollout = createRollout(deps)
+  const drafts = createDrafts(deps)
   const ofDevices = createOfDevices({ ...deps, delivery })
 
   return {
     handlers: {
       ...policyHandlers({ ...deps, bundles, publishing, questions, reaching, trials, reads: ofDevices.reads }),
       ...rollout.handlers,
+      ...draftHandlers({ ...deps, drafts, mergeDraft: createMergeDraft({ ...deps, drafts }) }),
     },
     at: store.at,
     atVersions: store.atVersions,
@@ -65,7 +71,7 @@ export function createPolicy(policyDeps: PolicyDeps) {
       ...rollout.jobs,
       { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: publishing.finishImpacts },
     ],
-    prunes: [pruneVariants, pruneBundles],
+    prunes: [pruneVariants, pruneDrafts, pruneBundles],
     searchHits: createPolicyHits(policyDeps),
   }
 }

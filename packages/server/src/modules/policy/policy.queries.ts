@@ -275,7 +275,10 @@ export const putVariants = async (
 
 export const pruneVariants = deleting('policy_variants', sql`expires_at < ${purgeTime} - interval '1 day'`)
 
-/** Keeps the newest 200 and those being delivered. A gateway's delta reaches back for a day. */
+/**
+ * Keeps the newest 200, those being delivered, and those that drafts are based on. A gateway's delta reaches back for a
+ * day.
+ */
 export const pruneBundles = purging(
   'policy',
   'policy_bundles',
@@ -283,7 +286,9 @@ export const pruneBundles = purging(
     and version <= (select max(newest.version) - 200 from policy_bundles newest
       where newest.tenant_id = policy_bundles.tenant_id)
     and not exists (select from policy_channels c
-      where c.tenant_id = policy_bundles.tenant_id and c.version = policy_bundles.version)`,
+      where c.tenant_id = policy_bundles.tenant_id and c.version = policy_bundles.version)
+    and not exists (select from policy_drafts d
+      where d.tenant_id = policy_bundles.tenant_id and d.base_version = policy_bundles.version)`,
 )
 
 /** Counts the devices that report each of these digests as applied. */

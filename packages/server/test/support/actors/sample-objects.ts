@@ -40,6 +40,7 @@ export const objectKinds = [
   'export_id',
   'legal_hold_id',
   'view_id',
+  'draft_id',
 ] as const
 export type ObjectKind = (typeof objectKinds)[number]
 export type ObjectIds = Record<ObjectKind, string>
@@ -116,6 +117,8 @@ export async function makeSampleObjects(
     },
     view_id: async () =>
       (await client.createView({ body: { list: 'devices', name: named('view'), query: {}, shared: true } })).view_id,
+    draft_id: async () =>
+      (await client.createPolicyDraft({ body: { name: named('draft'), text: '{"rules": []}' } })).draft_id,
     // An address for documentation (RFC 5737); no request is sent to it.
     provider_id: async () => {
       const oidc = { issuer: 'https://192.0.2.1', client_id: 'holdfast' }

@@ -51,7 +51,10 @@ const nouns: Readonly<Record<string, TSchema>> = {
   retention: Retention,
 }
 /** Kinds without a noun of their own, with the fields that their changes may name. */
-const others: Readonly<Partial<Record<AuditKind, readonly string[]>>> = { 'posture.reported': ['verdict'] }
+const others: Readonly<Partial<Record<AuditKind, readonly string[]>>> = {
+  'posture.reported': ['verdict'],
+  'policy.draft_updated': ['name', 'digest', 'base'],
+}
 
 const secretNames = /secret|password|token|jwe|digest_of|seed|code/
 const harmless = ['webhook.secret_set', 'password_set', 'token_id']

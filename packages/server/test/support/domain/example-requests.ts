@@ -32,6 +32,7 @@ const kindOfPrefix: Readonly<Record<string, ObjectKind>> = {
   sie: 'connector_id',
   exp: 'export_id',
   viw: 'view_id',
+  drf: 'draft_id',
 }
 
 const exampleId = /"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g
