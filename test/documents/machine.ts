@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import {
+  closeSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -72,6 +73,7 @@ function startIn(group: string, log: string, command: string, args: readonly str
   // With the variable, systemd in the container finds the control groups that it needs on older systems too.
   const env = { ...process.env, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: '1' }
   spawn('sh', ['-c', script, 'sh', group, command, ...args], { detached: true, stdio: ['ignore', output, output], env })
+  closeSync(output)
 }
 
 /** Ends all processes of a control group. It does not wait for events, so that it can run at the exit of this process. */
@@ -117,13 +119,13 @@ async function startMachine(t: TestContext, name: string, files: Files): Promise
   const [root, log, group] = [join(folder, 'root'), join(folder, 'log'), join(cgroups, basename(folder))]
   endAfter(t, () => {
     endGroup(group)
-    rmSync(folder, { recursive: true, force: true })
+    spawnSync('rm', ['-rf', folder])
   })
   mkdirSync(root)
   await succeed('tar', ['-xzf', await baseSystem(), '-C', root])
   writeFiles(root, { '/etc/hostname': `${name}\n`, ...files })
-  const options = '--boot --quiet --register=no --keep-unit --console=pipe --private-network --link-journal=no'
-  const keep = '--resolv-conf=off --timezone=off'
+  const options = '--boot --quiet --register=no --keep-unit --console=pipe --private-network --suppress-sync=yes'
+  const keep = '--link-journal=no --resolv-conf=off --timezone=off'
   startIn(group, log, commandOf('systemd-nspawn'), [...`${options} ${keep}`.split(' '), `--directory=${root}`])
   const init = () => readFileSync(join(group, 'payload/init.scope/cgroup.procs'), 'utf8').split('\n')[0] ?? ''
   await until(log, () => init() !== '')
