@@ -8,14 +8,13 @@ import {
   openSync,
   readFileSync,
   renameSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { commandOf, runTool, type ToolName, without } from '../../packages/server/test/interop/tools.ts'
+import { commandOf, type ToolName, without } from '../../packages/server/test/interop/tools.ts'
 import { runCommand } from './run-page.ts'
 
 /**
@@ -42,37 +41,51 @@ function mirror(): string {
 }
 
 /** Returns an archive of a base system. It stays in the folder for temporary files, since it takes minutes to make. */
-async function baseSystem(): Promise<string> {
+async function baseSystem(t: TestContext): Promise<string> {
   const archive = join(tmpdir(), 'holdfast-interop-debian-13.tar.gz')
   if (existsSync(archive)) return archive
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-debian-'))
-  try {
-    const root = join(folder, 'root')
-    const args = ['--variant=minbase', `--include=${packages.join(',')}`, 'trixie', root, mirror()]
-    const { status, stdout, stderr } = await runTool('debootstrap', args, { seconds: 1800 })
-    if (status !== 0) throw new Error(`debootstrap failed: ${stdout.slice(-2000)}${stderr}`)
-    await succeed('tar', ['-czf', join(folder, 'archive'), '-C', root, '.'])
-    renameSync(join(folder, 'archive'), archive)
-    return archive
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const { folder, group } = makeFolder(t, 'debian')
+  const root = join(folder, 'root')
+  const args = ['--variant=minbase', `--include=${packages.join(',')}`, 'trixie', root, mirror()]
+  // It mounts file systems in the folder, and leaves them there if it is interrupted.
+  await succeed('sh', inGroup(group, 'unshare', '--mount', commandOf('debootstrap'), ...args))
+  await succeed('tar', ['-czf', join(folder, 'archive'), '-C', root, '.'])
+  renameSync(join(folder, 'archive'), archive)
+  return archive
 }
 
-async function succeed(command: string, args: readonly string[], minutes = 30): Promise<string> {
-  const { code, output } = await runCommand(command, args, { timeout: minutes * 60_000 })
-  if (code !== 0) throw new Error(`${command} ended with ${code}:\n${output.slice(-10_000)}`)
-  return output
+async function succeed(command: string, args: readonly string[]): Promise<void> {
+  const { code, output } = await runCommand(command, args, { timeout: 30 * 60_000 })
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}:\n${output.slice(-5000)}`)
+}
+
+/** Makes a folder, and names a control group. Both end with the test. */
+function makeFolder(t: TestContext, name: string): { folder: string; group: string } {
+  const folder = mkdtempSync(join(tmpdir(), `holdfast-${name}-`))
+  const group = join(cgroups, basename(folder))
+  endAfter(t, () => {
+    endGroup(group)
+    spawnSync('rm', ['-rf', folder])
+  })
+  return { folder, group }
 }
 
 const cgroups = existsSync('/sys/fs/cgroup/cgroup.controllers') ? '/sys/fs/cgroup' : '/sys/fs/cgroup/unified'
-/** Starts a command in a control group, whose end ends all its descendants. Ctrl-C does not reach it. */
-function startIn(group: string, log: string, command: string, args: readonly string[]): void {
+/** Arguments for `sh` that run a command in a control group. The end of the group ends all descendants of the command. */
+const inGroup = (group: string, ...command: readonly string[]) => [
+  '-c',
+  'mkdir -p "$1" && echo $$ > "$1/cgroup.procs" && shift && exec "$@"',
+  'sh',
+  group,
+  ...command,
+]
+
+/** Starts a command in a control group. Ctrl-C does not reach it. */
+function startIn(group: string, log: string, ...command: readonly string[]): void {
   const output = openSync(log, 'a')
-  const script = 'mkdir -p "$1" && echo $$ > "$1/cgroup.procs" && shift && exec "$@"'
   // With the variable, systemd in the container finds the control groups that it needs on older systems too.
   const env = { ...process.env, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: '1' }
-  spawn('sh', ['-c', script, 'sh', group, command, ...args], { detached: true, stdio: ['ignore', output, output], env })
+  spawn('sh', inGroup(group, ...command), { detached: true, stdio: ['ignore', output, output], env })
   closeSync(output)
 }
 
@@ -115,23 +128,20 @@ type Files = Readonly<Record<string, string>>
 
 /** Starts a machine with this name, and with these files by their path. It ends with the test. */
 async function startMachine(t: TestContext, name: string, files: Files): Promise<Machine> {
-  const folder = mkdtempSync(join(tmpdir(), `holdfast-${name}-`))
-  const [root, log, group] = [join(folder, 'root'), join(folder, 'log'), join(cgroups, basename(folder))]
-  endAfter(t, () => {
-    endGroup(group)
-    spawnSync('rm', ['-rf', folder])
-  })
+  const { folder, group } = makeFolder(t, name)
+  const [root, log] = [join(folder, 'root'), join(folder, 'log')]
   mkdirSync(root)
-  await succeed('tar', ['-xzf', await baseSystem(), '-C', root])
+  await succeed('tar', ['-xzf', await baseSystem(t), '-C', root])
   writeFiles(root, { '/etc/hostname': `${name}\n`, ...files })
+  // The files are thrown away, so no write waits for the disk.
   const options = '--boot --quiet --register=no --keep-unit --console=pipe --private-network --suppress-sync=yes'
   const keep = '--link-journal=no --resolv-conf=off --timezone=off'
-  startIn(group, log, commandOf('systemd-nspawn'), [...`${options} ${keep}`.split(' '), `--directory=${root}`])
+  startIn(group, log, commandOf('systemd-nspawn'), ...`${options} ${keep}`.split(' '), `--directory=${root}`)
   const init = () => readFileSync(join(group, 'payload/init.scope/cgroup.procs'), 'utf8').split('\n')[0] ?? ''
   await until(log, () => init() !== '')
   const pid = init()
   const network = ['--configure', '--disable-host-loopback', pid, 'tap0']
-  startIn(join(group, 'network'), log, commandOf('slirp4netns'), network)
+  startIn(join(group, 'network'), log, commandOf('slirp4netns'), ...network)
   await until(log, () => ip(pid, 'address', 'show', 'tap0').includes('inet '))
   const machine = shellsOf(name, pid)
   await machine.run(`until systemctl is-system-running | grep -Eq 'running|degraded'; do sleep 0.2; done
