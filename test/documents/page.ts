@@ -19,7 +19,8 @@ export type Page = {
  * - `from`: the block shows this file, or the part of it behind `#` (a JSON pointer)
  * - `exit`: the last command of the block exits with this code
  * - `input`: standard input of the block; variables are replaced
- * - `needs`: programs of Debian packages that the commands start; such a block runs in the interop tests only
+ * - `needs`: programs of Debian packages that the commands start; such a block runs in the interop tests only. The
+ *   commands of a block with `needs=fresh-machine` are for the root user of a new server
  * - `by-hand`: the reason why a program cannot run the block
  */
 const attributes = ['file', 'from', 'exit', 'input', 'needs', 'by-hand'] as const

@@ -23,15 +23,22 @@ function pageOf(file: string): Page {
 }
 
 export const isRun = (page: Page) => !page.setups.includes('none')
-/** Where a block runs: in every test run, in the interop tests since it needs a program, or nowhere. */
-export function placeOf({ attributes }: Block): 'test' | 'interop' | 'by hand' {
+const freshMachine = 'fresh-machine'
+type Place = 'test' | 'interop' | 'fresh machine' | 'by hand'
+/**
+ * Where a block runs: in every test run; in the interop tests, since it needs a program; there too, on a new machine;
+ * or nowhere.
+ */
+export function placeOf({ attributes }: Block): Place {
   if (attributes['by-hand'] !== undefined) return 'by hand'
+  if (attributes.needs === freshMachine) return 'fresh machine'
   return attributes.needs === undefined ? 'test' : 'interop'
 }
 /** Programs that the blocks of a page need, by the names of `needs`. */
-export const neededBy = (page: Page): string[] => [
-  ...new Set(page.blocks.flatMap(({ attributes }) => attributes.needs?.split(',') ?? [])),
-]
+export const neededBy = (page: Page): string[] =>
+  [...new Set(page.blocks.flatMap(({ attributes }) => attributes.needs?.split(',') ?? []))].filter(
+    (name) => name !== freshMachine,
+  )
 
 /** Programs that pages may use without `needs`. Each may be missing, as `npm test` needs only Node and npm. */
 const usual = ['bash', 'curl', 'openssl'] as const

@@ -26,7 +26,7 @@ test('pages that need programs run with them, and the programs accept the files 
     await t.test(file, { skip, timeout }, async (t) => {
       const setUps = needs.flatMap(({ setUp }) => (setUp ? [setUp(page)] : []))
       const scene = await prepareScene(t, shared, page.setups, setUps)
-      const blocks = page.blocks.filter((block) => placeOf(block) !== 'by hand')
+      const blocks = page.blocks.filter((block) => ['test', 'interop'].includes(placeOf(block)))
       const { problems } = await runPage(blocks, scene, commands.script)
       assert.deepEqual(problems, [], problems.join('\n'))
       count += blocks.filter((block) => placeOf(block) === 'interop').length

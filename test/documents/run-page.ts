@@ -18,16 +18,12 @@ export type Scene = {
   readonly checks: string
 }
 
-const patience = 240_000
-const inReality = (text: string, { addresses }: Scene): string =>
+type Addresses = Scene['addresses']
+const inReality = (text: string, addresses: Addresses): string =>
   Object.entries(addresses).reduce((result, [written, real]) => result.replaceAll(written, real), text)
 
 /** Runs blocks of a page in one shell with the script `holdfast`. Returns the differences to what the page says. */
-export async function runPage(
-  blocks: readonly Block[],
-  scene: Scene,
-  command: string,
-): Promise<{ ran: number; problems: string[] }> {
+export async function runPage(blocks: readonly Block[], scene: Scene, command: string): Promise<Judgement> {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-page-'))
   try {
     const folder = (name: string) => {
@@ -47,20 +43,34 @@ export async function runPage(
       ...scene.variables,
     }
     writeFileSync(join(folder('bin'), 'holdfast'), command, { mode: 0o755 })
-    const script = [
-      'set -euo pipefail',
-      ...blocks.map((block) => scriptOf(block, scene)),
-      inReality(scene.checks, scene),
-    ].join('\n')
-    const { code, output } = await runScript(script, work, env)
-    return judge(blocks, { code, output, outputs, scene })
+    const shell = (script: string) => runCommand('bash', ['-c', script], { cwd: work, env, timeout: 240_000 })
+    return await runBlocks(blocks, { ...scene, outputs, shell })
   } finally {
     rmSync(home, { recursive: true, force: true })
   }
 }
 
-function scriptOf(block: Block, scene: Scene): string {
-  const text = inReality(block.text, scene)
+type Judgement = { ran: number; problems: string[] }
+type Ended = { code: number | null; output: string }
+type Place = {
+  /** Runs a script of bash, to which `$OUTPUTS` is a folder. */
+  readonly shell: (script: string) => Promise<Ended>
+  /** The same folder for this process. */
+  readonly outputs: string
+} & Partial<Pick<Scene, 'addresses' | 'checks'>>
+
+/** Runs blocks of a page in one shell. Returns the differences to what the page says. */
+export async function runBlocks(
+  blocks: readonly Block[],
+  { shell, outputs, addresses = {}, checks = '' }: Place,
+): Promise<Judgement> {
+  const commands = blocks.map((block) => scriptOf(block, addresses))
+  const ended = await shell(['set -euo pipefail', ...commands, inReality(checks, addresses)].join('\n'))
+  return judge(blocks, { ...ended, outputs, addresses })
+}
+
+function scriptOf(block: Block, addresses: Addresses): string {
+  const text = inReality(block.text, addresses)
   const { file, exit, input } = block.attributes
   if (file !== undefined) return `mkdir -p "$(dirname '${file}')"\ncat > '${file}' <<'END_OF_FILE'\n${text}END_OF_FILE`
   if (!isCommand(block)) return ''
@@ -72,12 +82,13 @@ function scriptOf(block: Block, scene: Scene): string {
   return `${save}\nset +e\n${text}echo $? > ${result}.code\nset -e\n${restore}`
 }
 
-function runScript(
-  script: string,
-  cwd: string,
-  env: NodeJS.ProcessEnv,
-): Promise<{ code: number | null; output: string }> {
-  const child = spawn('bash', ['-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: patience })
+/** Runs a command. Returns its exit code and all that it printed. */
+export function runCommand(
+  command: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv; timeout: number },
+): Promise<Ended> {
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += String(data)))
   return new Promise((resolve, reject) => {
@@ -86,9 +97,9 @@ function runScript(
   })
 }
 
-type Result = { code: number | null; output: string; outputs: string; scene: Scene }
+type Result = Ended & { outputs: string; addresses: Addresses }
 
-function judge(blocks: readonly Block[], { code, output, outputs, scene }: Result) {
+function judge(blocks: readonly Block[], { code, output, outputs, addresses }: Result): Judgement {
   const problems: string[] = []
   let ran = 0
   let last: { line: number; output: string } | undefined
@@ -108,7 +119,7 @@ function judge(blocks: readonly Block[], { code, output, outputs, scene }: Resul
       continue
     }
     // Only the block directly behind the commands is their output.
-    if (block.language === 'text' && last && !matches(inReality(block.text, scene), last.output))
+    if (block.language === 'text' && last && !matches(inReality(block.text, addresses), last.output))
       problems.push(
         `line ${block.line}: the page shows\n${block.text}and the command of line ${last.line} prints\n${last.output}`,
       )

@@ -128,7 +128,8 @@ const settings: Readonly<Record<string, () => Promise<Partial<Config>>>> = {
   },
 }
 
-function selfSigned(host: string): { key: string; cert: string } {
+/** Makes a key, and a certificate that is its own authority. */
+export function selfSigned(host: string): { key: string; cert: string } {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-certificate-'))
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const names = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`]

@@ -87,6 +87,16 @@ const tools = {
     commands: [process.env.JOSERFC_PYTHON ?? 'python3'],
     probe: ['-B', '-c', 'from joserfc import jwt'],
   },
+  // Four programs that start new machines in containers (test/documents/machine.ts).
+  debootstrap: { package: 'debootstrap', commands: ['debootstrap', '/usr/sbin/debootstrap'], probe: ['--version'] },
+  'systemd-nspawn': {
+    package: 'systemd-container',
+    commands: ['systemd-nspawn'],
+    // The option is new in version 250.
+    probe: ['--suppress-sync=yes', '--version'],
+  },
+  slirp4netns: { package: 'slirp4netns', commands: ['slirp4netns'], probe: ['--version'] },
+  ip: { package: 'iproute2', commands: ['ip', '/usr/sbin/ip'], probe: ['-V'] },
   'python3-jsonschema': module('jsonschema', 'from jsonschema import Draft202012Validator'),
 } satisfies Record<string, Tool>
 export type ToolName = keyof typeof tools
