@@ -178,17 +178,13 @@ function linesWith({ command, argument, option, at }: Parameter, value: string):
 
 type Schema = { title?: string; properties?: Record<string, Schema>; items?: Schema }
 const nounOfTitle = new Map((Object.keys(idPrefixes) as Noun[]).map((noun) => [(Id(noun) as Schema).title, noun]))
-const parametersIn = ({ path }: Endpoint): number => path.split('{').length
-/** A path without a parameter wins, as in the server. */
-const routes = operations
-  .toSorted(([, a], [, b]) => parametersIn(a) - parametersIn(b))
-  .map(([name, endpoint]) => ({
-    name,
-    endpoint: endpoint as Endpoint,
-    pattern: new RegExp(
-      `^${endpoint.method} ${endpoint.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/?]+')}(\\?.*)?$`,
-    ),
-  }))
+const routes = operations.map(([name, endpoint]) => ({
+  name,
+  endpoint: endpoint as Endpoint,
+  pattern: new RegExp(
+    `^${endpoint.method} ${endpoint.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/?]+')}(\\?.*)?$`,
+  ),
+}))
 const routeOf = (line: string) => routes.find(({ pattern }) => pattern.test(line))
 
 /** For a list: the noun of its items, and their id field. */

@@ -68,7 +68,7 @@ const params = Closed({ draft_id: Id('policy_draft') })
 
 export const listPolicyDrafts = endpoint({
   method: 'GET',
-  path: '/v1/admin/policy/drafts',
+  path: '/v1/admin/policy-drafts',
   summary: 'List policy drafts',
   description: 'The list does not have the texts.',
   access: reads,
@@ -82,7 +82,7 @@ export const listPolicyDrafts = endpoint({
 
 export const createPolicyDraft = endpoint({
   method: 'POST',
-  path: '/v1/admin/policy/drafts',
+  path: '/v1/admin/policy-drafts',
   summary: 'Create a policy draft',
   description: `A draft keeps the text of a policy document on the server. All callers with the permission may change it. A caller has at most ${draftLimits.own} drafts, a tenant ${draftLimits.tenant}.`,
   access: writes,
@@ -95,7 +95,7 @@ export const createPolicyDraft = endpoint({
 
 export const getPolicyDraft = endpoint({
   method: 'GET',
-  path: '/v1/admin/policy/drafts/{draft_id}',
+  path: '/v1/admin/policy-drafts/{draft_id}',
   summary: 'Get a policy draft',
   access: reads,
   params,
@@ -105,7 +105,7 @@ export const getPolicyDraft = endpoint({
 
 export const updatePolicyDraft = endpoint({
   method: 'PUT',
-  path: '/v1/admin/policy/drafts/{draft_id}',
+  path: '/v1/admin/policy-drafts/{draft_id}',
   summary: 'Replace a policy draft',
   description:
     '`If-Match` is required, so that no save overwrites the save of another person by accident. `*` replaces any version.',
@@ -120,7 +120,7 @@ export const updatePolicyDraft = endpoint({
 
 export const deletePolicyDraft = endpoint({
   method: 'DELETE',
-  path: '/v1/admin/policy/drafts/{draft_id}',
+  path: '/v1/admin/policy-drafts/{draft_id}',
   summary: 'Delete a policy draft',
   access: writes,
   audit: 'policy.draft_deleted',
@@ -145,7 +145,7 @@ const Conflict = Closed(
 
 export const mergePolicyDraft = endpoint({
   method: 'GET',
-  path: '/v1/admin/policy/drafts/{draft_id}/merge',
+  path: '/v1/admin/policy-drafts/{draft_id}/merge',
   costly: true,
   summary: 'Merge a policy draft with the current version',
   description:

@@ -34,8 +34,8 @@ const merged = {
 }
 
 const usual = ({ line }: Asked): Answered => {
-  if (line.startsWith('GET /v1/admin/policy/drafts?')) return { body: { items: [listed], next_cursor: null } }
-  if (line.startsWith('GET /v1/admin/policy/drafts/drf_1/merge')) return { body: merged }
+  if (line.startsWith('GET /v1/admin/policy-drafts?')) return { body: { items: [listed], next_cursor: null } }
+  if (line.startsWith('GET /v1/admin/policy-drafts/drf_1/merge')) return { body: merged }
   if (line.startsWith('DELETE')) return { body: { changed: true } }
   return { status: line.startsWith('POST') ? 201 : 200, headers: { etag: '"1.x"' }, body: { ...listed, text } }
 }

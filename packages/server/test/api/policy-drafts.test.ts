@@ -13,7 +13,7 @@ import { type Kit, runJob, startKit, times } from '../support/deployment/deploym
 import { eventsOf } from '../support/domain/audit-events.ts'
 import { policyTo } from '../support/domain/policy.ts'
 
-const path = '/v1/admin/policy/drafts'
+const path = '/v1/admin/policy-drafts'
 const broken = '{\r\n\t"schema": "holdfast.policy/1", // to do\n  "rules": [ {"id": "a",, \u00e9 \u{1f511} \u0301\n\n'
 const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`
 const create = (client: Client, text = broken, name = 'wiki') => client.createPolicyDraft({ body: { name, text } })
