@@ -1,3 +1,4 @@
+import { PolicyDocument } from '@holdfast/contract/policy-document'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 import { views } from './src/paths.ts'
@@ -12,6 +13,15 @@ const routesFile: Plugin = {
     ])
     this.emitFile({ type: 'asset', fileName: 'routes.json', source: JSON.stringify(Object.fromEntries(routes)) })
   },
+}
+
+const schemaModule = 'virtual:policy-schema'
+/** Gives the editor the JSON Schema of policies without the library that describes it. */
+const policySchema: Plugin = {
+  name: 'policy-schema',
+  resolveId: (id) => (id === schemaModule ? `\0${schemaModule}` : undefined),
+  load: (id) =>
+    id === `\0${schemaModule}` ? `export const policySchema = ${JSON.stringify(PolicyDocument)}` : undefined,
 }
 
 /**
@@ -32,7 +42,7 @@ const codeSplitting = {
  */
 export default defineConfig({
   base: '/admin/',
-  plugins: [react(), routesFile],
+  plugins: [react(), routesFile, policySchema],
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,

@@ -124,6 +124,13 @@ export const features: readonly Feature[] = [
   },
   {
     group: 'policy',
+    label: 'Editor',
+    path: '/admin/policy/edit',
+    permission: 'policy:read',
+    keywords: 'policy draft rules resources json',
+  },
+  {
+    group: 'policy',
     label: 'What-if',
     path: '/admin/policy/what-if',
     permission: 'policy:read',

@@ -51,6 +51,7 @@ export const views = {
     module: 'policy/page',
     reads: [alerts, `${versions}channel=stable&limit=2`, `${versions}channel=canary&limit=1`, `${versions}limit=8`],
   },
+  '/admin/policy/edit': { module: 'editor/page', reads: [alerts] },
   '/admin/policy/what-if': { module: 'what-if/page', reads: [alerts, `${versions}limit=50`] },
   '/admin/policy/history': {
     module: 'history/page',

@@ -32,6 +32,10 @@ export class ApiError extends Error {
   }
 }
 
+/** True if a write with `If-Match` was refused because another person has changed the object. */
+export const isOvertaken = (e: unknown): boolean =>
+  e instanceof ApiError && e.errors.some(({ field }) => field === 'If-Match')
+
 /** Returns the sentence of a failure: the detail of the API, or the message of another error. */
 export const messageOf = (e: unknown): string => (e instanceof Error ? e.message : String(e))
 

@@ -16,6 +16,38 @@ const lineLength = 84
  */
 export const textOf = (document: unknown): string => print(document, 0)
 
+/** Fields in the order in which a person reads them. The server returns them in an order of its own. */
+const order = [
+  ...[
+    'schema',
+    'id',
+    'name',
+    'description',
+    'action',
+    'from',
+    'except',
+    'to',
+    'ports',
+    'when',
+    'via',
+    'expires_at',
+    'log',
+  ],
+  ...['any', 'users', 'groups', 'tags', 'devices', 'user', 'group', 'tag', 'device', 'platform', 'allow', 'deny'],
+  ...['hosts', 'resources', 'posture_checks', 'rules', 'tests', 'settings', 'cidrs', 'dns', 'services', 'pool'],
+  ...['expression', 'platforms', 'freshness_seconds', 'severity', 'enforcement', 'remediation', 'posture', 'time'],
+]
+const ranks = new Map(order.map((field, i) => [field, i]))
+const rankOf = (field: string): number => ranks.get(field) ?? order.length
+
+/** Returns a document of the server with its fields in reading order. Names of entries keep their order. */
+export function inReadingOrder<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(inReadingOrder) as T
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([field, one]) => [field, inReadingOrder(one) as unknown] as const)
+  return Object.fromEntries(entries.sort(([a], [b]) => rankOf(a) - rankOf(b))) as T
+}
+
 /** Prints a value as it stands inside a document. @param place a field of the document, an entry of it, or a rule */
 export const textInside = (value: unknown, place: 'field' | 'entry' | 'item'): string =>
   print(value, place === 'field' ? 1 : 2, place === 'item')

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ApiError } from '../../api/api-error.ts'
+import { type ApiError, isOvertaken } from '../../api/api-error.ts'
 import { type Answer, call, callWithEtag } from '../../api/client.ts'
 import { expectOwnChange } from '../../api/live.ts'
 import { queryClient } from '../../api/query-client.ts'
@@ -61,7 +61,7 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
       onClose()
     } catch (e) {
       // Reads the stored version and shows it beside this one. Saving again overwrites it.
-      if (isOvertaken(e as ApiError)) await onReload()
+      if (isOvertaken(e)) await onReload()
       setError(e as ApiError)
     }
   }
@@ -130,7 +130,6 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
 }
 
 const tagsOf = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
-const isOvertaken = ({ errors }: ApiError): boolean => errors?.some(({ field }) => field === 'If-Match') ?? false
 
 type Fields = Pick<Answer<typeof route>['body'], 'name' | 'channel'> & { tags: readonly string[] }
 

@@ -2,7 +2,7 @@ import { Suspense, useCallback, useMemo, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { useOffReason } from '../../api/me.ts'
 import { useNavigation } from '../../navigation.ts'
-import { textOf } from '../../policy/text.ts'
+import { inReadingOrder, textOf } from '../../policy/text.ts'
 import { useListPage, useListState } from '../../table/list-state.ts'
 import { ListView } from '../../table/list-view.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
@@ -129,5 +129,5 @@ function rollBackReason(version: Version, stable: Version | undefined, canary: V
 
 async function download({ bundle_id, version }: Version): Promise<void> {
   const { policy } = await call('GET /v1/admin/policy/{bundle_id}', { params: { bundle_id } })
-  saveFile(`policy-v${version}.json`, 'application/json', `${textOf(policy)}\n`)
+  saveFile(`policy-v${version}.json`, 'application/json', `${textOf(inReadingOrder(policy))}\n`)
 }

@@ -33,9 +33,14 @@ export function Page() {
         title="Channels"
         sub={stableQuery.data && canaryQuery.data && summaryOf(channels)}
         actions={
-          <ButtonLink to="/admin/policy/what-if" kind="ghost">
-            What-if
-          </ButtonLink>
+          <>
+            <ButtonLink to="/admin/policy/what-if" kind="ghost">
+              What-if
+            </ButtonLink>
+            <ButtonLink to="/admin/policy/edit" icon="edit">
+              Edit draft
+            </ButtonLink>
+          </>
         }
       />
       {isNew ? (

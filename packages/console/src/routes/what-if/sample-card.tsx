@@ -8,6 +8,7 @@ import { AppLink } from '../../ui/app-link.tsx'
 import { Button } from '../../ui/button.tsx'
 import { formatCount, formatNumber } from '../../ui/format.ts'
 import { Frame } from '../../ui/frame.tsx'
+import { Icon } from '../../ui/icon.tsx'
 import { NoPermission } from '../../ui/problem.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
 import { Status } from '../../ui/status.tsx'
@@ -141,7 +142,7 @@ function Cell({ before, after }: { before: Decided; after: Decided }) {
   return (
     <span className="row tight nowrap" title={after.reason}>
       <span className={`d ${isAllowed ? 'bad' : 'ok'}`} />
-      <span aria-hidden="true">→</span>
+      <Icon name="arrow" size="s" />
       <Status kind={kind}>{isAllowed ? 'gains' : 'loses'}</Status>
     </span>
   )

@@ -1,0 +1,3 @@
+declare module 'virtual:policy-schema' {
+  export const policySchema: object
+}

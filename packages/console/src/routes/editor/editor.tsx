@@ -1,0 +1,132 @@
+import { policySchema } from 'virtual:policy-schema'
+import { useState } from 'react'
+import { useCan, useOffReason } from '../../api/me.ts'
+import { useApi } from '../../api/use-api.ts'
+import { CodeEditor } from '../../editor/code-editor.tsx'
+import { completionAt } from '../../editor/complete.ts'
+import { formatText, type Problem } from '../../editor/document.ts'
+import type { Schema } from '../../editor/schema.ts'
+import { useNavigation, useSearch } from '../../navigation.ts'
+import { differencesOf } from '../../policy/difference.ts'
+import { Button } from '../../ui/button.tsx'
+import { useStable } from '../../ui/use-stable.ts'
+import { DraftHead } from './draft-head.tsx'
+import { DraftNotes } from './draft-notes.tsx'
+import { type Start, useDraftStore } from './draft-store.ts'
+import { fixOf } from './fixes.ts'
+import { useNames } from './names.ts'
+import { ProblemsBar } from './problems-bar.tsx'
+import { useParsed, useValidation } from './validation.ts'
+import { VisualPane } from './visual-pane.tsx'
+
+const schema: Schema = policySchema
+const looks = ['rules', 'both', 'json'] as const
+export type Look = (typeof looks)[number]
+const noDifference: ReadonlySet<string> = new Set()
+
+/** A draft: its rules as sentences and forms, its text, and its problems. */
+export function Editor({ start }: { start: Start }) {
+  const can = useCan()
+  const off = useOffReason()('policy:write')
+  const isReadOnly = !can('policy:write')
+  const { change: changeAddress, go } = useNavigation()
+  const search = useSearch()
+  const look = looks.find((one) => one === search.look) ?? (innerWidth < 900 ? 'rules' : 'both')
+  const store = useDraftStore(start, isReadOnly, (draft) =>
+    changeAddress({ draft, from: undefined }, { replace: true }),
+  )
+  const parsed = useParsed(store.text)
+  const validation = useValidation(parsed)
+  const names = useNames(parsed.document)
+  const [place, setPlace] = useState<{ from: number }>()
+  const changed = useChanged(store.base?.bundle_id, parsed.document)
+  const fix = useStable((problem: Problem) => {
+    const found = isReadOnly ? undefined : fixOf(parsed, problem)
+    return found && { label: found.label, apply: () => store.change(found.text) }
+  })
+  const show = (from: number) => {
+    if (look === 'rules') changeAddress({ look: 'both' }, { replace: true })
+    setPlace({ from })
+  }
+  const review = async () => {
+    await store.save()
+    go('/admin/policy/review', { draft: search.draft ?? '' })
+  }
+  const json = (
+    <div className="ed-json">
+      <CodeEditor
+        label="Policy as JSON"
+        text={store.text}
+        problems={validation.problems}
+        isReadOnly={isReadOnly}
+        onChange={store.change}
+        complete={(text, offset) => completionAt(schema, names, text, offset)}
+        fixOf={fix}
+        place={place}
+      />
+    </div>
+  )
+  return (
+    <div className={`editor look-${look}`}>
+      <DraftHead
+        start={start}
+        store={store}
+        look={look}
+        onLook={(next) => changeAddress({ look: next }, { replace: true })}
+        onFormat={isReadOnly ? undefined : () => store.change(formatText(store.text))}
+        review={
+          <Button
+            kind="primary"
+            offReason={reviewReason(validation, off, search.draft, store.text)}
+            busyLabel="Saving…"
+            onClick={review}
+          >
+            Review…
+          </Button>
+        }
+      />
+      <DraftNotes store={store} draftId={search.draft} isReadOnly={isReadOnly} />
+      <div className="ed-body">
+        {look !== 'json' && (
+          <VisualPane
+            parsed={parsed}
+            validation={validation}
+            names={names}
+            changed={changed}
+            isReadOnly={isReadOnly}
+            onChange={store.change}
+            onShow={show}
+          />
+        )}
+        {look !== 'rules' && json}
+      </div>
+      <ProblemsBar validation={validation} fixOf={fix} onShow={(problem) => show(problem.from)} />
+    </div>
+  )
+}
+
+/** Reason why a draft cannot be reviewed, or undefined. A reader may review a stored draft too. */
+function reviewReason(
+  { problems, isWaiting }: ReturnType<typeof useValidation>,
+  off: string | undefined,
+  draftId: string | undefined,
+  text: string,
+): string | undefined {
+  if (draftId === undefined) return off ?? (text === '' ? 'The draft is empty.' : 'Change the draft first.')
+  if (problems.some(({ severity, message }) => severity === 'error' && !message.startsWith('Test ')))
+    return 'Correct the problems first.'
+  return isWaiting ? 'The draft is being checked.' : undefined
+}
+
+/** Ids of the rules that differ from the version on which the draft is based. */
+function useChanged(baseId: string | undefined, document: Readonly<Record<string, unknown>> | undefined) {
+  const base = useApi(
+    'GET /v1/admin/policy/{bundle_id}',
+    { params: { bundle_id: baseId ?? '' } },
+    { enabled: baseId !== undefined },
+  )
+  if (!base.data || !document) return noDifference
+  return new Set(
+    differencesOf(base.data.policy, document).flatMap(({ part, name }) => (part === 'rules' ? [name] : [])),
+  )
+}
