@@ -128,6 +128,7 @@ export const features: readonly Feature[] = [
     path: '/admin/policy/edit',
     permission: 'policy:read',
     keywords: 'policy draft rules resources json',
+    below: [{ path: '/admin/policy/review' }],
   },
   {
     group: 'policy',

@@ -52,6 +52,7 @@ export const views = {
     reads: [alerts, `${versions}channel=stable&limit=2`, `${versions}channel=canary&limit=1`, `${versions}limit=8`],
   },
   '/admin/policy/edit': { module: 'editor/page', reads: [alerts] },
+  '/admin/policy/review': { module: 'review/page', reads: [alerts] },
   '/admin/policy/what-if': { module: 'what-if/page', reads: [alerts, `${versions}limit=50`] },
   '/admin/policy/history': {
     module: 'history/page',

@@ -90,6 +90,31 @@ export async function publishPolicies(kit: Kit): Promise<void> {
   })
 }
 
+/** Stores a draft on top of stable: one rule more, one changed, and a test. */
+export async function createDraft(kit: Kit): Promise<string> {
+  const { items } = await kit.admin.listPolicyBundles({ query: { channel: 'stable', limit: 1 } })
+  const document = documentWith(['10.2.0.0/16'])
+  const [wiki, git] = document.rules
+  const policy = {
+    ...document,
+    hosts: { printer: '10.4.0.7' },
+    rules: [
+      { ...wiki, description: 'Everybody reads the wiki' },
+      { ...git, from: { groups: ['engineering', 'support'] } },
+      { id: 'printer', action: 'allow', from: { groups: ['sales'] }, to: ['printer'], ports: ['tcp/631'] },
+    ],
+    tests: [{ name: 'sales prints', from: { group: 'sales' }, allow: ['printer:tcp/631'], deny: ['git:tcp/22'] }],
+  }
+  const { draft_id } = await kit.admin.createPolicyDraft({
+    body: {
+      name: 'Printer for sales',
+      text: `${JSON.stringify(policy, null, 2)}\n`,
+      base: { bundle_id: items[0]!.bundle_id },
+    },
+  })
+  return draft_id
+}
+
 /** Milliseconds between two reports, as in production: without reports, sessions are shown as stale. */
 const reportMs = 60_000
 

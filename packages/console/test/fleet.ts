@@ -7,7 +7,14 @@ import { adminPassword, type Kit, startKit } from '../../server/test/support/dep
 import { until } from '../../server/test/support/deployment/wait-until.ts'
 import { raiseNotice } from '../../server/test/support/domain/notifications.ts'
 import { enrollDevices, moveDevices } from './fleet-devices.ts'
-import { createDirectory, createGateways, publishPolicies, type SeededGateway, tellSessions } from './fleet-setup.ts'
+import {
+  createDirectory,
+  createDraft,
+  createGateways,
+  publishPolicies,
+  type SeededGateway,
+  tellSessions,
+} from './fleet-setup.ts'
 
 /** Users who sign in, by their name in tests. `newcomer` administers an empty tenant. */
 export const people = ['admin', 'viewer', 'helpdesk', 'auditor', 'newcomer'] as const
@@ -46,6 +53,7 @@ export async function startFleet(
   const directory = await createDirectory(kit)
   const gateways = await createGateways(kit)
   await publishPolicies(kit)
+  const draft_id = await createDraft(kit)
   const [devices] = await Promise.all([enrollDevices(kit, directory), follow(kit, gateways)])
   await tellSessions(kit, gateways, devices)
   await moveDevices(kit, devices, directory)
@@ -53,7 +61,7 @@ export async function startFleet(
   const { ids } = await makeSampleObjects(kit, kit.admin, shown)
   return {
     kit,
-    ids: { ...ids, device_id: devices[0]!.id, gateway_id: gateways[0]!.made.gateway.gateway_id },
+    ids: { ...ids, draft_id, device_id: devices[0]!.id, gateway_id: gateways[0]!.made.gateway.gateway_id },
     signInOf: (who) =>
       who === 'admin'
         ? { username: 'admin', password: adminPassword }

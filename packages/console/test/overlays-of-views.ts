@@ -33,6 +33,11 @@ async function openSession(page: Page): Promise<void> {
   await page.getByRole('complementary', { name: /^Session of/ }).waitFor()
 }
 
+async function openVersion(page: Page): Promise<void> {
+  await page.locator('[data-row-link]').last().click()
+  await page.getByRole('complementary', { name: /^Version v1/ }).waitFor()
+}
+
 async function endSession(page: Page): Promise<void> {
   await page.locator('[data-row-link]').first().focus()
   await page.keyboard.press('e')
@@ -85,6 +90,24 @@ export const overlaysOfViews: readonly View[] = [
     path: '/admin/updates?open=$release_id',
     as: 'admin',
     open: openBy('Publish…', 'alertdialog'),
+  },
+  { name: 'policy-history-panel', path: '/admin/policy/history', as: 'admin', open: openVersion },
+  { name: 'policy-promote', path: '/admin/policy', as: 'admin', open: openBy('Override…', 'alertdialog') },
+  { name: 'policy-rollout', path: '/admin/policy', as: 'admin', open: openBy('Change rollout…', 'dialog') },
+  { name: 'policy-draft', path: '/admin/policy/edit?draft=$draft_id', as: 'admin' },
+  { name: 'policy-draft-tests', path: '/admin/policy/edit?draft=$draft_id&tab=tests&look=rules', as: 'admin' },
+  {
+    name: 'policy-rule',
+    path: '/admin/policy/edit?draft=$draft_id',
+    as: 'admin',
+    open: openBy(/^Edit rule git/, 'dialog'),
+  },
+  { name: 'policy-review', path: '/admin/policy/review?draft=$draft_id', as: 'admin' },
+  { name: 'policy-who', path: '/admin/policy/what-if?ask=who&target=wiki&against=canary', as: 'admin' },
+  {
+    name: 'policy-answer',
+    path: '/admin/policy/what-if?device_id=$device_id&target=git&against=draft:$draft_id',
+    as: 'admin',
   },
   { name: 'tenant-menu', path: '/admin/start', as: 'admin', open: openBy(/change tenant/, 'menu') },
   { name: 'enroll-token', path: '/admin/enrollment/new', as: 'admin', open: createToken },

@@ -66,6 +66,7 @@ export const traits: Readonly<Record<Path, Traits>> = {
   '/admin/updates': { list: 'releases', noun: 'release', filter: 'status=draft' },
   '/admin/policy': {},
   '/admin/policy/edit': { isAlwaysFilled: true },
+  '/admin/policy/review': { isAlwaysFilled: true },
   '/admin/policy/what-if': {},
   '/admin/policy/history': { list: 'versions', noun: 'policy_bundle', filter: 'channel=canary' },
   '/admin/policy/compare': {},

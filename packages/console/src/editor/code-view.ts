@@ -134,6 +134,8 @@ export function createView(root: ShadowRoot, { label, isReadOnly, onChange, comp
       ],
     }),
   })
+  // A region that scrolls must be reachable by keyboard.
+  view.scrollDOM.tabIndex = 0
   return {
     setText: (text) => {
       const now = view.state.doc.toString()

@@ -8,7 +8,7 @@ import { Segment } from '../ui/tabs.tsx'
 import { DiffTable } from './diff-table.tsx'
 import { type Difference, type Document, differencesOf, type Part } from './difference.ts'
 import { diffLines } from './line-diff.ts'
-import { textOf } from './text.ts'
+import { inReadingOrder, textOf } from './text.ts'
 
 type Look = 'entries' | 'text'
 /** Unchanged lines around a change of the text. */
@@ -30,8 +30,11 @@ const partWords: Readonly<Record<Part, string>> = {
 type Props = { before: Document; after: Document; label: string }
 
 /** Differences of two documents, by entry or as text. */
-export function Differences({ before, after, label }: Props) {
+export function Differences(props: Props) {
+  const { label } = props
   const [look, setLook] = useState<Look>('entries')
+  const before = useMemo(() => inReadingOrder(props.before), [props.before])
+  const after = useMemo(() => inReadingOrder(props.after), [props.after])
   const found = useMemo(() => differencesOf(before, after), [before, after])
   return (
     <Frame

@@ -22,7 +22,7 @@ import { VisualPane } from './visual-pane.tsx'
 const schema: Schema = policySchema
 const looks = ['rules', 'both', 'json'] as const
 export type Look = (typeof looks)[number]
-const noDifference: ReadonlySet<string> = new Set()
+const noDifference: ReadonlyMap<string, 'new' | 'changed'> = new Map()
 
 /** A draft: its rules as sentences and forms, its text, and its problems. */
 export function Editor({ start }: { start: Start }) {
@@ -118,7 +118,7 @@ function reviewReason(
   return isWaiting ? 'The draft is being checked.' : undefined
 }
 
-/** Ids of the rules that differ from the version on which the draft is based. */
+/** Rules that the version lacks on which the draft is based, or has differently, by their id. */
 function useChanged(baseId: string | undefined, document: Readonly<Record<string, unknown>> | undefined) {
   const base = useApi(
     'GET /v1/admin/policy/{bundle_id}',
@@ -126,7 +126,9 @@ function useChanged(baseId: string | undefined, document: Readonly<Record<string
     { enabled: baseId !== undefined },
   )
   if (!base.data || !document) return noDifference
-  return new Set(
-    differencesOf(base.data.policy, document).flatMap(({ part, name }) => (part === 'rules' ? [name] : [])),
+  return new Map(
+    differencesOf(base.data.policy, document)
+      .filter(({ part }) => part === 'rules')
+      .map(({ name, before }) => [name, before ? 'changed' : 'new'] as const),
   )
 }

@@ -22,8 +22,8 @@ export type RuleDeeds = {
 type Props = RuleDeeds & {
   rules: readonly unknown[]
   filter: string
-  /** Ids of rules that differ from the base. */
-  changed: ReadonlySet<string>
+  /** Rules that differ from the base, by their id. */
+  changed: ReadonlyMap<string, 'new' | 'changed'>
   /** Places of rules with a problem. */
   wrong: ReadonlySet<number>
   isReadOnly: boolean
@@ -45,7 +45,7 @@ export function RulesPane({ rules, filter, changed, wrong, isReadOnly, ...deeds 
             rule={isFields(rule) ? rule : {}}
             place={place}
             count={rules.length}
-            isChanged={isFields(rule) && changed.has(String(rule.id))}
+            change={isFields(rule) ? changed.get(String(rule.id)) : undefined}
             isWrong={wrong.has(place)}
             isReadOnly={isReadOnly}
             {...deeds}
@@ -69,12 +69,12 @@ type RuleProps = RuleDeeds & {
   rule: Fields
   place: number
   count: number
-  isChanged: boolean
+  change: 'new' | 'changed' | undefined
   isWrong: boolean
   isReadOnly: boolean
 }
 
-function Rule({ rule, place, count, isChanged, isWrong, isReadOnly, ...deeds }: RuleProps) {
+function Rule({ rule, place, count, change, isWrong, isReadOnly, ...deeds }: RuleProps) {
   const { onEdit, onMove } = deeds
   const isDeny = rule.action === 'deny'
   const name = typeof rule.id === 'string' ? rule.id : `rule ${place + 1}`
@@ -137,7 +137,7 @@ function Rule({ rule, place, count, isChanged, isWrong, isReadOnly, ...deeds }: 
         <span className="rid">
           <code>{name}</code>
           {typeof rule.description === 'string' && <span className="soft">{rule.description}</span>}
-          {isChanged && <Badge kind="info">changed</Badge>}
+          {change && <Badge kind={change === 'new' ? 'ok' : 'info'}>{change}</Badge>}
         </span>
       </div>
       <MenuButton label={`Actions for rule ${name}`} items={menuOf({ place, count, isReadOnly, ...deeds })} />

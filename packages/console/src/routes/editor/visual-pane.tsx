@@ -18,7 +18,7 @@ type Props = {
   parsed: Parsed
   validation: Validation
   names: Names
-  changed: ReadonlySet<string>
+  changed: ReadonlyMap<string, 'new' | 'changed'>
   isReadOnly: boolean
   onChange: (text: string) => void
   onShow: (offset: number) => void

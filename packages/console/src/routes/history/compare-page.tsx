@@ -1,7 +1,6 @@
 import { useApi } from '../../api/use-api.ts'
 import { useNavigation, useSearch } from '../../navigation.ts'
 import { Differences } from '../../policy/differences.tsx'
-import { inReadingOrder } from '../../policy/text.ts'
 import { Button } from '../../ui/button.tsx'
 import { SelectField } from '../../ui/fields.tsx'
 import { Frame } from '../../ui/frame.tsx'
@@ -56,8 +55,8 @@ export function Page() {
           {before.data && after.data ? (
             <Differences
               key={`${before.data.bundle_id} ${after.data.bundle_id}`}
-              before={inReadingOrder(before.data.policy)}
-              after={inReadingOrder(after.data.policy)}
+              before={before.data.policy}
+              after={after.data.policy}
               label={`Text of v${before.data.version} and v${after.data.version}`}
             />
           ) : (

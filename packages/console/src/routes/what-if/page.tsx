@@ -75,9 +75,13 @@ function Asking({ question, judges, onAsk }: AskingProps) {
     setAskedAt(Date.now())
     onAsk(next)
   }
+  const failed = [under.error, against.error].filter((error) => error !== null)
   const compared = against.id !== undefined && against.id !== 'delivered' ? against : under
   return (
     <>
+      {failed.map((error) => (
+        <Problem key={error.message} error={error} retry={() => queryClient.invalidateQueries()} what="the policy" />
+      ))}
       <AskForm question={question} names={names} judges={judges.options} isBusy={false} onAsk={ask} />
       {question.mode === 'who'
         ? question.target !== '' && <WhoCard question={question} under={under} against={against} />

@@ -1,3 +1,4 @@
+import { useMemo } from 'react'
 import { useApi } from '../../api/use-api.ts'
 import type { Version } from '../policy/words.ts'
 import type { JudgeId } from './question.ts'
@@ -8,6 +9,7 @@ const offered = 50
 /** Policies that can decide: the delivered one, both channels, and kept versions. */
 export function useJudges() {
   const query = useApi('GET /v1/admin/policy', { query: { limit: offered } })
+  const drafts = useApi('GET /v1/admin/policy-drafts', { query: { limit: offered } })
   const versions = query.data?.items ?? []
   const current = (channel: Version['channel']) =>
     versions.find((version) => version.channel === channel && version.current)
@@ -16,12 +18,17 @@ export function useJudges() {
     { value: 'delivered', label: 'Delivered now' },
     ...(stable ? [{ value: 'stable', label: `Stable v${stable.version}` }] : []),
     ...(canary ? [{ value: 'canary', label: `Canary v${canary.version}` }] : []),
+    ...(drafts.data?.items ?? []).map(({ draft_id, name }) => ({ value: ofDraft(draft_id), label: `Draft ${name}` })),
     ...versions
       .filter((version) => version !== stable && version !== canary)
       .map((version) => ({ value: version.bundle_id, label: `v${version.version}${noteOf(version)}` })),
   ]
   return { query, options, stable, canary }
 }
+
+/** Id of a draft as a policy that decides. */
+const draftMark = 'draft:'
+const ofDraft = (draftId: string): JudgeId => `${draftMark}${draftId}`
 
 const noteOf = ({ note }: Version) => (note === '' ? '' : ` · ${note.slice(0, 60)}`)
 
@@ -31,15 +38,34 @@ type Judges = ReturnType<typeof useJudges>
 export function useJudge(judges: Judges, id: JudgeId | undefined) {
   const { stable, canary, options } = judges
   const ofChannel = id === 'canary' ? canary : id === 'stable' || id === 'delivered' ? stable : undefined
-  const bundleId = ofChannel?.bundle_id ?? (isChannel(id) ? undefined : id)
+  const draftId = id?.startsWith(draftMark) ? id.slice(draftMark.length) : undefined
+  const bundleId = ofChannel?.bundle_id ?? (isChannel(id) || draftId !== undefined ? undefined : id)
   const query = useApi(
     'GET /v1/admin/policy/{bundle_id}',
     { params: { bundle_id: bundleId ?? '' } },
     { enabled: bundleId !== undefined },
   )
-  const label = options.find(({ value }) => value === id)?.label ?? (query.data ? `v${query.data.version}` : '')
-  return { query, id, label, document: query.data?.policy }
+  const draft = useApi(
+    'GET /v1/admin/policy-drafts/{draft_id}',
+    { params: { draft_id: draftId ?? '' } },
+    { enabled: draftId !== undefined },
+  )
+  const name = query.data ? `v${query.data.version}` : draft.data && `Draft ${draft.data.name}`
+  const label = options.find(({ value }) => value === id)?.label ?? name ?? ''
+  const text = draft.data?.text
+  const ofText = useMemo(() => (text === undefined ? undefined : documentIn(text)), [text])
+  return { id, label, error: query.error ?? draft.error, document: query.data?.policy ?? ofText }
 }
+
+/** A draft that is not valid JSON yet decides nothing: the server refuses it with its place. */
+function documentIn(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
+
 export type JudgeState = ReturnType<typeof useJudge>
 
 const isChannel = (id: JudgeId | undefined) => id === undefined || ['delivered', 'stable', 'canary'].includes(id)

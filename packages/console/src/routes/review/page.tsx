@@ -1,0 +1,145 @@
+import { useMemo } from 'react'
+import { useApi } from '../../api/use-api.ts'
+import { parseText } from '../../editor/document.ts'
+import { useSearch } from '../../navigation.ts'
+import type { Document } from '../../policy/difference.ts'
+import { Differences } from '../../policy/differences.tsx'
+import { AppLink } from '../../ui/app-link.tsx'
+import { ButtonLink } from '../../ui/button.tsx'
+import { Frame } from '../../ui/frame.tsx'
+import { Note } from '../../ui/note.tsx'
+import { PageHead } from '../../ui/page-head.tsx'
+import { Problem } from '../../ui/problem.tsx'
+import { SkeletonLines } from '../../ui/skeleton.tsx'
+import type { Version } from '../policy/words.ts'
+import { BlockedSessions } from './blocked-sessions.tsx'
+import { ImpactCard } from './impact-card.tsx'
+import { PublishCard } from './publish-card.tsx'
+import { TestsCard } from './tests-card.tsx'
+
+const draftRoute = 'GET /v1/admin/policy-drafts/{draft_id}'
+const emptyDocument: Document = {}
+
+/** B17b: what a draft changes, whom it concerns, and its publication. */
+export function Page() {
+  const { draft: draftId = '' } = useSearch()
+  const draft = useApi(draftRoute, { params: { draft_id: draftId } }, { enabled: draftId !== '' })
+  const stable = useApi('GET /v1/admin/policy', { query: { channel: 'stable', limit: 1 } })
+  const canary = useApi('GET /v1/admin/policy', { query: { channel: 'canary', limit: 1 } })
+  const current = stable.data?.items[0]
+  const running = canary.data?.items[0]
+  const error = draft.error ?? stable.error ?? canary.error
+  const isRead = draft.data !== undefined && stable.data !== undefined && canary.data !== undefined
+  return (
+    <div className="page">
+      <PageHead
+        title="Review"
+        crumbs={[
+          { to: '/admin/policy', label: 'Policy' },
+          { to: `/admin/policy/edit?draft=${draftId}`, label: draft.data?.name ?? 'Draft' },
+        ]}
+        sub={isRead && (current ? `draft against stable v${current.version}` : 'the first version')}
+        actions={
+          <ButtonLink to={`/admin/policy/edit?draft=${draftId}`} kind="ghost">
+            Back to draft
+          </ButtonLink>
+        }
+      />
+      {draftId === '' && <NoDraft />}
+      {error && (
+        <Problem
+          error={error}
+          what="this draft"
+          retry={() => Promise.all([draft, stable, canary].filter((one) => one.error).map((one) => one.refetch()))}
+          elsewhere={<AppLink to="/admin/policy/edit">Open the editor</AppLink>}
+        />
+      )}
+      {draftId !== '' && !isRead && !error && (
+        <Frame title="What changes">
+          <SkeletonLines />
+        </Frame>
+      )}
+      {isRead && (
+        <Reviewed
+          draftId={draftId}
+          name={draft.data.name}
+          text={draft.data.text}
+          stable={current}
+          canary={running?.current ? running : undefined}
+          lastCanary={running}
+        />
+      )}
+    </div>
+  )
+}
+
+const NoDraft = () => (
+  <Note
+    title="No draft is named in the address."
+    actions={<ButtonLink to="/admin/policy/edit">Open the editor</ButtonLink>}
+  >
+    A review begins in the editor.
+  </Note>
+)
+
+type Props = {
+  draftId: string
+  name: string
+  text: string
+  stable: Version | undefined
+  canary: Version | undefined
+  lastCanary: Version | undefined
+}
+
+function Reviewed({ draftId, name, text, stable, canary, lastCanary }: Props) {
+  const { document, problems } = useMemo(() => parseText(text), [text])
+  const base = useApi(
+    'GET /v1/admin/policy/{bundle_id}',
+    { params: { bundle_id: stable?.bundle_id ?? '' } },
+    { enabled: stable !== undefined },
+  )
+  if (!document)
+    return (
+      <Note
+        kind="bad"
+        title="The draft is not valid JSON."
+        actions={<ButtonLink to={`/admin/policy/edit?draft=${draftId}`}>Back to draft</ButtonLink>}
+      >
+        {problems[0]?.message ?? ''}
+      </Note>
+    )
+  const before = stable ? base.data?.policy : emptyDocument
+  return (
+    <div className="cols">
+      <div className="c8 stack">
+        {base.error && <Problem error={base.error} retry={base.refetch} what="the stable version" />}
+        {before ? (
+          <Differences
+            before={before}
+            after={document}
+            label={`Text of ${stable ? `v${stable.version}` : 'nothing'} and the draft`}
+          />
+        ) : (
+          !base.error && (
+            <Frame title="What changes">
+              <SkeletonLines />
+            </Frame>
+          )
+        )}
+        <BlockedSessions document={document} />
+      </div>
+      <div className="c4 stack">
+        <ImpactCard document={document} draftId={draftId} />
+        <TestsCard document={document} before={before} />
+        <PublishCard
+          draftId={draftId}
+          name={name}
+          document={document}
+          stable={stable}
+          canary={canary}
+          lastCanary={lastCanary}
+        />
+      </div>
+    </div>
+  )
+}
