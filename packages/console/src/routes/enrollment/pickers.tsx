@@ -13,7 +13,7 @@ async function searchUsers(q: string, signal: AbortSignal): Promise<ComboOption[
   return items.map((user) => ({ id: user.user_id, label: user.username, sub: user.display_name || undefined }))
 }
 
-async function searchGroups(q: string, signal: AbortSignal): Promise<ComboOption[]> {
+export async function searchGroups(q: string, signal: AbortSignal): Promise<ComboOption[]> {
   const { items } = await call('GET /v1/admin/groups', { query: { ...(q && { q }), limit: most } }, { signal })
   return items.map((group) => ({ id: group.group_id, label: group.name }))
 }
@@ -42,16 +42,17 @@ export function UserPicker({ value, onChange, error }: UserProps) {
 }
 
 type GroupsProps = {
+  label?: string
   value: readonly ComboOption[]
   onChange: (groups: readonly ComboOption[]) => void
   error?: string | undefined
 }
 
-/** Chooses the groups that the devices of a token join. */
-export function GroupsPicker({ value, onChange, error }: GroupsProps) {
+/** Chooses the groups that the devices of a token, or a new user, join. */
+export function GroupsPicker({ label = 'Groups the devices join', value, onChange, error }: GroupsProps) {
   const off = useOffReason()
   const offReason = off('groups:write') ?? off('groups:read')
-  const field = { label: 'Groups the devices join', optional: true, error } as const
+  const field = { label, optional: true, error } as const
   if (offReason !== undefined) return <TextField {...field} offReason={offReason} value="" onChange={() => undefined} />
   const add = (group: ComboOption | undefined) => {
     if (group && !value.some((chosen) => chosen.id === group.id)) onChange([...value, group])
