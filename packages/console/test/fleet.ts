@@ -53,7 +53,12 @@ export async function startFleet(
   const { ids } = await makeSampleObjects(kit, kit.admin, shown)
   return {
     kit,
-    ids: { ...ids, device_id: devices[0]!.id, gateway_id: gateways[0]!.made.gateway.gateway_id },
+    ids: {
+      ...ids,
+      device_id: devices[0]!.id,
+      user_id: directory.userIds[2]!,
+      gateway_id: gateways[0]!.made.gateway.gateway_id,
+    },
     signInOf: (who) =>
       who === 'admin'
         ? { username: 'admin', password: adminPassword }

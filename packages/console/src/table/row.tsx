@@ -66,6 +66,7 @@ function NameCell<T>({ spec, row, name, href, onOpen }: NameProps<T>) {
     event.preventDefault()
     onOpen()
   }
+  const line = spec.lineOf?.(row)
   return (
     <div className="row">
       {spec.pictureOf?.(row) ?? <Icon name={spec.iconOf?.(row) ?? spec.icon} className="faint" />}
@@ -74,7 +75,7 @@ function NameCell<T>({ spec, row, name, href, onOpen }: NameProps<T>) {
         <a href={href} className="trunc" data-row-link="" onClick={open}>
           {name}
         </a>
-        {spec.lineOf && <small className="trunc">{spec.lineOf(row)}</small>}
+        {line && <small className="trunc">{line}</small>}
         {spec.summaryOf && <small className="m trunc">{spec.summaryOf(row)}</small>}
       </div>
       {spec.asideOf?.(row)}

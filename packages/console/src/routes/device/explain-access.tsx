@@ -12,10 +12,10 @@ type Explanation = OutputOf<'POST /v1/admin/policy/explain'>
 
 /** Device or user that asks, and its name. */
 type Subject = { of: { device_id: string } | { user_id: string }; name: string }
-type Props = Subject & { inPanel: boolean; title?: string; children?: ReactNode }
+type Props = Subject & { inPanel: boolean; title?: string; help?: ReactNode }
 
 /** Shows whether a device or a user reaches a target now and the reason, from the policy evaluator of the server. */
-export function ExplainAccess({ of, name, inPanel, title = 'What may it reach?', children }: Props) {
+export function ExplainAccess({ of, name, inPanel, title = 'What may it reach?', help }: Props) {
   const can = useCan()
   const [target, setTarget] = useState('')
   const [answer, setAnswer] = useState<{ target: string; explanation: Explanation }>()
@@ -47,6 +47,7 @@ export function ExplainAccess({ of, name, inPanel, title = 'What may it reach?',
       >
         <TextField
           label="Resource or address"
+          help={help}
           placeholder="git, git:tcp/22 or 10.20.0.5:tcp/443"
           value={target}
           onChange={setTarget}
@@ -60,7 +61,6 @@ export function ExplainAccess({ of, name, inPanel, title = 'What may it reach?',
         </div>
       </form>
       <div aria-live="polite">{answer && <Answer {...answer} name={name} />}</div>
-      {children}
     </>
   )
   if (!inPanel) return <Frame title={title}>{content}</Frame>

@@ -12,16 +12,15 @@ export const AccessTab = ({ user, inPanel }: TabProps) => (
       name={nameOf(user)}
       inPanel={inPanel}
       title={`What can ${nameOf(user)} reach?`}
-    >
-      <p className="soft xs">
-        The answer is for a device of the user without tags and posture, by the stable policy.{' '}
-        {user.device_count > 0 && (
-          <AppLink to={`/admin/devices?user_id=${user.user_id}`}>
-            The tab Policy of a device has its own answer.
-          </AppLink>
-        )}
-      </p>
-    </ExplainAccess>
+      help={
+        <>
+          The answer is for a device without tags and posture, by the stable policy.{' '}
+          {user.device_count > 0 && (
+            <AppLink to={`/admin/devices?user_id=${user.user_id}`}>Each device has its own answer.</AppLink>
+          )}
+        </>
+      }
+    />
     <Part title="All resources and hosts" inPanel={inPanel}>
       <AllTargets user={user} />
     </Part>

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { call, type OutputOf } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
+import { announce } from '../../ui/announce.ts'
 import { Button } from '../../ui/button.tsx'
 import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { formatNumber } from '../../ui/format.ts'
@@ -24,7 +25,9 @@ export function AllTargets({ user }: { user: User }) {
   const ask = async () => {
     setError(undefined)
     try {
-      setFound(await askAll(user.user_id))
+      const answer = await askAll(user.user_id)
+      setFound(answer)
+      announce(sentenceOf(answer))
     } catch (e) {
       setError(e as Error)
     }
@@ -38,25 +41,28 @@ export function AllTargets({ user }: { user: User }) {
         <span className="soft xs">This question takes the server longer than others.</span>
       </div>
       {error && <ChangeProblem error={error} />}
-      <div aria-live="polite">{found && <Targets found={found} />}</div>
+      {found && <Targets found={found} />}
     </div>
   )
 }
 
 function Targets({ found }: { found: Found | 'no policy' }) {
-  if (found === 'no policy') return <p className="soft">No policy is published, so nothing can be reached.</p>
-  const { answers, version, left } = found
-  if (answers.length === 0) return <p className="soft">The policy names no resource and no host.</p>
-  const reached = answers.filter(({ before }) => before.decision === 'allow').length
+  if (found === 'no policy' || found.answers.length === 0) return <p className="soft">{sentenceOf(found)}</p>
   return (
-    <div className="stack">
-      <p>
-        {formatNumber(reached)} of {formatNumber(answers.length)} can be reached, by stable v{version}.
-        {left > 0 && ` ${formatNumber(left)} more were not asked.`}
-      </p>
-      <Table columns={columns} rows={answers} keyOf={({ target }) => target} />
-    </div>
+    <>
+      <p>{sentenceOf(found)}</p>
+      <Table columns={columns} rows={found.answers} keyOf={({ target }) => target} />
+    </>
   )
+}
+
+function sentenceOf(found: Found | 'no policy'): string {
+  if (found === 'no policy') return 'No policy is published, so nothing can be reached.'
+  const { answers, version, left } = found
+  if (answers.length === 0) return 'The policy names no resource and no host.'
+  const reached = answers.filter(({ before }) => before.decision === 'allow').length
+  const whole = `${formatNumber(reached)} of ${formatNumber(answers.length)} can be reached, by stable v${version}.`
+  return left > 0 ? `${whole} ${formatNumber(left)} more were not asked.` : whole
 }
 
 const columns: readonly TableColumn<Answer>[] = [

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { ApiError, messageOf } from '../../api/api-error.ts'
-import { useCan } from '../../api/me.ts'
+import { useCan, useMe } from '../../api/me.ts'
 import type { UserDeed, UserRef } from '../../shell/overlay.ts'
 import { type BulkOutcome, BulkResult } from '../../table/bulk-result.tsx'
 import { ChangeProblem } from '../../ui/change-problem.tsx'
@@ -12,7 +12,7 @@ import { toast } from '../../ui/toast.tsx'
 import { Working } from '../device/working.tsx'
 import { nameOf, userIcon } from '../users/words.ts'
 import { changeUser, refreshUsers, warningText } from './change-users.ts'
-import { deedCommand, deedWords, effectsOf, usersNamed } from './deed-words.ts'
+import { deedCommand, deedWords, effectsOf, ownEffect, usersNamed } from './deed-words.ts'
 import { useRunning } from './use-running.ts'
 import { useStoredUser } from './use-stored-user.ts'
 
@@ -31,6 +31,7 @@ export function ConfirmDeed({ deed, users, onDone, onClose }: Props) {
   const stored = useStoredUser(only?.user_id ?? '', { enabled: only !== undefined })
   const shown = only && stored.data ? [stored.data.body] : users
   const running = useRunning(only?.user_id)
+  const ownId = useMe().user?.user_id
   const { error, progress, results, run } = useRun({ deed, users: shown, etag: stored.data?.etag, onDone, onClose })
   const words = deedWords[deed]
   const named = usersNamed(shown)
@@ -49,7 +50,7 @@ export function ConfirmDeed({ deed, users, onDone, onClose }: Props) {
       title={`${words.verb(named)}${deed === 'delete' ? ' for good' : ''}?`}
       lede={words.lede}
       objects={{ names: shown.slice(0, shownNames).map(lineOf), more: Math.max(0, shown.length - shownNames) }}
-      effects={effectsOf(deed, shown, running)}
+      effects={[...effectsOf(deed, shown, running), ...ownEffect(deed, users, ownId)]}
       reason="optional"
       {...(users.length > typedAbove && { typed: String(users.length) })}
       keepLabel="Cancel"

@@ -110,6 +110,12 @@ export function effectsOf(deed: UserDeed, users: readonly UserRef[], running: Ru
   return effects[deed].filter((effect) => effect !== false)
 }
 
+/** Warns of a change that stops the caller too. */
+export function ownEffect(deed: UserDeed, users: readonly UserRef[], ownId: string | undefined): readonly Effect[] {
+  if (!['suspend', 'delete'].includes(deed) || !users.some(({ user_id }) => user_id === ownId)) return []
+  return [{ icon: 'warn', text: users.length === 1 ? 'This is your own account' : 'Your own account is among them' }]
+}
+
 function sessionsEnd({ vpn, signIns }: Running): Effect | false {
   const parts = [
     vpn !== undefined && vpn > 0 && formatCount(vpn, 'VPN session'),

@@ -40,7 +40,7 @@ export function Identities({ user, inPanel }: TabProps) {
       <QueryView query={query} what="the linked accounts of this user">
         {({ items }) =>
           items.length === 0 ? (
-            <p className="soft">No account is linked. The first sign-in through a provider links one.</p>
+            <p className="soft">No account is linked. Link one, and the user can sign in through the provider.</p>
           ) : (
             <Table
               columns={[...columns, unlinkColumn(offReason, setOpen)]}

@@ -103,8 +103,7 @@ function PasswordForm({ user, onDone, onClose }: Props & { onDone: (done: Done) 
         }}
       >
         <p>
-          Make sure that you talk to the owner of the account. All sign-ins of {nameOf(user)} end. VPN sessions and API
-          keys stay.
+          Make sure that you talk to the owner of the account. All sign-ins of {nameOf(user)} end. VPN sessions stay.
         </p>
         <RadioGroup label="New password" options={ways} value={way} onChange={setWay} />
         {way === 'given' && (
@@ -122,6 +121,9 @@ function PasswordForm({ user, onDone, onClose }: Props & { onDone: (done: Done) 
           value={endsKeys}
           onChange={setEndsKeys}
         />
+        <button type="submit" hidden tabIndex={-1}>
+          {label}
+        </button>
         <FieldErrors error={error} fields={way === 'given' ? ['new_password'] : []} />
         {error && !hasFieldErrors(error) && <ChangeProblem error={error} />}
       </form>

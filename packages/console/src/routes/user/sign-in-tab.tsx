@@ -20,8 +20,8 @@ export function SignInTab({ user, inPanel }: TabProps) {
     )
   return (
     <>
-      <Part title="Sign-in" inPanel={inPanel}>
-        <div className="stack">
+      <Part title="Sign-in" inPanel={inPanel} inset="none">
+        <div className="sets">
           <Row user={user} label="Password" action="password" button="Set password…">
             <PasswordWords user={user} />
           </Row>
@@ -50,12 +50,12 @@ type RowProps = { user: User; label: string; action: UserAction; button: string;
 function Row({ user, label, action, button, children }: RowProps) {
   const off = useUserOff()
   return (
-    <div className="row between wrap">
+    <div className="set">
       <div>
         <span className="lab">{label}</span>
         <div>{children}</div>
       </div>
-      <div>
+      <div className="unit">
         <Button size="sm" offReason={off(action, user)} onClick={() => askFor(action, user)}>
           {button}
         </Button>
@@ -77,7 +77,7 @@ function BreakGlassRow({ user }: { user: User }) {
   const [isAsking, setAsking] = useState(false)
   const offReason = useBreakGlassOff(user)
   return (
-    <div className="row between wrap">
+    <div className="set">
       <div>
         <span className="lab">Break glass</span>
         <div className="soft">
@@ -86,7 +86,7 @@ function BreakGlassRow({ user }: { user: User }) {
             : 'Follows the sign-in rules of the tenant.'}
         </div>
       </div>
-      <div>
+      <div className="unit">
         <Button size="sm" offReason={offReason} onClick={() => setAsking(true)}>
           {user.break_glass ? 'End break glass…' : 'Make break glass…'}
         </Button>

@@ -33,7 +33,7 @@ const labels: Readonly<Record<UserAction, { label: string; icon: IconName; kbd?:
   enroll_factor: { label: 'Set up second factor…', icon: 'phone' },
   suspend: { label: 'Suspend…', icon: 'pause', kbd: 's' },
   reactivate: { label: 'Reactivate…', icon: 'play', kbd: 's' },
-  edit: { label: 'Edit name, e-mail…', icon: 'edit', kbd: 'e' },
+  edit: { label: 'Edit…', icon: 'edit', kbd: 'e' },
   grant_role: { label: 'Grant role…', icon: 'policy' },
   end_sessions: { label: 'End all sessions…', icon: 'out' },
   compromised: { label: 'Compromised user…', icon: 'bolt', danger: true },
@@ -87,11 +87,11 @@ export function UserActions({ user, size }: { user: User; size?: 'sm' }) {
   return (
     <div className="row wrap">
       {shown.map((action, i) => {
-        const { label, icon, kbd } = labels[action]
+        const { label, kbd } = labels[action]
         return (
           <Button
             key={action}
-            {...{ size, icon, kbd }}
+            {...{ size, kbd }}
             {...(action === 'suspend' && { kind: 'danger' as const })}
             {...(i === 0 && action === 'unlock' && { kind: 'primary' as const })}
             offReason={off(action, user)}

@@ -1,4 +1,5 @@
 import '../device/device.css'
+import './users.css'
 import { useMemo } from 'react'
 import { useApi } from '../../api/use-api.ts'
 import { openOverlay, type UserDeed } from '../../shell/overlay.ts'

@@ -23,7 +23,7 @@ export const usersSpec: ListSpec<User> = {
   nameOf,
   iconOf: userIcon,
   pictureOf: (user) => <Avatar user={user} />,
-  lineOf: (user) => (nameOf(user) === user.username ? (user.email ?? ' ') : user.username),
+  lineOf: (user) => (nameOf(user) === user.username ? user.email : user.username),
   asideOf: (user) => user.break_glass && <Badge kind="warn">break glass</Badge>,
   columns: [
     { id: 'name', label: 'Name', sort: 'username', cell: nameOf },
