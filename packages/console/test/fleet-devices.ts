@@ -100,7 +100,7 @@ async function markSeen(kit: Kit, devices: readonly SeededDevice[]): Promise<voi
 }
 
 /** Locks a user for a quarter of an hour, as failed sign-ins do. */
-const lockOut = (kit: Kit, id: string) =>
+export const lockOut = (kit: Kit, id: string) =>
   kit.db.inTenant(kit.tenant, (tx) =>
     tx
       .updateTable('users')

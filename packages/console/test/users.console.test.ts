@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { enrollFactor, makeUser, passwordOf, signInAs, trySignIn } from '../../server/test/support/actors/people.ts'
+import {
+  createAuthenticator,
+  enrollFactor,
+  makeUser,
+  passwordOf,
+  signInAs,
+  trySignIn,
+} from '../../server/test/support/actors/people.ts'
 import {
   directoryUser,
   userOf as directoryUserOf,
@@ -9,6 +16,7 @@ import {
   snapshotOf,
 } from '../../server/test/support/providers/directory-snapshots.ts'
 import type { Who } from './fleet.ts'
+import { lockOut } from './fleet-devices.ts'
 import { assertForgotten } from './forgotten.ts'
 import { type Ground, inBrowser, openGround } from './ground.ts'
 import { openPage, settle } from './page.ts'
@@ -265,4 +273,90 @@ test('what a user reaches: one target with its reason, and all targets of the po
     .getByText(/^1 of 2 can be reached, by stable v\d+\.$/)
     .waitFor()
   assert.match(await page.getByRole('row', { name: /wiki/ }).innerText(), /reached\s+wiki/)
+})
+
+test('the palette unlocks a user by name, after the question', inBrowser, async (t) => {
+  const ground = await openGround()
+  const { kit } = ground
+  const user_id = await makeUser(kit, 'quirin')
+  await lockOut(kit, user_id)
+  const page = await openPage(t, ground, { as: 'helpdesk' })
+  await page.goto('/admin/devices')
+  await settle(page)
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('quirin')
+  await page.getByRole('option', { name: /^Unlock: quirin/ }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('alertdialog', { name: 'Unlock quirin?' }).waitFor()
+  await confirmByKey(page)
+  await page.getByText('quirin unlocked').waitFor()
+  assert.equal((await userOf(ground, user_id)).locked_until, null)
+  await page.keyboard.press('g')
+  await page.keyboard.press('u')
+  await page.getByRole('heading', { name: 'Users' }).waitFor()
+})
+
+test(
+  'a second factor is set up together with the user: QR code, code, recovery codes shown once',
+  inBrowser,
+  async (t) => {
+    const ground = await openGround()
+    const user_id = await makeUser(ground.kit, 'tilda')
+    const page = await openUser(t, ground, 'helpdesk', user_id)
+    await page.getByRole('tab', { name: 'Sign-in' }).click()
+    await page.getByRole('button', { name: 'Set up second factor…' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
+    const seed = await page.getByRole('group', { name: 'Key' }).locator('code').innerText()
+    const app = createAuthenticator(seed)
+    await page.getByLabel('Code from the app').fill(app.wrong())
+    await page.keyboard.press('Enter')
+    await page.getByText('The code is not the current code').waitFor()
+    await page.getByLabel('Code from the app').fill(app.code())
+    await page.keyboard.press('Enter')
+    const codes = await page.getByRole('group', { name: 'Set of recovery codes' }).locator('code').innerText()
+    await page.getByLabel('I have stored the set of recovery codes').check()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByText('Second factor of tilda is on').waitFor()
+    await page.getByRole('tabpanel').getByText('Authenticator app').waitFor()
+    assert.equal((await userOf(ground, user_id)).mfa.enabled, true)
+    for (const secret of [seed, codes.split('\n')[0]!]) await assertForgotten(page, secret)
+  },
+)
+
+test(
+  'the playbook for a compromised user runs until all gateways confirm, and the page shows the lock',
+  inBrowser,
+  async (t) => {
+    const ground = await openGround()
+    const { kit } = ground
+    const { items: found } = await kit.admin.listUsers({ query: { q: 'yusuf' } })
+    const { user_id } = found[0]!
+    const page = await openUser(t, ground, 'admin', user_id)
+    await page.getByRole('button', { name: /^More actions/ }).click()
+    await page.getByRole('menuitem', { name: /^Compromised user/ }).click()
+    await page.getByLabel('Reason').fill('password on a false page')
+    await page.getByRole('button', { name: 'Lock Yusuf Example' }).click()
+    await page.getByRole('dialog', { name: 'Yusuf Example is locked' }).waitFor()
+    await page.getByText('All reachable gateways confirmed.').waitFor()
+    await page.getByRole('button', { name: 'Close', exact: true }).last().click()
+    await page.getByText(/^Yusuf Example is locked by /).waitFor()
+    await page.getByText('Reason: password on a false page.').waitFor()
+    const { items } = await kit.admin.listDevices({ query: { user_id } })
+    assert.deepEqual([...new Set(items.map((device) => device.effective_status))], ['locked'])
+  },
+)
+
+test('a deleted user leaves the list, and the page of the user says so', inBrowser, async (t) => {
+  const ground = await openGround()
+  const user_id = await makeUser(ground.kit, 'lothar')
+  const page = await openUser(t, ground, 'admin', user_id)
+  await page.getByRole('button', { name: /^More actions/ }).click()
+  await page.getByRole('menuitem', { name: /^Delete/ }).click()
+  await page.getByRole('button', { name: 'Delete lothar' }).click()
+  await page.getByText('lothar deleted').waitFor()
+  await page.getByText('This user was not found').waitFor()
+  await page.getByRole('link', { name: 'All users' }).click()
+  await settle(page)
+  assert.equal(await page.getByRole('row', { name: /lothar/ }).count(), 0)
 })

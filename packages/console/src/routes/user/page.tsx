@@ -19,7 +19,8 @@ const crumbs = [{ to: '/admin/users', label: 'Users' }]
 export function Page() {
   const { user_id = '' } = useParams({ strict: false }) as { user_id?: string }
   const query = useApi('GET /v1/admin/users/{user_id}', { params: { user_id } })
-  const user = query.data
+  // A deleted user is not shown, unlike other failures of a refetch.
+  const user = query.error?.code === 'not_found' ? undefined : query.data
   useUserKeys(user)
   useEffect(() => {
     if (user) document.title = `${nameOf(user)} · Users · Holdfast`

@@ -18,7 +18,7 @@ type Props = Walk & {
 export function UserPanel({ known, ...walk }: Props) {
   const query = useApi('GET /v1/admin/users/{user_id}', { params: { user_id: walk.id } })
   const navigate = useNavigate()
-  const user = query.data ?? known
+  const user = query.error?.code === 'not_found' ? undefined : (query.data ?? known)
   return (
     <SidePanel
       {...walk}

@@ -73,13 +73,14 @@ export function ProfileTab({ user, inPanel, onTab }: Props) {
     )
   return (
     <div className="cols">
-      <div className="c8 stack">
-        {devices}
-        {activity}
-      </div>
+      {/* First, since it is there at once: what loads later moves nothing. */}
       <div className="c4 stack">
         {account}
         {access}
+      </div>
+      <div className="c8 stack">
+        {devices}
+        {activity}
       </div>
     </div>
   )
