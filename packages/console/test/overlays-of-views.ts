@@ -73,7 +73,7 @@ async function checkAllTargets(page: Page): Promise<void> {
 /** Opens the result of a bulk change, with one refusal. The server changes nothing. */
 async function openUsersResult(page: Page): Promise<void> {
   const answer = { operation: 'suspend', changed: false, user: {}, sessions_terminated: 0, warnings: [] }
-  const refusal = { error: 'not_found', detail: 'no such user', request_id: 'req_01k00000000000000000000000' }
+  const refusal = { error: 'not_found', detail: 'deleted', request_id: 'req_01k00000000000000000000000' }
   let count = 0
   await page.route('**/v1/admin/users/suspend*', (route) =>
     ++count === 2 ? route.fulfill({ status: 404, json: refusal }) : route.fulfill({ json: answer }),
