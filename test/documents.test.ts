@@ -103,7 +103,7 @@ const stated: readonly (readonly [file: string, text: string])[] = [
   ['docs/siem-delivery.md', `A dead letter is kept for ${limits.deadLetterDays} days`],
   ['docs/workflow-runs.md', `at most ${limits.replacedSecretHours} hours`],
   ['docs/workflow-runs.md', `every gateway that was seen within ${limits.gatewaySilence.degradedSeconds} seconds`],
-  ['packages/console/src/routes/me/password-section.tsx', `${limits.passwordWithSecondFactor} with a second factor`],
+  ['packages/console/src/routes/me/password-rules.ts', `${limits.passwordWithSecondFactor} with a second factor`],
 ]
 test('a figure that a document states is the one of the code', () => {
   const wrong = stated.filter(([file, text]) => !read(file).replaceAll(/\s+/g, ' ').includes(text))

@@ -115,6 +115,15 @@ export const features: readonly Feature[] = [
     keywords: 'releases versions rollout',
   },
   {
+    group: 'people',
+    label: 'Users',
+    path: '/admin/users',
+    permission: 'users:read',
+    shortcut: 'u',
+    keywords: 'people accounts persons service unlock password second factor',
+    below: [{ path: '/admin/users/$user_id' }],
+  },
+  {
     group: 'policy',
     label: 'Channels',
     path: '/admin/policy',

@@ -28,6 +28,11 @@ export const views = {
     reads: [alerts, overview, list('devices', '-enrolled_at', 'count=estimate&'), '/v1/admin/devices/facets'],
   },
   '/admin/devices/$device_id': { module: 'device/page', reads: [alerts] },
+  '/admin/users': {
+    module: 'users/page',
+    reads: [alerts, list('users', 'username', 'count=estimate&'), '/v1/admin/users/facets'],
+  },
+  '/admin/users/$user_id': { module: 'user/page', reads: [alerts] },
   '/admin/sessions': { module: 'sessions/page', reads: [alerts, overview, list('sessions', '-started_at')] },
   '/admin/enrollment': { module: 'enrollment/page', reads: [alerts] },
   '/admin/enrollment/new': { module: 'enrollment/new-page', reads: [alerts, overview] },

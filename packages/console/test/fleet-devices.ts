@@ -87,6 +87,7 @@ export async function moveDevices(kit: Kit, devices: readonly SeededDevice[], { 
   })
   await kit.admin.suspendUser({ body: { user_id: userIds[0]!, reason: 'on leave' } })
   await kit.admin.changeUser({ body: { operation: 'delete', user_id: userIds[1]!, reason: 'left' } })
+  await lockOut(kit, userIds[3]!)
 }
 
 /** Sets the time at which devices were last seen, since the server writes it with a delay and pictures show it. */
@@ -97,6 +98,17 @@ async function markSeen(kit: Kit, devices: readonly SeededDevice[]): Promise<voi
   await owner.query('update device_activity set last_seen_at = now() where device_id = any($1)', [ids])
   await owner.end()
 }
+
+/** Locks a user for a quarter of an hour, as failed sign-ins do. */
+export const lockOut = (kit: Kit, id: string) =>
+  kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .updateTable('users')
+      .set({ locked_until: new Date(Date.now() + 900_000) })
+      .where('tenant_id', '=', kit.tenant)
+      .where('user_id', '=', decodeId('user', id) ?? '')
+      .execute(),
+  )
 
 /** Expires the credential of a device, as if it had been off for too long. */
 const endCredential = (kit: Kit, id: string) =>

@@ -61,7 +61,13 @@ export async function startFleet(
   const { ids } = await makeSampleObjects(kit, kit.admin, shown)
   return {
     kit,
-    ids: { ...ids, draft_id, device_id: devices[0]!.id, gateway_id: gateways[0]!.made.gateway.gateway_id },
+    ids: {
+      ...ids,
+      draft_id,
+      device_id: devices[0]!.id,
+      user_id: directory.userIds[2]!,
+      gateway_id: gateways[0]!.made.gateway.gateway_id,
+    },
     signInOf: (who) =>
       who === 'admin'
         ? { username: 'admin', password: adminPassword }

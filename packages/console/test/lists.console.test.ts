@@ -12,6 +12,7 @@ const lists: readonly { path: Path; filter: string; sort: string }[] = [
   { path: '/admin/alerts', filter: 'severity=warning', sort: 'created_at' },
   { path: '/admin/devices', filter: 'platform=macos', sort: 'name' },
   { path: '/admin/devices', filter: 'q=pixel', sort: '-last_seen_at' },
+  { path: '/admin/users', filter: 'status=active', sort: '-created_at' },
   { path: '/admin/sessions', filter: 'state=all', sort: 'started_at' },
   { path: '/admin/enrollment', filter: 'status=active', sort: 'name' },
   { path: '/admin/updates', filter: 'status=draft', sort: 'created_at' },

@@ -59,6 +59,60 @@ async function runLostDevice(page: Page): Promise<void> {
 const [devices, device] = ['/admin/devices', '/admin/devices/$device_id']
 const tabs = ['sessions', 'policy', 'certificates', 'activity']
 
+const users = '/admin/users'
+const user = '/admin/users/$user_id'
+const userTabs = ['sessions', 'groups', 'roles', 'sign-in', 'activity']
+
+/** Opens a sheet or question about the user of the page by its menu. */
+const ofUserMenu = (item: RegExp) => async (page: Page) => {
+  await openBy(/^More actions for/, 'menu')(page)
+  await page.getByRole('menuitem', { name: item }).click()
+  await page.getByRole('dialog').or(page.getByRole('alertdialog')).waitFor()
+}
+
+async function checkAllTargets(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Check all resources' }).click()
+  await page.getByRole('tabpanel').getByText('of 2 can be reached').waitFor()
+}
+
+/** Opens the result of a bulk change, with one refusal. The server changes nothing. */
+async function openUsersResult(page: Page): Promise<void> {
+  const answer = { operation: 'suspend', changed: false, user: {}, sessions_terminated: 0, warnings: [] }
+  const refusal = { error: 'not_found', detail: 'deleted', request_id: 'req_01k00000000000000000000000' }
+  let count = 0
+  await page.route('**/v1/admin/users/suspend*', (route) =>
+    ++count === 2 ? route.fulfill({ status: 404, json: refusal }) : route.fulfill({ json: answer }),
+  )
+  for (const nth of [1, 3, 4]) await page.locator('[data-row-link]').nth(nth).press('x')
+  await page.getByRole('toolbar').getByRole('button', { name: 'Suspend' }).click()
+  await page.getByRole('button', { name: 'Suspend 3 users' }).click()
+  await page.getByRole('dialog', { name: /: results/ }).waitFor()
+}
+
+async function generatePassword(page: Page): Promise<void> {
+  await page.keyboard.press('p')
+  await page.getByRole('button', { name: 'Generate password' }).click()
+  await page.getByLabel('I have stored the temporary password').waitFor()
+}
+
+/** Views of users with an open tab, sheet or question. The last one changes the user. */
+const ofUsers: readonly View[] = [
+  { name: 'user-panel', path: `${users}?open=$user_id`, as: 'admin' },
+  ...userTabs.map((tab): View => ({ name: `user-${tab}`, path: `${user}?tab=${tab}`, as: 'admin' })),
+  { name: 'user-access', path: `${user}?tab=access`, as: 'admin', open: checkAllTargets },
+  { name: 'user-create', path: users, as: 'admin', open: openBy('Add user', 'dialog') },
+  { name: 'user-suspend', path: user, as: 'admin', open: openBy(/^Suspend…/, 'alertdialog') },
+  { name: 'user-edit', path: user, as: 'admin', open: openBy(/^Edit…/, 'dialog') },
+  { name: 'user-grant-role', path: user, as: 'admin', open: ofUserMenu(/^Grant role/) },
+  { name: 'user-compromised', path: user, as: 'admin', open: ofUserMenu(/^Compromised user/) },
+  { name: 'user-delete', path: user, as: 'admin', open: ofUserMenu(/^Delete/) },
+  { name: 'users-suspend', path: users, as: 'admin', open: (page) => selectAll(page, 'Suspend') },
+  { name: 'users-result', path: users, as: 'admin', open: openUsersResult },
+  { name: 'user-as-helpdesk', path: user, as: 'helpdesk', open: openBy(/^More actions for/, 'menu') },
+  { name: 'user-password', path: user, as: 'admin', open: openBy(/^Set password…/, 'dialog') },
+  { name: 'user-secret', path: user, as: 'admin', open: generatePassword },
+]
+
 /** Overlays of single views, and their tabs. The last ones change the fleet. */
 export const overlaysOfViews: readonly View[] = [
   { name: 'row-menu', path: devices, as: 'admin', open: openBy(/^Actions for/, 'menu') },
@@ -66,6 +120,7 @@ export const overlaysOfViews: readonly View[] = [
   { name: 'confirm-many', path: devices, as: 'admin', open: (page) => selectAll(page, 'Revoke') },
   { name: 'batch-result', path: devices, as: 'admin', open: openBatchResult },
   ...tabs.map((tab): View => ({ name: `device-${tab}`, path: `${device}?tab=${tab}`, as: 'admin' })),
+  ...ofUsers,
   {
     name: 'chart-table',
     path: '/admin/sessions',

@@ -59,6 +59,8 @@ export const traits: Readonly<Record<Path, Traits>> = {
   '/admin/start': {},
   '/admin/devices': { list: 'devices', noun: 'device' },
   '/admin/devices/$device_id': { isAlwaysFilled: true },
+  '/admin/users': { list: 'users', noun: 'user', quiet: /newcomer/ },
+  '/admin/users/$user_id': { isAlwaysFilled: true },
   '/admin/sessions': { list: 'sessions', noun: 'vpn_session', filter: 'state=ended', quiet: /No session runs/ },
   '/admin/enrollment': { list: 'tokens', noun: 'enrollment_token' },
   '/admin/enrollment/new': { isAlwaysFilled: true },

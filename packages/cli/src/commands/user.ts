@@ -27,6 +27,8 @@ const stateOf = ({ status, locked_until }: User): string => (locked_until === nu
 const sorts = sortsOf('username', 'created_at', 'last_login_at')
 type Filter = {
   status?: User['status']
+  kind?: User['kind']
+  source?: User['source']
   group?: string
   role?: User['roles'][number]
   mfa?: 'yes' | 'no'
@@ -42,6 +44,8 @@ type NewUser = { service?: boolean; email?: string; displayName?: string; group?
 const filtered = (command: Command) =>
   command
     .addOption(choice('--status <status>', 'only users with this status', ['active', 'suspended']))
+    .addOption(choice('--kind <kind>', 'only people, or only service accounts', ['person', 'service']))
+    .addOption(choice('--source <source>', 'only users from this source', ['local', 'directory', 'sso']))
     .option('--group <group>', 'only users in this group')
     .addOption(choice('--role <role>', 'only users with this role', roleNames))
     .addOption(choice('--mfa <yes|no>', 'only users with (yes) or without (no) a second factor', ['yes', 'no']))

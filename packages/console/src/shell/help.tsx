@@ -25,6 +25,12 @@ const onDevices = [
   { keys: ['a'], does: 'Approve a pending device' },
 ]
 
+const onUsers = [
+  { keys: ['u'], does: 'Unlock' },
+  { keys: ['p'], does: 'Set password' },
+  { keys: ['s'], does: 'Suspend or reactivate' },
+  { keys: ['e'], does: 'Edit' },
+]
 const onAlerts = [
   { keys: ['a'], does: 'Acknowledge' },
   { keys: ['p'], does: 'Approve the pending devices' },
@@ -57,6 +63,7 @@ export function Help({ onClose }: { onClose: () => void }) {
         <Keys title="Go to" rows={views} />
         <Keys title="In lists" rows={inLists} />
         <Keys title="On a device" rows={onDevices} />
+        <Keys title="On a user" rows={onUsers} />
         <Keys title="On an alert" rows={onAlerts} />
       </div>
     </Dialog>

@@ -19,6 +19,17 @@ export type DeviceTarget =
       matched: number
     }
 
+type User = OutputOf<'GET /v1/admin/users'>['items'][number]
+/** User with at least its id and username; the caller adds the fields that it has. */
+export type UserRef = Pick<User, 'user_id' | 'username'> & Partial<User>
+/** Change of users that asks first. */
+export type UserDeed = 'suspend' | 'reactivate' | 'unlock' | 'end_sessions' | 'disable_factor' | 'delete'
+/** Sheet or question about users. */
+export type UserOverlay =
+  | { kind: 'user'; act: 'create' }
+  | { kind: 'user'; act: 'edit' | 'password' | 'enroll_factor' | 'compromised' | 'grant_role'; user: UserRef }
+  | { kind: 'user'; act: 'deed'; deed: UserDeed; users: readonly UserRef[]; onDone?: (() => void) | undefined }
+
 /** Dialog, sheet or palette above the page. Only one is open at a time. */
 type Overlay =
   | { kind: 'palette' }
@@ -29,6 +40,7 @@ type Overlay =
   | { kind: 'install_lines' }
   | { kind: 'token_revoke'; token: { token_id: string; name: string; uses: number } }
   | { kind: 'session_end'; target: SessionTarget; onDone?: (() => void) | undefined }
+  | UserOverlay
   | { kind: 'device_deed'; deed: DeviceDeed; target: DeviceTarget; onDone?: (() => void) | undefined }
 
 const transient: ReadonlySet<Overlay['kind']> = new Set(['palette', 'help', 'alerts'])

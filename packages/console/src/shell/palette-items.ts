@@ -6,7 +6,7 @@ import { platformWords } from '../routes/devices/words.ts'
 import { formatWord } from '../ui/format.ts'
 import type { IconName } from '../ui/icon.tsx'
 import { documentation } from './documentation.ts'
-import { type DeviceDeed, openOverlay } from './overlay.ts'
+import { type DeviceDeed, openOverlay, type UserDeed } from './overlay.ts'
 import { chooseTheme } from './preferences.ts'
 import { signOutOrSay } from './sign-out.ts'
 
@@ -61,6 +61,26 @@ const deeds: readonly Deed[] = [
   { action: 'revoke', deed: 'revoke', label: 'Revoke', icon: 'ban', effect: 'keeps it out for good' },
 ]
 
+type OfUser = {
+  action: Hit['actions'][number]
+  act: UserDeed | 'compromised'
+  label: string
+  icon: IconName
+  effect: string
+}
+const userDeeds: readonly OfUser[] = [
+  { action: 'unlock', act: 'unlock', label: 'Unlock', icon: 'lock', effect: 'lets the user sign in again at once' },
+  { action: 'reactivate', act: 'reactivate', label: 'Reactivate', icon: 'play', effect: 'restores the access' },
+  { action: 'suspend', act: 'suspend', label: 'Suspend', icon: 'pause', effect: 'ends sessions and access' },
+  {
+    action: 'compromised_user',
+    act: 'compromised',
+    label: 'Compromised user',
+    icon: 'bolt',
+    effect: 'locks the user, revokes keys and tokens',
+  },
+]
+
 type Found = { hits: readonly Hit[]; owned?: Owned | undefined }
 
 /** Returns the groups of the palette in order: actions on the best hit, objects by kind, pages, commands. */
@@ -70,6 +90,7 @@ export function paletteGroups(text: string, { hits, owned }: Found, can: Can, go
   const objects = commandsOnly ? [] : hits.filter(isShown)
   const byKind = Map.groupBy(objects, (hit) => kinds[hit.kind]?.group ?? '')
   const device = objects.find((hit) => hit.kind === 'device') ?? onlyDevice(owned)
+  const user = device && device.id !== onlyDevice(owned)?.id ? undefined : objects.find((hit) => hit.kind === 'user')
   const groups = Array.from(byKind, ([label, found]) => ({ label, items: found.map((hit) => objectItem(hit, go)) }))
   if (owned) {
     const items = owned.devices.map((hit) => objectItem(hit, go))
@@ -81,7 +102,7 @@ export function paletteGroups(text: string, { hits, owned }: Found, can: Can, go
   // The list filter matches the same devices as the search: without a device here, the list would be empty.
   const listed = !commandsOnly && objects.some(({ kind }) => kind === 'device')
   return [
-    { label: 'Actions', items: device ? actionsOn(device) : [] },
+    { label: 'Actions', items: [...(device ? actionsOn(device) : []), ...(user ? actionsOnUser(user) : [])] },
     ...groups,
     { label: 'Go to', items: commandsOnly ? [] : places(wanted, { can, go, listed }) },
     { label: 'Commands', items: commands(wanted, can, go) },
@@ -110,6 +131,26 @@ function actionsOn(device: Hit): PaletteItem[] {
     }))
 }
 
+function actionsOnUser(hit: Hit): PaletteItem[] {
+  const user = { user_id: hit.id, username: hit.name }
+  return userDeeds
+    .filter(({ action }) => hit.actions.includes(action))
+    .map(({ act, label, icon, effect }) => ({
+      id: `${act}-${hit.id}`,
+      label: `${label}: ${hit.name}`,
+      icon,
+      sub: [detailOf(hit), effect].filter(Boolean).join(' · '),
+      command:
+        act === 'compromised'
+          ? commandLine('incident run compromised_user', `user_id=${hit.id}`)
+          : commandLine(`user ${act}`, hit.id),
+      run: () =>
+        openOverlay(
+          act === 'compromised' ? { kind: 'user', act, user } : { kind: 'user', act: 'deed', deed: act, users: [user] },
+        ),
+    }))
+}
+
 function objectItem(hit: Hit, go: Go): PaletteItem {
   const { icon = 'search', command } = kinds[hit.kind] ?? {}
   return {
@@ -131,7 +172,7 @@ const detailOf = ({ kind, detail }: Hit): string =>
 
 function open({ kind, id }: Hit, go: Go): void {
   if (kind === 'device') go(`/admin/devices/${id}`)
-  else if (kind === 'user') go('/admin/devices', { user_id: id })
+  else if (kind === 'user') go(`/admin/users/${id}`)
   else if (kind === 'group') go('/admin/devices', { group_id: id })
   else if (kind === 'gateway') go('/admin/sessions', { gateway_id: id })
   else if (kind === 'vpn_session') go('/admin/sessions', { open: id })
@@ -177,8 +218,20 @@ function commands(wanted: string, can: Can, go: Go): PaletteItem[] {
     .flatMap((f) => f.actions ?? [])
     .filter((action) => can(action.permission) && matches(wanted, action.label, action.keywords))
     .map(({ label, icon, to }) => ({ id: `do-${to}`, label, icon, run: () => go(to) }))
-  return [...ofViews, ...ofShell().filter(({ label, keywords }) => matches(wanted, label, keywords))]
+  const others = [...(can('users:write') ? [addUser(go)] : []), ...ofShell()]
+  return [...ofViews, ...others.filter(({ label, keywords }) => matches(wanted, label, keywords))]
 }
+
+const addUser = (go: Go): PaletteItem & { keywords: string } => ({
+  id: 'add-user',
+  label: 'Add user',
+  icon: 'plus',
+  keywords: 'new create person account',
+  run: () => {
+    go('/admin/users')
+    openOverlay({ kind: 'user', act: 'create' })
+  },
+})
 
 /** Returns the commands of the shell itself. */
 const ofShell = (): (PaletteItem & { keywords: string })[] => [

@@ -23,3 +23,11 @@ test('a list can rename an option or leave it out', () => {
 test('option values are quoted for the shell', () => {
   assert.deepEqual(optionsOf({ tag: "it's $HOME; rm" }), ["--tag='it'\\''s $HOME; rm'"])
 })
+
+test('true and false become yes and no', () => {
+  assert.deepEqual(optionsOf({ mfa: 'false', locked: 'true', has_devices: 'true' }), [
+    '--mfa=no',
+    '--locked=yes',
+    '--has-devices=yes',
+  ])
+})

@@ -5,6 +5,9 @@ const optionOf = (name: string): string => `${name.replace(/_id$/, '').replaceAl
 /** Parameters in seconds in the API that are a duration on the command line. */
 const durations: ReadonlySet<string> = new Set(['unseen_for', 'seen_within'])
 
+/** Parameters that are true or false in the API, and `yes` or `no` on the command line. */
+const answers: ReadonlySet<string> = new Set(['mfa', 'locked', 'has_devices'])
+
 function durationOf(seconds: number): string {
   if (seconds % 86_400 === 0) return `${seconds / 86_400}d`
   return seconds % 3600 === 0 ? `${seconds / 3600}h` : `${seconds}s`
@@ -22,9 +25,13 @@ const quoted = (word: string): string => (/^[\w.:@/+-]+$/.test(word) ? word : `'
 export const optionsOf = (parameters: Readonly<Record<string, string>>, names: Names = {}): string[] =>
   Object.entries(parameters).flatMap(([name, value]) => {
     const option = names[name] ?? optionOf(name)
-    const isSeconds = durations.has(name) && /^\d+$/.test(value)
-    return option === false ? [] : [`--${option}=${quoted(isSeconds ? durationOf(Number(value)) : value)}`]
+    return option === false ? [] : [`--${option}=${quoted(wordOf(name, value))}`]
   })
+
+function wordOf(name: string, value: string): string {
+  if (answers.has(name)) return value === 'true' ? 'yes' : 'no'
+  return durations.has(name) && /^\d+$/.test(value) ? durationOf(Number(value)) : value
+}
 
 type Shown = { q: string; filters: Readonly<Record<string, string>>; sort: string }
 

@@ -12,6 +12,7 @@ const perRequest = 200
 
 const routes = {
   devices: 'GET /v1/admin/devices',
+  users: 'GET /v1/admin/users',
   sessions: 'GET /v1/admin/sessions',
   tokens: 'GET /v1/admin/tokens',
   notifications: 'GET /v1/admin/notifications',

@@ -66,14 +66,16 @@ function NameCell<T>({ spec, row, name, href, onOpen }: NameProps<T>) {
     event.preventDefault()
     onOpen()
   }
+  const line = spec.lineOf?.(row)
   return (
     <div className="row">
-      <Icon name={spec.iconOf?.(row) ?? spec.icon} className="faint" />
+      {spec.pictureOf?.(row) ?? <Icon name={spec.iconOf?.(row) ?? spec.icon} className="faint" />}
       <div className="first">
         {/* A plain link, since a link of the router computes its address again for every row. */}
         <a href={href} className="trunc" data-row-link="" onClick={open}>
           {name}
         </a>
+        {line && <small className="trunc">{line}</small>}
         {spec.summaryOf && <small className="m trunc">{spec.summaryOf(row)}</small>}
       </div>
       {spec.asideOf?.(row)}

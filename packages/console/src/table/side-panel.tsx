@@ -22,6 +22,8 @@ type Props = Walk & {
   /** Undefined until the object has been read. */
   name: string | undefined
   icon: IconName
+  /** Picture in place of the icon. */
+  picture?: ReactNode
   /** Shows a long name on several lines. */
   wrapsName?: boolean
   /** Content beside the name, for example a badge. */
@@ -48,6 +50,7 @@ export function SidePanel(props: Props) {
     name,
     label,
     icon,
+    picture,
     wrapsName = false,
     aside,
     tools,
@@ -71,7 +74,7 @@ export function SidePanel(props: Props) {
       <header>
         <div className="row between">
           <div className="row">
-            <Icon name={icon} />
+            {picture ?? <Icon name={icon} />}
             <h2 className={wrapsName ? undefined : 'trunc'}>{name ?? '…'}</h2>
             {aside}
           </div>

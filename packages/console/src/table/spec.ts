@@ -68,9 +68,13 @@ export type ListSpec<T> = {
   nameOf: (row: T) => string
   /** Second line under the name, shown where columns are hidden. */
   summaryOf?: (row: T) => ReactNode
+  /** Second line under the name that is always shown, for lists of people. */
+  lineOf?: (row: T) => ReactNode
   /** Content beside the name: tags. */
   asideOf?: (row: T) => ReactNode
   iconOf?: (row: T) => IconName
+  /** Picture before the name, in place of the icon. */
+  pictureOf?: (row: T) => ReactNode
   isGone?: (row: T) => boolean
   menuOf?: (row: T) => readonly MenuItem[]
   /** Equivalent command line: `holdfast device list`. */

@@ -1,4 +1,4 @@
-import type { KeyboardEvent, ReactNode } from 'react'
+import { type KeyboardEvent, type ReactNode, useEffect } from 'react'
 import { classes } from './classes.ts'
 import { formatNumber } from './format.ts'
 
@@ -39,6 +39,10 @@ export function Tabs<V extends string>({ label, options, value, onChange, panelI
     onChange(options[next]!.value)
     event.currentTarget.querySelectorAll<HTMLElement>('[role=tab]')[next]?.focus()
   }
+  // On a narrow screen the open tab may be beyond the edge.
+  useEffect(() => {
+    document.getElementById(`${panelId}-${value}`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [panelId, value])
   return (
     <div className="tabs" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
       {options.map((option) => (

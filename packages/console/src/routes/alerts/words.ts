@@ -101,7 +101,7 @@ export function subjectPath({ kind, subject: { type, id } }: Alert): string | un
   if (id === null) return undefined
   if (type === 'device') return `/admin/devices/${id}`
   if (type === 'gateway') return `/admin/sessions?gateway_id=${id}`
-  if (type === 'user') return `/admin/devices?user_id=${id}`
+  if (type === 'user') return `/admin/users/${id}`
   if (type === 'enrollment_token') return `/admin/enrollment?open=${id}`
   if (type === 'release') return `/admin/updates?open=${id}`
   return undefined

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { withStepUp } from '../../api/step-up.ts'
 import type { DeviceDeed, DeviceRef, DeviceTarget } from '../../shell/overlay.ts'
+import { BulkResult } from '../../table/bulk-result.tsx'
 import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { formatNumber } from '../../ui/format.ts'
@@ -8,7 +9,6 @@ import { Icon } from '../../ui/icon.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { deviceIcon } from '../devices/words.ts'
-import { BatchResult } from './batch-result.tsx'
 import { type BatchAnswer, changeDevices } from './change-devices.ts'
 import { deedCommand } from './deed-command.ts'
 import { deedWords, devicesNamed, effectsOf } from './deed-words.ts'
@@ -46,7 +46,16 @@ export function ConfirmDeed({ deed, target, onDone, onClose }: Props) {
     }
     setStartedAt(undefined)
   }
-  if (result) return <BatchResult {...{ result, devices, onClose }} title={`${words.verb} ${named}: results`} />
+  if (result)
+    return (
+      <BulkResult
+        title={`${words.verb} ${named}: results`}
+        results={result.results.map(({ device_id: id, outcome, error }) => ({ id, outcome, error }))}
+        names={new Map(devices.map((device) => [device.device_id, device.name]))}
+        file={{ name: 'devices-result.csv', idColumn: 'device_id' }}
+        onClose={onClose}
+      />
+    )
   return (
     <Confirm
       title={`${words.verb} ${named}${words.isForGood ? ' for good' : ''}?`}

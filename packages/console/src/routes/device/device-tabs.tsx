@@ -3,9 +3,9 @@ import { useNavigation, useSearch } from '../../navigation.ts'
 import { Note } from '../../ui/note.tsx'
 import { TabPanel, Tabs } from '../../ui/tabs.tsx'
 import type { Device } from '../devices/words.ts'
-import { ActivityTab } from './activity-tab.tsx'
+import { Activity } from './activity.tsx'
 import { CertificatesTab } from './certificates-tab.tsx'
-import { PolicyTab } from './policy-tab.tsx'
+import { ExplainAccess } from './explain-access.tsx'
 import { SessionsTab } from './sessions-tab.tsx'
 import { SummaryTab } from './summary-tab.tsx'
 
@@ -29,9 +29,11 @@ export function DeviceTabs({ device, inPanel = false }: { device: Device; inPane
   const content: Readonly<Record<Tab, ReactNode>> = {
     summary: <SummaryTab device={device} inPanel={inPanel} onTab={choose} />,
     sessions: <SessionsTab device={device} />,
-    policy: <PolicyTab key={device.device_id} device={device} inPanel={inPanel} />,
+    policy: (
+      <ExplainAccess key={device.device_id} of={{ device_id: device.device_id }} name={device.name} inPanel={inPanel} />
+    ),
     certificates: <CertificatesTab device={device} />,
-    activity: <ActivityTab device={device} />,
+    activity: <Activity of={{ target_id: device.device_id }} noun="device" />,
   }
   return (
     <>

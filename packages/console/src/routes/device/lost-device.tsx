@@ -1,9 +1,8 @@
 import { useState } from 'react'
 import { call, type OutputOf } from '../../api/client.ts'
-import { expectOwnChange, useLatestRun } from '../../api/live.ts'
+import { expectOwnChange } from '../../api/live.ts'
 import { useCan } from '../../api/me.ts'
 import { withStepUp } from '../../api/step-up.ts'
-import { useApi } from '../../api/use-api.ts'
 import type { DeviceRef } from '../../shell/overlay.ts'
 import { Button } from '../../ui/button.tsx'
 import { ChangeProblem } from '../../ui/change-problem.tsx'
@@ -16,7 +15,8 @@ import { refreshDevices } from './change-devices.ts'
 import { deedCommand } from './deed-command.ts'
 import { LostDeviceOff } from './lost-device-off.tsx'
 import { LostDevicePreview, useGateways } from './lost-device-preview.tsx'
-import { LostDeviceRun } from './lost-device-run.tsx'
+import { PlaybookRun } from './playbook-run.tsx'
+import { useRunOf } from './use-run-of.ts'
 
 type Props = { device: DeviceRef; onClose: () => void }
 type Run = OutputOf<'POST /v1/admin/incident/playbook'>['run']
@@ -44,7 +44,7 @@ function LostDeviceSheet({ device, onClose }: Props) {
   const [result, setResult] = useState<Run>()
   const [error, setError] = useState<Error>()
   const gateways = useGateways()
-  const run = useRunOf(device.device_id, startedAt, result)
+  const run = useRunOf('lost_device', { device_id: device.device_id }, startedAt, result)
   const isForGood = way === 'revoke'
   const start = async () => {
     setError(undefined)
@@ -61,7 +61,10 @@ function LostDeviceSheet({ device, onClose }: Props) {
       setStartedAt(undefined)
     }
   }
-  if (startedAt !== undefined) return <LostDeviceRun {...{ device, startedAt, run, gateways, isForGood, onClose }} />
+  if (startedAt !== undefined)
+    return (
+      <PlaybookRun {...{ name: device.name, startedAt, run, gateways, onClose }} words={runWords(device, isForGood)} />
+    )
   const command = deedCommand('lost', { devices: [device] })
   return (
     <Sheet
@@ -102,17 +105,15 @@ function LostDeviceSheet({ device, onClose }: Props) {
   )
 }
 
-/** Returns the current run. The stream names it before the response of the request that started it. */
-function useRunOf(deviceId: string, startedAt: number | undefined, result: Run | undefined) {
-  const latest = useLatestRun()
-  const isNew = latest !== undefined && startedAt !== undefined && latest.at >= startedAt
-  const id = result?.workflow_run_id ?? (isNew ? latest.id : undefined)
-  const isOver = result !== undefined && result.finished_at !== null
-  const { data } = useApi(
-    'GET /v1/admin/workflows/runs/{workflow_run_id}',
-    { params: { workflow_run_id: id ?? '' } },
-    { enabled: id !== undefined && !isOver, everyMs: 250 },
-  )
-  if (isOver) return result
-  return data?.workflow === 'lost_device' && data.params.device_id === deviceId ? data : result
-}
+const runWords = ({ name }: DeviceRef, isForGood: boolean) =>
+  isForGood
+    ? {
+        busy: `Revoking ${name}…`,
+        done: `${name} is revoked`,
+        note: 'A revocation is final. If the device is found, its owner must enroll it again.',
+      }
+    : {
+        busy: `Locking ${name}…`,
+        done: `${name} is locked`,
+        note: 'If the device is found, it works again after somebody releases the lock.',
+      }

@@ -50,7 +50,7 @@ const Facts = ({ device }: { device: Device }) => (
     {device.user_id === null ? (
       <span>no user</span>
     ) : (
-      <AppLink to={`/admin/devices?user_id=${device.user_id}`}>{device.user_name ?? device.user_id}</AppLink>
+      <AppLink to={`/admin/users/${device.user_id}`}>{device.user_name ?? device.user_id}</AppLink>
     )}
     <Dot />
     <span className="soft">{device.presence === 'never' ? 'never seen' : device.presence}</span>

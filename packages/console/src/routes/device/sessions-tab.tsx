@@ -1,6 +1,7 @@
 import type { OutputOf } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
+import { AppLink } from '../../ui/app-link.tsx'
 import { Button } from '../../ui/button.tsx'
 import { formatBytes, formatWord } from '../../ui/format.ts'
 import { Frame } from '../../ui/frame.tsx'
@@ -28,12 +29,32 @@ function useSessions({ device_id }: Device, limit: number) {
   return useApi('GET /v1/admin/sessions', { query: { device_id, state: 'all', limit } }, { enabled })
 }
 
-const SessionTable = ({ sessions }: { sessions: readonly Session[] }) =>
+type TableProps = {
+  sessions: readonly Session[]
+  /** True for sessions of several devices: the first column names the device. */
+  withDevice?: boolean
+}
+
+/** VPN sessions of one device, or of the devices of a user. */
+export const SessionTable = ({ sessions, withDevice = false }: TableProps) =>
   sessions.length === 0 ? (
-    <p className="soft">No session yet. One begins when the device connects to a gateway.</p>
+    <p className="soft">No VPN session yet. One begins when {withDevice ? 'a' : 'the'} device connects to a gateway.</p>
   ) : (
-    <Table columns={columns} rows={sessions} keyOf={(session) => session.session_id} />
+    <Table
+      columns={withDevice ? [deviceColumn, ...columns] : columns}
+      rows={sessions}
+      keyOf={(session) => session.session_id}
+    />
   )
+
+const deviceColumn: TableColumn<Session> = {
+  label: 'Device',
+  cell: ({ device_id, device_name }) => (
+    <AppLink className="rowlink" to={`/admin/devices/${device_id}`}>
+      {device_name ?? device_id}
+    </AppLink>
+  ),
+}
 
 const columns: readonly TableColumn<Session>[] = [
   { label: 'Gateway', cell: (session) => session.gateway_name ?? '–' },

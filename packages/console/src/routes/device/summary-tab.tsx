@@ -9,7 +9,7 @@ import { KeyValues } from '../../ui/key-values.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { type Device, systemOf } from '../devices/words.ts'
-import { PolicyTab } from './policy-tab.tsx'
+import { ExplainAccess } from './explain-access.tsx'
 import { PostureChecks } from './posture-checks.tsx'
 import { RecentSessions } from './sessions-tab.tsx'
 import { Traffic } from './traffic.tsx'
@@ -40,7 +40,14 @@ export function SummaryTab({ device, inPanel, onTab }: Props) {
           <Connection device={device} />
         </Frame>
         <RecentSessions device={device} onAll={() => onTab('sessions')} />
-        {can('policy:read') && <PolicyTab key={device.device_id} device={device} inPanel={false} />}
+        {can('policy:read') && (
+          <ExplainAccess
+            key={device.device_id}
+            of={{ device_id: device.device_id }}
+            name={device.name}
+            inPanel={false}
+          />
+        )}
       </div>
       <div className="c4 stack">
         <PostureChecks device={device} inPanel={false} />
@@ -121,7 +128,7 @@ function Facts({ device }: { device: Device }) {
           device.user_id === null ? (
             <span className="faint">–</span>
           ) : (
-            <AppLink to={`/admin/devices?user_id=${device.user_id}`}>{device.user_name ?? device.user_id}</AppLink>
+            <AppLink to={`/admin/users/${device.user_id}`}>{device.user_name ?? device.user_id}</AppLink>
           ),
         ],
         [

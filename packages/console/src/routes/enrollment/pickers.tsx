@@ -13,7 +13,7 @@ async function searchUsers(q: string, signal: AbortSignal): Promise<ComboOption[
   return items.map((user) => ({ id: user.user_id, label: user.username, sub: user.display_name || undefined }))
 }
 
-async function searchGroups(q: string, signal: AbortSignal): Promise<ComboOption[]> {
+export async function searchGroups(q: string, signal: AbortSignal): Promise<ComboOption[]> {
   const { items } = await call('GET /v1/admin/groups', { query: { ...(q && { q }), limit: most } }, { signal })
   return items.map((group) => ({ id: group.group_id, label: group.name }))
 }
@@ -42,20 +42,19 @@ export function UserPicker({ value, onChange, error }: UserProps) {
 }
 
 type GroupsProps = {
+  label?: string
   value: readonly ComboOption[]
   onChange: (groups: readonly ComboOption[]) => void
   error?: string | undefined
 }
 
-/** Chooses the groups that the devices of a token join. */
-export function GroupsPicker(props: GroupsProps) {
+/** Chooses the groups that the devices of a token, or a new user, join. */
+export function GroupsPicker({ label = 'Groups the devices join', ...props }: GroupsProps) {
   const off = useOffReason()
-  return (
-    <GroupsField {...props} label="Groups the devices join" offReason={off('groups:write') ?? off('groups:read')} />
-  )
+  return <GroupsField {...props} label={label} offReason={off('groups:write') ?? off('groups:read')} />
 }
 
-type GroupsFieldProps = GroupsProps & { label: string; offReason: string | undefined }
+type GroupsFieldProps = Omit<GroupsProps, 'label'> & { label: string; offReason: string | undefined }
 
 /** Chooses several groups by typing. */
 export function GroupsField({ label, offReason, value, onChange, error }: GroupsFieldProps) {

@@ -15,51 +15,70 @@ import { fieldSentence, hasFieldErrors } from './field-sentence.ts'
 import { sessionsRoute } from './use-own-sessions.ts'
 
 type Started = OutputOf<'POST /v1/admin/users/totp/enroll'>
-type Props = { hasPassword: boolean; onClose: () => void }
+/** Another user for whom an administrator sets up the factor. */
+type Other = { user_id: string; name: string }
+type Props = { hasPassword: boolean; user?: Other | undefined; onClose: () => void }
 
 /**
  * Sets up an authenticator app: password, code of the app, then recovery codes. Only the state of this component holds
  * seed and codes.
+ *
+ * @param user another user; default: the caller
  */
-export function EnrollFactor({ hasPassword, onClose }: Props) {
+export function EnrollFactor({ hasPassword, user, onClose }: Props) {
   const [started, setStarted] = useState<Started>()
   const [codes, setCodes] = useState<readonly string[]>()
   // Refreshes `me` only now: the section would otherwise remove this sheet once the factor is on.
   const finish = () => {
     onClose()
-    toast({ title: 'Your second factor is on' })
+    toast({ title: user ? `Second factor of ${user.name} is on` : 'Your second factor is on' })
     void queryClient.invalidateQueries({ queryKey: ['GET /v1/admin/me'] })
     void queryClient.invalidateQueries({ queryKey: [sessionsRoute] })
+    if (user) void queryClient.invalidateQueries({ predicate: ({ queryKey: [route] }) => isOfUsers(String(route)) })
   }
   if (codes)
     return (
       <OneTimeSecret
-        title="Recovery codes"
+        title={user ? `Recovery codes of ${user.name}` : 'Recovery codes'}
         what="set of recovery codes"
         secret={codes.join('\n')}
-        usage="Keep them apart from your phone. Each of them works for one sign-in, instead of a code from the app."
+        usage={`${user ? 'Give them to the user, apart from the phone.' : 'Keep them apart from your phone.'} Each of them works for one sign-in, instead of a code from the app.`}
         ifLost="Turn the second factor off and set it up again."
         onClose={finish}
       />
     )
   return started ? (
-    <Verify started={started} onVerified={setCodes} onClose={onClose} />
+    <Verify started={started} user={user} onVerified={setCodes} onClose={onClose} />
   ) : (
-    <Start hasPassword={hasPassword} onStarted={setStarted} onClose={onClose} />
+    <Start {...{ hasPassword, user, onClose }} onStarted={setStarted} />
   )
 }
 
-function Start({ hasPassword, onStarted, onClose }: Props & { onStarted: (started: Started) => void }) {
+const isOfUsers = (route: string) => route.startsWith('GET /v1/admin/users')
+
+function Start({ hasPassword, user, onStarted, onClose }: Props & { onStarted: (started: Started) => void }) {
   const [password, setPassword] = useState('')
   const { error, isBusy, run } = useSend()
   const send = () =>
     run(async () => {
-      const body = { ...(hasPassword && { current_password: password }) }
+      const body = { ...(hasPassword && { current_password: password }), ...(user && { user_id: user.user_id }) }
       onStarted(await call('POST /v1/admin/users/totp/enroll', { body }))
     })
   return (
-    <FactorSheet title="Set up second factor" {...{ onClose, isBusy, send }} label="Continue" busyLabel="Checking…">
-      <p>You need an authenticator app on your phone. It shows a new code every 30 seconds.</p>
+    <FactorSheet
+      title={user ? `Set up the second factor of ${user.name}` : 'Set up second factor'}
+      {...{ onClose, isBusy, send }}
+      label="Continue"
+      busyLabel="Checking…"
+    >
+      {user ? (
+        <p>
+          Do this together with {user.name}, who needs an authenticator app on a phone. The next step shows a QR code,
+          and asks for a code of the app. All sign-ins of {user.name} end.
+        </p>
+      ) : (
+        <p>You need an authenticator app on your phone. It shows a new code every 30 seconds.</p>
+      )}
       {hasPassword && (
         <TextField
           {...{ label: 'Your password', type: 'password', autoComplete: 'current-password', maxLength: 1024 }}
@@ -74,14 +93,21 @@ function Start({ hasPassword, onStarted, onClose }: Props & { onStarted: (starte
   )
 }
 
-type VerifyProps = { started: Started; onVerified: (codes: readonly string[]) => void; onClose: () => void }
+type VerifyProps = {
+  started: Started
+  user: Other | undefined
+  onVerified: (codes: readonly string[]) => void
+  onClose: () => void
+}
 
-function Verify({ started, onVerified, onClose }: VerifyProps) {
+function Verify({ started, user, onVerified, onClose }: VerifyProps) {
   const [code, setCode] = useState('')
   const { error, isBusy, run } = useSend()
   const send = () =>
     run(async () => {
-      const { recovery_codes } = await call('POST /v1/admin/users/totp/verify', { body: { code } })
+      const { recovery_codes } = await call('POST /v1/admin/users/totp/verify', {
+        body: { code, ...(user && { user_id: user.user_id }) },
+      })
       onVerified(recovery_codes)
     })
   return (
@@ -93,10 +119,10 @@ function Verify({ started, onVerified, onClose }: VerifyProps) {
       isHeld
     >
       <p>
-        Scan the code with your authenticator app, or type the key. It is shown only now, and is valid until{' '}
-        <Timestamp at={started.expires_at} as="clock" />.
+        Scan the code with {user ? `the authenticator app of ${user.name}` : 'your authenticator app'}, or type the key.
+        It is shown only now, and is valid until <Timestamp at={started.expires_at} as="clock" />.
       </p>
-      <QrCode text={started.provisioning_uri} label="QR code for your authenticator app" />
+      <QrCode text={started.provisioning_uri} label={`QR code for ${user ? 'the' : 'your'} authenticator app`} />
       <div className="f">
         <span className="lab" id="factor-key">
           Key

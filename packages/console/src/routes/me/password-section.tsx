@@ -1,9 +1,7 @@
 import { type FormEvent, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { call } from '../../api/client.ts'
-import { useCan } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
-import { useApi } from '../../api/use-api.ts'
 import { Button } from '../../ui/button.tsx'
 import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { CheckboxField } from '../../ui/choices.tsx'
@@ -12,6 +10,7 @@ import { formatCount } from '../../ui/format.ts'
 import { errorOf, FieldErrors } from '../../ui/problem.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { fieldSentence, hasFieldErrors } from './field-sentence.ts'
+import { usePasswordRules } from './password-rules.ts'
 import { Section } from './section.tsx'
 import { sessionsRoute } from './use-own-sessions.ts'
 
@@ -38,7 +37,7 @@ function PasswordForm() {
   const [isBusy, setBusy] = useState(false)
   const [isTried, setTried] = useState(false)
   const form = useRef<HTMLFormElement>(null)
-  const help = useRules()
+  const help = usePasswordRules()
   const wrong = isTried ? problemsOf(values) : {}
   const set = (name: keyof typeof empty) => (value: string) => setValues({ ...values, [name]: value })
   const send = async () => {
@@ -101,14 +100,6 @@ function PasswordForm() {
       </form>
     </Section>
   )
-}
-
-/** Returns the password rules in words. The minimum length is a setting that not every caller may read. */
-function useRules(): string {
-  const can = useCan()
-  const { data } = useApi('GET /v1/admin/settings/security', {}, { enabled: can('settings:read') })
-  const length = data ? `At least ${data.passwords.min_length} characters, or 8 with a second factor. ` : ''
-  return `${length}Use several unrelated words, without your name or the name of the service.`
 }
 
 type Problems = Partial<Record<keyof typeof empty, string>>

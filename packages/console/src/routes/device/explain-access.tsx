@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, type ReactNode, useState } from 'react'
 import { fieldMessageOf } from '../../api/api-error.ts'
 import { call, type OutputOf } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
@@ -7,12 +7,15 @@ import { TextField } from '../../ui/fields.tsx'
 import { Frame } from '../../ui/frame.tsx'
 import { NoPermission } from '../../ui/problem.tsx'
 import { Status } from '../../ui/status.tsx'
-import type { Device } from '../devices/words.ts'
 
 type Explanation = OutputOf<'POST /v1/admin/policy/explain'>
 
-/** Shows whether the device reaches a target now and the reason, from the policy evaluator of the server. */
-export function PolicyTab({ device, inPanel }: { device: Device; inPanel: boolean }) {
+/** Device or user that asks, and its name. */
+type Subject = { of: { device_id: string } | { user_id: string }; name: string }
+type Props = Subject & { inPanel: boolean; title?: string; help?: ReactNode }
+
+/** Shows whether a device or a user reaches a target now and the reason, from the policy evaluator of the server. */
+export function ExplainAccess({ of, name, inPanel, title = 'What may it reach?', help }: Props) {
   const can = useCan()
   const [target, setTarget] = useState('')
   const [answer, setAnswer] = useState<{ target: string; explanation: Explanation }>()
@@ -25,7 +28,7 @@ export function PolicyTab({ device, inPanel }: { device: Device; inPanel: boolea
     setBusy(true)
     setError(undefined)
     try {
-      const body = { device_id: device.device_id, target: wanted }
+      const body = { ...of, target: wanted }
       setAnswer({ target: wanted, explanation: await call('POST /v1/admin/policy/explain', { body }) })
     } catch (e) {
       setAnswer(undefined)
@@ -44,6 +47,7 @@ export function PolicyTab({ device, inPanel }: { device: Device; inPanel: boolea
       >
         <TextField
           label="Resource or address"
+          help={help}
           placeholder="git, git:tcp/22 or 10.20.0.5:tcp/443"
           value={target}
           onChange={setTarget}
@@ -56,27 +60,27 @@ export function PolicyTab({ device, inPanel }: { device: Device; inPanel: boolea
           </Button>
         </div>
       </form>
-      <div aria-live="polite">{answer && <Answer {...answer} device={device} />}</div>
+      <div aria-live="polite">{answer && <Answer {...answer} name={name} />}</div>
     </>
   )
-  if (!inPanel) return <Frame title="What may it reach?">{content}</Frame>
+  if (!inPanel) return <Frame title={title}>{content}</Frame>
   return (
     <section className="sect">
-      <h3>What may it reach?</h3>
+      <h3>{title}</h3>
       {content}
     </section>
   )
 }
 
-type AnswerProps = { target: string; explanation: Explanation; device: Device }
+type AnswerProps = { target: string; explanation: Explanation; name: string }
 
-function Answer({ target, explanation, device }: AnswerProps) {
+function Answer({ target, explanation, name }: AnswerProps) {
   const { decision, blocked_by, would_allow, rule_id, reason, version, channel } = explanation
   return (
     <div className="stack">
       <p>
         <Status kind={decision === 'allow' ? 'ok' : 'bad'}>
-          {device.name} {decision === 'allow' ? 'reaches' : 'does not reach'} {target}
+          {name} {decision === 'allow' ? 'reaches' : 'does not reach'} {target}
         </Status>
       </p>
       <p className="soft">

@@ -10,37 +10,40 @@ import type { Gateway } from './lost-device-preview.tsx'
 type Run = OutputOf<'GET /v1/admin/workflows/runs/{workflow_run_id}'>
 type Step = Run['steps'][number]
 type Props = {
-  device: { device_id: string; name: string }
+  /** Name of the device or user. */
+  name: string
+  words: {
+    /** Titles while the playbook runs and after it: `Revoking pixel-25…`, `pixel-25 is revoked`. */
+    busy: string
+    done: string
+    /** Sentence about a later release. */
+    note: string
+  }
   run: Run | undefined
   startedAt: number
   gateways: readonly Gateway[] | undefined
-  isForGood: boolean
   onClose: () => void
 }
 
 /** Progress of the playbook: its steps, and the gateways that have confirmed. */
-export function LostDeviceRun({ device, run, startedAt, gateways, isForGood, onClose }: Props) {
+export function PlaybookRun({ name, words, run, startedAt, gateways, onClose }: Props) {
   const isOver = run?.finished_at != null
   const isDone = run?.status === 'succeeded'
   const seconds = useSeconds(startedAt, isOver)
   const title = isDone
-    ? `${device.name} is ${isForGood ? 'revoked' : 'locked'}`
+    ? words.done
     : run?.status === 'failed'
-      ? `${device.name}: a step failed`
+      ? `${name}: a step failed`
       : run?.status === 'cancelled'
-        ? `${device.name}: the run was cancelled`
-        : `${isForGood ? 'Revoking' : 'Locking'} ${device.name}…`
+        ? `${name}: the run was cancelled`
+        : words.busy
   return (
     <Sheet
       title={title}
       onClose={onClose}
       footer={
         <>
-          <span className="soft grow">
-            {isForGood
-              ? 'A revocation is final. If the device is found, its owner must enroll it again.'
-              : 'If the device is found, it works again after somebody releases the lock.'}
-          </span>
+          <span className="soft grow">{words.note}</span>
           <Button kind="primary" autoFocus onClick={onClose}>
             {isOver ? 'Close' : 'Close, the run continues'}
           </Button>
