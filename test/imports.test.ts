@@ -180,9 +180,9 @@ test('one file of the server reads the environment', () => {
   assert.deepEqual(readers, ['packages/server/src/config/env.ts'])
 })
 
-test('the console imports only types of the contract', () => {
+test('the console imports only types of the contract, and the schema of policies, which its build turns into JSON', () => {
   const bad = files
-    .filter((f) => f.startsWith('packages/console/'))
+    .filter((f) => f.startsWith('packages/console/') && f !== 'packages/console/src/editor/policy-schema.ts')
     .flatMap((f) =>
       importsOf(f)
         .filter(({ target, typeOnly }) => target.startsWith('contract/') && !typeOnly)

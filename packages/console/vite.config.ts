@@ -15,13 +15,13 @@ const routesFile: Plugin = {
   },
 }
 
-const schemaModule = 'virtual:policy-schema'
 /** Gives the editor the JSON Schema of policies without the library that describes it. */
 const policySchema: Plugin = {
   name: 'policy-schema',
-  resolveId: (id) => (id === schemaModule ? `\0${schemaModule}` : undefined),
   load: (id) =>
-    id === `\0${schemaModule}` ? `export const policySchema = ${JSON.stringify(PolicyDocument)}` : undefined,
+    id.endsWith('/contract/src/policy-document.ts')
+      ? `export const PolicyDocument = ${JSON.stringify(PolicyDocument)}`
+      : undefined,
 }
 
 /**

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PolicyDocument } from '@holdfast/contract/policy-document'
 import { completionAt, type Names } from './complete.ts'
-import type { Schema } from './schema.ts'
+import { policySchema } from './policy-schema.ts'
 
-const schema: Schema = JSON.parse(JSON.stringify(PolicyDocument))
 const names: Names = {
   users: async () => ['ana', 'bob'],
   groups: async () => ['engineering', 'sales'],
@@ -16,7 +14,7 @@ const names: Names = {
 /** Completes at the place of the mark. */
 const labelsAt = async (marked: string): Promise<string[]> => {
   const offset = marked.indexOf('|')
-  const found = await completionAt(schema, names, marked.replace('|', ''), offset)
+  const found = await completionAt(policySchema, names, marked.replace('|', ''), offset)
   return found?.options.map(({ label }) => label) ?? []
 }
 
@@ -41,7 +39,7 @@ test('values of enumerations, and names of the tenant and of the document are of
 
 test('a completed field has a colon only if the text has none', async () => {
   const insertAt = async (marked: string) => {
-    const found = await completionAt(schema, names, marked.replace('|', ''), marked.indexOf('|'))
+    const found = await completionAt(policySchema, names, marked.replace('|', ''), marked.indexOf('|'))
     return found?.options[0]?.insert
   }
   assert.equal(await insertAt('{ "rules": [ { "ac|" } ] }'), '"action": ')

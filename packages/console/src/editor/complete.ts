@@ -13,7 +13,7 @@ export type Names = {
 }
 /** A text to complete: where it begins and ends, and what fits there. */
 export type Completion = { from: number; to: number; options: readonly Option[] }
-export type Option = { label: string; insert: string; kind: 'field' | 'value' | 'name'; info?: string | undefined }
+type Option = { label: string; insert: string; kind: 'field' | 'value' | 'name'; info?: string | undefined }
 
 /**
  * Returns what fits at a position of a text: field names of the schema, values of an enumeration, and names of the

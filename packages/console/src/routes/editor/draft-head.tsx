@@ -13,7 +13,7 @@ import { Segment } from '../../ui/tabs.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { type DraftStore, deleteDraft, type Start } from './draft-store.ts'
-import type { Look } from './editor.tsx'
+import type { Look } from './looks.ts'
 
 /** Drafts offered in the menu. */
 const offered = 20

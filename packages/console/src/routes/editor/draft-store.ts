@@ -7,8 +7,8 @@ import { selectedTenant } from '../../api/selected-tenant.ts'
 import { useStable } from '../../ui/use-stable.ts'
 
 const one = 'GET /v1/admin/policy-drafts/{draft_id}'
-export type Draft = OutputOf<typeof one>
-export type Base = Draft['base']
+type Draft = OutputOf<typeof one>
+type Base = Draft['base']
 /** What the editor begins with: a stored draft, or a text that is not stored yet. */
 export type Start =
   | { draft: Draft; etag: string | undefined }

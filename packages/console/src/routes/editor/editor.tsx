@@ -1,11 +1,10 @@
-import { policySchema } from 'virtual:policy-schema'
 import { useState } from 'react'
 import { useCan, useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { CodeEditor } from '../../editor/code-editor.tsx'
 import { completionAt } from '../../editor/complete.ts'
 import { formatText, type Problem } from '../../editor/document.ts'
-import type { Schema } from '../../editor/schema.ts'
+import { policySchema } from '../../editor/policy-schema.ts'
 import { useNavigation, useSearch } from '../../navigation.ts'
 import { differencesOf } from '../../policy/difference.ts'
 import { Button } from '../../ui/button.tsx'
@@ -14,14 +13,12 @@ import { DraftHead } from './draft-head.tsx'
 import { DraftNotes } from './draft-notes.tsx'
 import { type Start, useDraftStore } from './draft-store.ts'
 import { fixOf } from './fixes.ts'
+import { looks } from './looks.ts'
 import { useNames } from './names.ts'
 import { ProblemsBar } from './problems-bar.tsx'
 import { useParsed, useValidation } from './validation.ts'
 import { VisualPane } from './visual-pane.tsx'
 
-const schema: Schema = policySchema
-const looks = ['rules', 'both', 'json'] as const
-export type Look = (typeof looks)[number]
 const noDifference: ReadonlyMap<string, 'new' | 'changed'> = new Map()
 
 /** A draft: its rules as sentences and forms, its text, and its problems. */
@@ -60,7 +57,7 @@ export function Editor({ start }: { start: Start }) {
         problems={validation.problems}
         isReadOnly={isReadOnly}
         onChange={store.change}
-        complete={(text, offset) => completionAt(schema, names, text, offset)}
+        complete={(text, offset) => completionAt(policySchema, names, text, offset)}
         fixOf={fix}
         place={place}
       />

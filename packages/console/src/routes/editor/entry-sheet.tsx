@@ -1,15 +1,14 @@
-import { policySchema } from 'virtual:policy-schema'
 import { useState } from 'react'
 import type { Names } from '../../editor/complete.ts'
 import { fieldOf, type Problem } from '../../editor/document.ts'
-import { type Path, type Schema, schemaAt } from '../../editor/schema.ts'
+import { policySchema } from '../../editor/policy-schema.ts'
+import { type Path, schemaAt } from '../../editor/schema.ts'
 import { Button } from '../../ui/button.tsx'
 import { TextField } from '../../ui/fields.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
 import { type EditedPart, partWords } from './field-words.ts'
 import { SchemaForm } from './schema-form.tsx'
 
-const schema: Schema = policySchema
 /** Entry that the sheet edits: its part, its place, and its value. */
 export type Edited = { part: EditedPart; key: string | number | undefined; value: unknown }
 
@@ -31,7 +30,7 @@ export function EntrySheet({ edited, taken, names, problems, onApply, onClose }:
   const [value, setValue] = useState(edited.value)
   const words = partWords[part]
   const at: Path = part === 'settings' ? ['settings'] : [part, key ?? 0]
-  const own = schemaAt(schema, at) ?? {}
+  const own = schemaAt(policySchema, at) ?? {}
   const errorAt = (path: Path) =>
     key === undefined && part !== 'settings'
       ? undefined

@@ -12,7 +12,7 @@ import { conditionsOf, isFields, subjectsOf, type Token, targetsOf } from './rul
 const first = 100
 type Fields = Readonly<Record<string, unknown>>
 
-export type RuleDeeds = {
+type RuleDeeds = {
   onEdit: (place: number) => void
   onMove: (from: number, to: number) => void
   onCopy: (place: number) => void

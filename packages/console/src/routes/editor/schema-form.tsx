@@ -9,7 +9,7 @@ import { ListField } from './list-field.tsx'
 import { isFields } from './rule-words.ts'
 
 type Fields = Readonly<Record<string, unknown>>
-export type FormProps = {
+type FormProps = {
   schema: Schema
   value: unknown
   /** Place in the document, for names and errors. */

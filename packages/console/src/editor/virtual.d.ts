@@ -1,3 +1,0 @@
-declare module 'virtual:policy-schema' {
-  export const policySchema: object
-}
