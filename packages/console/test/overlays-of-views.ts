@@ -157,7 +157,6 @@ export const overlaysOfViews: readonly View[] = [
     as: 'admin',
     open: openBy(/^Edit rule git/, 'dialog'),
   },
-  { name: 'policy-review', path: '/admin/policy/review?draft=$draft_id', as: 'admin' },
   { name: 'policy-who', path: '/admin/policy/what-if?ask=who&target=wiki&against=canary', as: 'admin' },
   {
     name: 'policy-answer',

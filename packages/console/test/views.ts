@@ -50,6 +50,8 @@ export type Traits = {
   quiet?: RegExp
   /** True if the view shows or creates one object: it has no state of its own for an empty tenant. */
   isAlwaysFilled?: true
+  /** Parameters that name the object which the view shows. */
+  search?: string
 }
 
 /** Properties of every view of the console. The compiler and the walk reject a path without an entry. */
@@ -68,16 +70,26 @@ export const traits: Readonly<Record<Path, Traits>> = {
   '/admin/updates': { list: 'releases', noun: 'release', filter: 'status=draft' },
   '/admin/policy': {},
   '/admin/policy/edit': { isAlwaysFilled: true },
-  '/admin/policy/review': { isAlwaysFilled: true },
+  '/admin/policy/review': { isAlwaysFilled: true, search: 'draft=$draft_id' },
   '/admin/policy/what-if': {},
   '/admin/policy/history': { list: 'versions', noun: 'policy_bundle', filter: 'channel=canary' },
   '/admin/policy/compare': {},
   '/admin/me': { isAlwaysFilled: true },
 }
 
+/** Path of a view with its parameters; both may have names of objects. */
+export function addressOf(path: Path): string {
+  const { search } = traits[path]
+  return search === undefined ? path : `${path}?${search}`
+}
+
 const nameOf = (path: string): string => path.slice(1).replaceAll('/', '-').replaceAll('$', '')
 
 /** Views of the console, from its own list of paths. */
-export const consoleViews: readonly View[] = paths.map((path) => ({ name: nameOf(path), path, as: 'admin' }))
+export const consoleViews: readonly View[] = paths.map((path) => ({
+  name: nameOf(path),
+  path: addressOf(path),
+  as: 'admin',
+}))
 
 export const views: readonly View[] = [...serverPages, ...consoleViews]

@@ -1,13 +1,14 @@
-import { useState } from 'react'
+import { Suspense, useState } from 'react'
 import { useCan, useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
-import { CodeEditor } from '../../editor/code-editor.tsx'
 import { completionAt } from '../../editor/complete.ts'
 import { formatText, type Problem } from '../../editor/document.ts'
 import { policySchema } from '../../editor/policy-schema.ts'
 import { useNavigation, useSearch } from '../../navigation.ts'
 import { differencesOf } from '../../policy/difference.ts'
 import { Button } from '../../ui/button.tsx'
+import { lazily } from '../../ui/lazy.tsx'
+import { SkeletonLines } from '../../ui/skeleton.tsx'
 import { useStable } from '../../ui/use-stable.ts'
 import { DraftHead } from './draft-head.tsx'
 import { DraftNotes } from './draft-notes.tsx'
@@ -19,6 +20,7 @@ import { ProblemsBar } from './problems-bar.tsx'
 import { useParsed, useValidation } from './validation.ts'
 import { VisualPane } from './visual-pane.tsx'
 
+const code = lazily(() => import('../../editor/code-editor.tsx').then((module) => module.CodeEditor))
 const noDifference: ReadonlyMap<string, 'new' | 'changed'> = new Map()
 
 /** A draft: its rules as sentences and forms, its text, and its problems. */
@@ -51,16 +53,18 @@ export function Editor({ start }: { start: Start }) {
   }
   const json = (
     <div className="ed-json">
-      <CodeEditor
-        label="Policy as JSON"
-        text={store.text}
-        problems={validation.problems}
-        isReadOnly={isReadOnly}
-        onChange={store.change}
-        complete={(text, offset) => completionAt(policySchema, names, text, offset)}
-        fixOf={fix}
-        place={place}
-      />
+      <Suspense fallback={<SkeletonLines />}>
+        <code.Component
+          label="Policy as JSON"
+          text={store.text}
+          problems={validation.problems}
+          isReadOnly={isReadOnly}
+          onChange={store.change}
+          complete={(text, offset) => completionAt(policySchema, names, text, offset)}
+          fixOf={fix}
+          place={place}
+        />
+      </Suspense>
     </div>
   )
   return (

@@ -23,9 +23,10 @@ const emptyDocument: Document = {}
 /** B17b: what a draft changes, whom it concerns, and its publication. */
 export function Page() {
   const { draft: draftId = '' } = useSearch()
-  const draft = useApi(draftRoute, { params: { draft_id: draftId } }, { enabled: draftId !== '' })
-  const stable = useApi('GET /v1/admin/policy', { query: { channel: 'stable', limit: 1 } })
-  const canary = useApi('GET /v1/admin/policy', { query: { channel: 'canary', limit: 1 } })
+  const isNamed = { enabled: draftId !== '' }
+  const draft = useApi(draftRoute, { params: { draft_id: draftId } }, isNamed)
+  const stable = useApi('GET /v1/admin/policy', { query: { channel: 'stable', limit: 1 } }, isNamed)
+  const canary = useApi('GET /v1/admin/policy', { query: { channel: 'canary', limit: 1 } }, isNamed)
   const current = stable.data?.items[0]
   const running = canary.data?.items[0]
   const error = draft.error ?? stable.error ?? canary.error
