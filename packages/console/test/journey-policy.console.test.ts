@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { enroll } from '../../server/test/support/actors/devices.ts'
+import { makeGateway, meteringReport, newVpnSessionId } from '../../server/test/support/actors/gateways.ts'
+import { runJob, times } from '../../server/test/support/deployment/deployment.ts'
 import { type Ground, inBrowser, openGround } from './ground.ts'
 import { openPage, settle } from './page.ts'
 
@@ -132,6 +135,42 @@ async function tabTo(page: Page, name: string | RegExp, role: Role): Promise<voi
   assert.fail(`Tab never reaches the ${role} ${name}`)
 }
 
+test('a canary that breaks sessions goes back by itself, and the page says why', inBrowser, async (t) => {
+  const ground = await openGround()
+  const { kit } = ground
+  await endCanary(ground)
+  const { client } = await makeGateway(kit, 'gate')
+  const devices = await times(16, (i) => enroll(kit, `gate-${i}`))
+  const [onCanary, others] = [devices.slice(0, 8), devices.slice(8)]
+  const { bundle_id } = await currentOf(ground, 'stable')
+  const { policy } = await kit.admin.getPolicyBundle({ params: { bundle_id } })
+  const rules = [{ id: 'elsewhere', action: 'allow', from: { any: true }, to: ['10.77.0.0/16'] }]
+  await kit.admin.publishPolicy({
+    body: {
+      channel: 'canary',
+      policy: { ...policy, rules, tests: [] },
+      rollout: { device_ids: onCanary.map(({ id }) => id) },
+      gate: { min_devices: 8, on_failure: 'rollback' },
+      note: 'Breaks everything',
+    },
+  })
+  const page = await openPage(t, ground, { as: 'admin' })
+  await page.goto('/admin/policy')
+  await page.getByText(/^Watching/).waitFor()
+  const report = (denied_packets: number) => (device: (typeof devices)[number]) => ({
+    ...{ session_id: newVpnSessionId(), device_id: device.id, state: 'active' as const },
+    ...{ rx_bytes: 10, tx_bytes: 10, denied_packets },
+  })
+  await client.metering({ body: meteringReport([...onCanary.map(report(5)), ...others.map(report(0))]) })
+  await runJob(kit.app, 'judge_canaries')
+  await page.getByText('No canary is active', { exact: false }).waitFor()
+  await page.getByText('Rolled back').first().waitFor()
+  await page
+    .getByText(/^8 of 8 devices on canary have packets denied/)
+    .first()
+    .waitFor()
+})
+
 test('a broken draft is kept, names its problem, and is mended by its suggestion', inBrowser, async (t) => {
   const ground = await openGround()
   await deleteDrafts(ground)
@@ -155,6 +194,20 @@ test('a broken draft is kept, names its problem, and is mended by its suggestion
   await page.reload()
   await editor.waitFor()
   assert.match(await editor.innerText(), /\{ "rules": \[/)
+})
+
+test('letters typed into the JSON are text, and no shortcuts of the page', inBrowser, async (t) => {
+  const ground = await openGround()
+  await deleteDrafts(ground)
+  const page = await openPage(t, ground, { as: 'admin' })
+  await page.goto('/admin/policy/edit?from=stable')
+  const editor = page.getByRole('textbox', { name: 'Policy as JSON' })
+  await editor.fill('')
+  await editor.pressSequentially('{ "ge gd ?/ jkx": 1 }')
+  await page.keyboard.press('Escape')
+  assert.match(await editor.innerText(), /ge gd \?\/ jkx/)
+  assert.equal(new URL(page.url()).pathname, '/admin/policy/edit')
+  assert.equal(await page.getByRole('dialog').count(), 0)
 })
 
 test('two editors of one draft: neither text is lost without a decision', inBrowser, async (t) => {

@@ -3,9 +3,9 @@ import { type Names, namesAt } from '../../editor/complete.ts'
 import { choicesOf, type Path, type Schema } from '../../editor/schema.ts'
 import { Button } from '../../ui/button.tsx'
 import { NumberField, SelectField, TextArea, TextField } from '../../ui/fields.tsx'
+import { ListField } from '../../ui/list-field.tsx'
 import { labelOf, unitOf } from './field-words.ts'
 import { JsonField } from './json-field.tsx'
-import { ListField } from './list-field.tsx'
 import { isFields } from './rule-words.ts'
 
 type Fields = Readonly<Record<string, unknown>>

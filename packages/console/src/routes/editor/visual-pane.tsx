@@ -76,7 +76,7 @@ export function VisualPane({ parsed, validation, names, changed, isReadOnly, onC
             This is its last valid state.
           </Note>
         )}
-        <div className="row end between">
+        <div className="row between addline">
           {part === 'settings' ? (
             <span className="soft">Settings of the tunnel and of DNS.</span>
           ) : (

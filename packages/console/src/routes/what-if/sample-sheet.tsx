@@ -3,8 +3,8 @@ import { call } from '../../api/client.ts'
 import { Button } from '../../ui/button.tsx'
 import { ComboBox } from '../../ui/combo-box.tsx'
 import type { ComboOption } from '../../ui/combo-box-field.tsx'
-import { TextField } from '../../ui/fields.tsx'
 import { Icon } from '../../ui/icon.tsx'
+import { ListField } from '../../ui/list-field.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
 import type { Sampled } from './sample.ts'
 
@@ -26,19 +26,12 @@ async function searchDevices(q: string, signal: AbortSignal): Promise<ComboOptio
 /** Chooses the devices and targets of the sample. */
 export function SampleSheet({ devices, targets, names, limits, onChange, onClose }: Props) {
   const [draft, setDraft] = useState<Chosen>({ devices, targets })
-  const [text, setText] = useState('')
   const addDevice = (option: ComboOption | undefined) => {
     if (!option || draft.devices.some(({ id }) => id === option.id)) return
     const device = { id: option.id, name: option.label, user: option.sub ?? null }
     setDraft({ ...draft, devices: [...draft.devices, device] })
   }
-  const addTarget = () => {
-    const target = text.trim()
-    if (target === '' || draft.targets.includes(target)) return
-    setDraft({ ...draft, targets: [...draft.targets, target] })
-    setText('')
-  }
-  const isFull = { devices: draft.devices.length >= limits.devices, targets: draft.targets.length >= limits.targets }
+  const isFull = { devices: draft.devices.length >= limits.devices, targets: draft.targets.length > limits.targets }
   return (
     <Sheet
       title="Change the sample"
@@ -74,28 +67,13 @@ export function SampleSheet({ devices, targets, names, limits, onChange, onClose
         items={draft.devices.map(({ id, name }) => ({ id, name }))}
         onRemove={(id) => setDraft({ ...draft, devices: draft.devices.filter((device) => device.id !== id) })}
       />
-      {isFull.targets ? (
-        <p className="soft">A sample has at most {limits.targets} targets.</p>
-      ) : (
-        <div className="row end">
-          <TextField
-            label="Targets"
-            placeholder="wiki, wiki:tcp/443, 10.1.2.3:tcp/22"
-            maxLength={256}
-            autoComplete="off"
-            suggestions={names.slice(0, 200)}
-            value={text}
-            onChange={setText}
-          />
-          <Button offReason={text.trim() === '' ? 'Name a target first.' : undefined} onClick={addTarget}>
-            Add target
-          </Button>
-        </div>
-      )}
-      <Picked
-        label="Chosen targets"
-        items={draft.targets.map((target) => ({ id: target, name: target }))}
-        onRemove={(id) => setDraft({ ...draft, targets: draft.targets.filter((target) => target !== id) })}
+      <ListField
+        label="Targets"
+        placeholder="wiki, wiki:tcp/443, 10.1.2.3:tcp/22"
+        error={isFull.targets ? `A sample has at most ${limits.targets} targets.` : undefined}
+        value={draft.targets}
+        search={async () => names}
+        onChange={(next) => setDraft({ ...draft, targets: next.slice(0, limits.targets) })}
       />
     </Sheet>
   )

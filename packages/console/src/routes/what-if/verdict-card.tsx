@@ -1,5 +1,4 @@
 import { useApi } from '../../api/use-api.ts'
-import { classes } from '../../ui/classes.ts'
 import { CopyButton } from '../../ui/copy.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Frame } from '../../ui/frame.tsx'
@@ -34,11 +33,7 @@ export function VerdictCard({ asked, question, under, against }: Props) {
   return (
     <Frame
       className="verdict"
-      title={
-        <>
-          {first.data && <span className={classes('d big', first.data.decision === 'allow' ? 'ok' : 'bad')} />} {title}
-        </>
-      }
+      title={first.data ? <Status kind={first.data.decision === 'allow' ? 'ok' : 'bad'}>{title}</Status> : title}
       aside={
         first.dataUpdatedAt > 0 && (
           <span className="soft xs">

@@ -1,18 +1,20 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useState } from 'react'
-import { Button } from '../../ui/button.tsx'
-import { TextField } from '../../ui/fields.tsx'
-import { Icon } from '../../ui/icon.tsx'
+import { Button } from './button.tsx'
+import { TextField } from './fields.tsx'
+import { Icon } from './icon.tsx'
+import './list-field.css'
 
 const searchAfterMs = 200
 
 type Props = {
   label: string
   help?: ReactNode
-  optional: boolean
-  error: string | undefined
+  optional?: boolean
+  error?: string | undefined
+  placeholder?: string
   value: readonly string[]
   /** Values that are allowed, if the schema lists them. */
-  choices: readonly string[] | undefined
+  choices?: readonly string[] | undefined
   search: (text: string) => Promise<readonly string[]>
   onChange: (value: readonly string[]) => void
 }
@@ -49,7 +51,7 @@ export function ListField({ value, choices, search, onChange, ...field }: Props)
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the field inside takes the key
     <div className="stack tight" onKeyDown={onKeyDown} onFocus={() => setUsed(true)}>
-      <div className="row end">
+      <div className="row addline">
         <TextField {...field} autoComplete="off" suggestions={suggestions} value={text} onChange={setText} />
         <Button size="sm" offReason={text.trim() === '' ? 'Enter a value first.' : undefined} onClick={add}>
           Add<span className="vh"> to {field.label}</span>
