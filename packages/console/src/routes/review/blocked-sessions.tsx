@@ -30,7 +30,7 @@ export function BlockedSessions({ document }: { document: Document }) {
           </span>
         )
       }
-      footer={sessions_blocked > 0 && <span>Devices are judged as they are now, at the time of the session.</span>}
+      footer={sessions_blocked > 0 && <span>Devices are evaluated as they are now, at the time of the session.</span>}
     >
       {({ blocked, resources, users_blocked }) =>
         blocked.length === 0 ? (
