@@ -156,6 +156,13 @@ export const features: readonly Feature[] = [
     below: [{ path: '/admin/policy/compare' }],
   },
   {
+    group: 'policy',
+    label: 'Map',
+    path: '/admin/policy/map',
+    permission: 'policy:read',
+    keywords: 'policy picture graph groups resources',
+  },
+  {
     group: 'admin',
     label: 'My account',
     path: '/admin/me',

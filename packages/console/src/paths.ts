@@ -63,6 +63,7 @@ export const views = {
     module: 'history/page',
     reads: [alerts, list('policy', '-version'), `${versions}channel=stable&limit=2`],
   },
+  '/admin/policy/map': { module: 'map/page', reads: [alerts, `${versions}limit=50`] },
   '/admin/policy/compare': { module: 'history/compare-page', reads: [alerts, `${versions}limit=100`] },
   '/admin/me': { module: 'me/page', reads: [alerts] },
 } as const satisfies Readonly<Record<string, View>>

@@ -73,6 +73,7 @@ export const traits: Readonly<Record<Path, Traits>> = {
   '/admin/policy/review': { isAlwaysFilled: true, search: 'draft=$draft_id' },
   '/admin/policy/what-if': {},
   '/admin/policy/history': { list: 'versions', noun: 'policy_bundle', filter: 'channel=canary' },
+  '/admin/policy/map': {},
   '/admin/policy/compare': {},
   '/admin/me': { isAlwaysFilled: true },
 }

@@ -54,7 +54,8 @@ export function useJudge(judges: Judges, id: JudgeId | undefined) {
   const label = options.find(({ value }) => value === id)?.label ?? name ?? ''
   const text = draft.data?.text
   const ofText = useMemo(() => (text === undefined ? undefined : documentIn(text)), [text])
-  return { id, label, error: query.error ?? draft.error, document: query.data?.policy ?? ofText }
+  const refetch = () => Promise.all([query.error && query.refetch(), draft.error && draft.refetch()])
+  return { id, label, error: query.error ?? draft.error, refetch, document: query.data?.policy ?? ofText }
 }
 
 /** A draft that is not valid JSON yet decides nothing: the server refuses it with its place. */
