@@ -51,6 +51,7 @@ test('an unknown field of a body is refused at any depth', () => {
   )
   // Each of these is validated later by a schema of its own.
   assert.deepEqual(open, [
+    'explainPolicy.properties.policy',
     'publishPolicy.properties.policy',
     'simulatePolicy.properties.policy',
     'validatePolicy.properties.policy',
