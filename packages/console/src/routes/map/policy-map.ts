@@ -43,7 +43,7 @@ export function mapOf(document: Document): PolicyMap {
   }
   const sorted = (side: 'subjects' | 'targets') =>
     [...nodes[side].values()].sort(
-      (a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || a.text.localeCompare(b.text),
+      (a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || a.text.localeCompare(b.text, 'en', { numeric: true }),
     )
   return { subjects: sorted('subjects'), targets: sorted('targets'), edges: [...edges.values()] }
 }
