@@ -210,6 +210,19 @@ test('letters typed into the JSON are text, and no shortcuts of the page', inBro
   assert.equal(await page.getByRole('dialog').count(), 0)
 })
 
+test('an answer is pinned as a test of the draft', inBrowser, async (t) => {
+  const ground = await openGround()
+  await deleteDrafts(ground)
+  const page = await openPage(t, ground, { as: 'admin' })
+  await page.goto(`/admin/policy/what-if?device_id=${ground.ids.device_id}&target=wiki`)
+  await page.getByRole('button', { name: 'Pin as a test' }).click()
+  await page.getByText(/^Test added to Change of v/).waitFor()
+  const { items } = await ground.kit.admin.listPolicyDrafts({ query: {} })
+  const { text } = await ground.kit.admin.getPolicyDraft({ params: { draft_id: items[0]!.draft_id } })
+  const { tests } = JSON.parse(text) as { tests: { from: { device: string } }[] }
+  assert.equal(tests.at(-1)!.from.device, ground.ids.device_id)
+})
+
 test('two editors of one draft: neither text is lost without a decision', inBrowser, async (t) => {
   const ground = await openGround()
   await deleteDrafts(ground)

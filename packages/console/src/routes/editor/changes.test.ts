@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseText } from '../../editor/document.ts'
-import { applyEntry, copyRule, entriesOf, removeEntry, rulesOf } from './changes.ts'
+import { applyEntry, copyRule, entriesOf, removeEntry, rulesOf, withTest } from './changes.ts'
 import { editedParts } from './field-words.ts'
 
 const examples = join(import.meta.dirname, '../../../../../docs/policy/examples')
@@ -62,4 +62,12 @@ test('entries are added, copied and removed', () => {
       .length,
     3,
   )
+})
+
+test('a pinned test is added to the draft under a name of its own', () => {
+  const pinned = { name: 'reaches wiki', from: { user: 'ana' }, allow: ['wiki'] }
+  const once = withTest('{ "rules": [] }', pinned)
+  assert.deepEqual(JSON.parse(once), { rules: [], tests: [pinned] })
+  assert.deepEqual(JSON.parse(withTest(once, pinned)).tests[1], { ...pinned, name: 'reaches wiki (2)' })
+  assert.throws(() => withTest('{', pinned), /not valid JSON/)
 })

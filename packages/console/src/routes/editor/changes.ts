@@ -112,3 +112,14 @@ function placesOf(document: Document, part: EditedPart, name: string): (string |
   if (part === 'groups') walk(document.groups, ['groups'], false)
   return found
 }
+
+/** Adds a test to the text of a draft, with a name of its own. */
+export function withTest(text: string, test: { name: string }): string {
+  const { document } = parseText(text)
+  if (!document) throw new Error('The newest draft is not valid JSON. Correct it in the editor first.')
+  const tests: readonly unknown[] = Array.isArray(document.tests) ? document.tests : []
+  const taken = new Set(tests.map((other) => isFields(other) && other.name))
+  let { name } = test
+  for (let i = 2; taken.has(name); i++) name = `${test.name} (${i})`
+  return editText(text, ['tests'], [...tests, { ...test, name }])
+}

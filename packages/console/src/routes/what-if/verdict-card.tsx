@@ -1,10 +1,15 @@
+import { messageOf } from '../../api/api-error.ts'
+import { useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
+import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Frame } from '../../ui/frame.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { pinTest } from '../editor/pin-test.ts'
 import type { Asked, Question } from './question.ts'
 import { TraceTable } from './trace-table.tsx'
 import { type JudgeState, judgingOf } from './use-judges.ts'
@@ -41,7 +46,7 @@ export function VerdictCard({ asked, question, under, against }: Props) {
           </span>
         )
       }
-      footer={first.data && <CopyButton text={testOf(question, first.data)} label="Copy as test" />}
+      footer={first.data && <TestButtons test={testOf(question, first.data)} />}
       inset="stack"
     >
       <QueryView query={shown} what="the answer">
@@ -61,6 +66,28 @@ export function VerdictCard({ asked, question, under, against }: Props) {
         </details>
       )}
     </Frame>
+  )
+}
+
+/** Keeps the answer as a test of the policy. */
+function TestButtons({ test }: { test: PinnedTest }) {
+  const off = useOffReason()('policy:write')
+  const pin = async () => {
+    try {
+      const { draft_id, name } = await pinTest(test)
+      const link = { to: `/admin/policy/edit?draft=${draft_id}&tab=tests`, label: 'Open the draft' }
+      toast({ title: `Test added to ${name}`, link })
+    } catch (e) {
+      toast({ kind: 'bad', title: 'The test was not added', text: messageOf(e) })
+    }
+  }
+  return (
+    <>
+      <Button icon="plus" offReason={off} busyLabel="Adding…" onClick={pin}>
+        Pin as a test
+      </Button>
+      <CopyButton kind="ghost" text={JSON.stringify(test, null, 2)} label="Copy as test" />
+    </>
   )
 }
 
@@ -120,7 +147,9 @@ function Answer({ answer }: { answer: Explanation }) {
 const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
 
 /** A test of the policy document that holds while the answer stays the same. */
-function testOf({ subject, target, at, sourceIp, country, mfaMinutes }: Question, { decision }: Explanation): string {
+type PinnedTest = { name: string; from: object }
+function testOf(question: Question, { decision }: Explanation): PinnedTest {
+  const { subject, target, at, sourceIp, country, mfaMinutes } = question
   const from = {
     ...(subject && { [subject.kind]: subject.id }),
     ...(at !== '' && { at }),
@@ -129,5 +158,5 @@ function testOf({ subject, target, at, sourceIp, country, mfaMinutes }: Question
     ...(mfaMinutes !== undefined && { mfa_age_seconds: mfaMinutes * 60 }),
   }
   const name = `${decision === 'allow' ? 'reaches' : 'does not reach'} ${target}`
-  return JSON.stringify({ name, from, [decision]: [target] }, null, 2)
+  return { name, from, [decision]: [target] }
 }
