@@ -15,6 +15,7 @@ const lists: readonly { path: Path; filter: string; sort: string }[] = [
   { path: '/admin/users', filter: 'status=active', sort: '-created_at' },
   { path: '/admin/sessions', filter: 'state=all', sort: 'started_at' },
   { path: '/admin/enrollment', filter: 'status=active', sort: 'name' },
+  { path: '/admin/policy/history', filter: 'channel=stable', sort: 'version' },
   { path: '/admin/updates', filter: 'status=draft', sort: 'created_at' },
 ]
 
@@ -43,6 +44,9 @@ before(async () => {
       name: `user ${i}`,
     } as const
     await raiseNotice(kit, { severity: 'warning', title: `The account of user ${i} is locked`, subject })
+    const rules = [{ id: 'all', action: 'allow', from: { any: true }, to: [`10.${i}.0.0/16`] }]
+    const policy = { schema: 'holdfast.policy/1', rules }
+    await kit.admin.publishPolicy({ body: { channel: 'stable', policy, supersede: true } })
     await kit.admin.createRelease({ body: { version: `9.0.${i}`, channel: 'stable' } })
   }
 })

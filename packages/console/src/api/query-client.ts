@@ -23,6 +23,8 @@ export const queryClient = new QueryClient({
       staleTime: 10_000,
       gcTime: 60_000,
       refetchOnWindowFocus: false,
+      // A hidden page sends no requests. It reads everything again once it is visible (`stream.ts`).
+      refetchOnMount: () => !document.hidden,
       retry: (failures, error) => failures < 1 && (isTransient(error) || isSignedOut(error)),
       retryDelay: (_, error) => (isTransient(error) ? Math.min((error.retryAfterSeconds ?? 1) * 1000, 60_000) : 1000),
     },

@@ -19,13 +19,14 @@ export type ComboBoxProps = {
 
 const waitMs = 200
 
-/** Returns the options for a text. Keeps the last ones while the next search runs. */
-function useOptions(text: string, search: ComboBoxProps['search']) {
+/** Returns the options for a text, once the field is used. Keeps the last ones while the next search runs. */
+function useOptions(text: string, search: ComboBoxProps['search'], isUsed: boolean) {
   const [found, setFound] = useState<{ options: readonly ComboOption[]; state: 'busy' | 'done' | 'failed' }>({
     options: [],
     state: 'busy',
   })
   useEffect(() => {
+    if (!isUsed) return
     const controller = new AbortController()
     const { signal } = controller
     const run = async () => {
@@ -38,7 +39,7 @@ function useOptions(text: string, search: ComboBoxProps['search']) {
       clearTimeout(timer)
       controller.abort()
     }
-  }, [text, search])
+  }, [text, search, isUsed])
   return found
 }
 const emptyTexts = {
@@ -52,6 +53,7 @@ export function ComboBoxField(props: ComboBoxProps) {
   const { label, help, error, optional = false, placeholder, value, onChange, search } = props
   const portal = useOverlayElement()
   const [text, setText] = useState(value?.label ?? '')
+  const [isUsed, setUsed] = useState(false)
   // The name of a value from the address arrives later than the field.
   const [shown, setShown] = useState(value?.label)
   if (shown !== value?.label) {
@@ -59,7 +61,7 @@ export function ComboBoxField(props: ComboBoxProps) {
     setText(value?.label ?? '')
   }
   // The label of the chosen option is no search text: opening the list again shows all options.
-  const { options, state } = useOptions(text === value?.label ? '' : text, search)
+  const { options, state } = useOptions(text === value?.label ? '' : text, search, isUsed)
   const choose = (id: string | number | null) => {
     const chosen = options.find((option) => option.id === id)
     onChange(chosen)
@@ -74,6 +76,7 @@ export function ComboBoxField(props: ComboBoxProps) {
       value={value?.id ?? null}
       onChange={choose}
       isInvalid={error !== undefined}
+      onFocus={() => setUsed(true)}
       menuTrigger="focus"
       allowsEmptyCollection
     >

@@ -12,7 +12,7 @@ export type MapEdge = {
   denies: readonly MapRule[]
 }
 /** Rule of an edge, with its conditions in words. */
-export type MapRule = { id: string; conditions: readonly string[] }
+type MapRule = { id: string; conditions: readonly string[] }
 export type PolicyMap = { subjects: readonly MapNode[]; targets: readonly MapNode[]; edges: readonly MapEdge[] }
 
 const order: readonly Token['kind'][] = ['any', 'group', 'tag', 'user', 'device', 'place']

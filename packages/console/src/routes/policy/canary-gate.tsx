@@ -1,11 +1,11 @@
 import type { OutputOf } from '../../api/client.ts'
-import { useApi } from '../../api/use-api.ts'
 import { formatCount, formatNumber } from '../../ui/format.ts'
 import { formatDuration } from '../../ui/format-time.ts'
 import { Note } from '../../ui/note.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
 import { type Mark, Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
+import { useHealth } from './use-channels.ts'
 import { type Gate, gateWords, type Version } from './words.ts'
 
 type Health = OutputOf<'GET /v1/admin/policy/{bundle_id}/health'>
@@ -19,16 +19,10 @@ const measureWords: Readonly<Record<Measure['measure'], string>> = {
 const minute = 60_000
 /** Part of the allowed rise above which a measure is shown as close to it. */
 const closeShare = 0.75
-/** The gate is evaluated each minute. */
-const everyMs = 60_000
 
 /** Health of the devices of a canary beside the others, and the state of its gate. */
 export function CanaryGate({ version }: { version: Version }) {
-  const query = useApi(
-    'GET /v1/admin/policy/{bundle_id}/health',
-    { params: { bundle_id: version.bundle_id } },
-    { everyMs: () => (version.current ? everyMs : undefined) },
-  )
+  const query = useHealth(version)
   const { gate } = version
   return (
     <div className="sect">

@@ -4,12 +4,13 @@ import { Button, ButtonLink } from '../../ui/button.tsx'
 import { FirstRun } from '../../ui/empty-state.tsx'
 import { lazily } from '../../ui/lazy.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
+import { SkeletonLines } from '../../ui/skeleton.tsx'
 import { AdoptionCard } from './adoption-card.tsx'
 import { CanaryGate } from './canary-gate.tsx'
 import { ChannelCard } from './channel-card.tsx'
 import type { Channels, Deed } from './deeds.ts'
 import { PendingList } from './pending-list.tsx'
-import { useChannels, useGatewaysOf } from './use-channels.ts'
+import { areSettled, useChannels, useGatewaysOf, useHealth } from './use-channels.ts'
 import { VersionsCard } from './versions-card.tsx'
 import { audienceOf, gateReason, type Version } from './words.ts'
 
@@ -27,11 +28,16 @@ export function Page() {
   const [asked, setAsked] = useState<Asked>()
   const close = () => setAsked(undefined)
   const isNew = versions.data?.items.length === 0
+  const gateways = { canary: useGatewaysOf(canary), stable: useGatewaysOf(stable) }
+  const health = useHealth(canary ?? (newest?.gate?.state === 'rolled_back' ? newest : undefined))
+  const isSettled =
+    areSettled(stableQuery, canaryQuery, versions, health) &&
+    Object.values(gateways).every((one) => areSettled(one.gateways, one.pending))
   return (
     <div className="page">
       <PageHead
         title="Channels"
-        sub={stableQuery.data && canaryQuery.data && summaryOf(channels)}
+        sub={isSettled && stableQuery.data && canaryQuery.data && summaryOf(channels)}
         actions={
           <>
             <ButtonLink to="/admin/policy/what-if" kind="ghost">
@@ -45,11 +51,19 @@ export function Page() {
       />
       {isNew ? (
         <NoPolicy />
+      ) : !isSettled ? (
+        <SkeletonLines />
       ) : (
         <>
           <div className="duo">
-            <Canary query={canaryQuery} channels={channels} newest={newest} onAsk={setAsked} />
-            <Stable query={stableQuery} channels={channels} onAsk={setAsked} />
+            <Canary
+              query={canaryQuery}
+              channels={channels}
+              newest={newest}
+              gateways={gateways.canary}
+              onAsk={setAsked}
+            />
+            <Stable query={stableQuery} channels={channels} gateways={gateways.stable} onAsk={setAsked} />
           </div>
           {(canary ?? stable) && <AdoptionCard version={(canary ?? stable)!} />}
           <VersionsCard query={versions} />
@@ -77,11 +91,15 @@ const NoPolicy = () => (
 )
 
 type ChannelQuery = ReturnType<typeof useChannels>['stable']
-type CardProps = { query: ChannelQuery; channels: Channels; onAsk: (asked: Asked) => void }
+type CardProps = {
+  query: ChannelQuery
+  channels: Channels
+  gateways: ReturnType<typeof useGatewaysOf>
+  onAsk: (asked: Asked) => void
+}
 
-function Canary({ query, channels, newest, onAsk }: CardProps & { newest: Version | undefined }) {
+function Canary({ query, channels, newest, gateways, onAsk }: CardProps & { newest: Version | undefined }) {
   const { canary, stable } = channels
-  const gateways = useGatewaysOf(canary)
   return (
     <ChannelCard
       title="Canary"
@@ -153,9 +171,8 @@ function CanaryActions({ canary, stable, onAsk }: ActionsProps) {
   )
 }
 
-function Stable({ query, channels, onAsk }: CardProps) {
+function Stable({ query, channels, gateways, onAsk }: CardProps) {
   const { stable, before, canary } = channels
-  const gateways = useGatewaysOf(stable)
   const off = useOffReason()('policy:publish')
   const footer = before && (
     <>

@@ -18,6 +18,19 @@ export function useChannels() {
   return { stable, canary, versions }
 }
 
+/** Reads the health of a canary; the gate evaluates it each minute. */
+export const useHealth = (version: Version | undefined) =>
+  useApi(
+    'GET /v1/admin/policy/{bundle_id}/health',
+    { params: { bundle_id: version?.bundle_id ?? '' } },
+    { enabled: version !== undefined, everyMs: () => (version?.current ? healthEveryMs : undefined) },
+  )
+const healthEveryMs = 60_000
+
+/** True once each query that runs has an answer: then the page is drawn as a whole, and nothing moves. */
+export const areSettled = (...queries: readonly { isLoading: boolean }[]): boolean =>
+  queries.every(({ isLoading }) => !isLoading)
+
 /** Gateways by their name, and those that have not applied a version. */
 export function useGatewaysOf(version: Version | undefined) {
   const can = useCan()

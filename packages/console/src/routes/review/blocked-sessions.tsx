@@ -12,9 +12,13 @@ type Blocked = OutputOf<typeof route>['blocked'][number]
 const days = 7
 const shown = 10
 
+/** Replays the sessions of the last days with a document. */
+export const useReplay = (document: Document | undefined) =>
+  useApi(route, { body: { policy: document ?? {}, days } }, { enabled: document !== undefined })
+
 /** Sessions of the last days that the draft would have blocked. */
 export function BlockedSessions({ document }: { document: Document }) {
-  const query = useApi(route, { body: { policy: document, days } })
+  const query = useReplay(document)
   const { sessions_blocked = 0, sessions_examined = 0, complete = true } = query.data ?? {}
   return (
     <Card

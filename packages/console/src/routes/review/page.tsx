@@ -11,8 +11,9 @@ import { Note } from '../../ui/note.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { SkeletonLines } from '../../ui/skeleton.tsx'
+import { areSettled } from '../policy/use-channels.ts'
 import type { Version } from '../policy/words.ts'
-import { BlockedSessions } from './blocked-sessions.tsx'
+import { BlockedSessions, useReplay } from './blocked-sessions.tsx'
 import { ImpactCard } from './impact-card.tsx'
 import { PublishCard } from './publish-card.tsx'
 import { TestsCard } from './tests-card.tsx'
@@ -99,6 +100,12 @@ function Reviewed({ draftId, name, text, stable, canary, lastCanary }: Props) {
     { params: { bundle_id: stable?.bundle_id ?? '' } },
     { enabled: stable !== undefined },
   )
+  const before = stable ? base.data?.policy : emptyDocument
+  const body = { policy: document ?? emptyDocument }
+  // The parts appear together, so that nothing moves.
+  const impact = useApi('POST /v1/admin/policy/simulate', { body }, { enabled: document !== undefined })
+  const tests = useApi('POST /v1/admin/policy/validate', { body }, { enabled: document !== undefined })
+  const replay = useReplay(document)
   if (!document)
     return (
       <Note
@@ -109,23 +116,22 @@ function Reviewed({ draftId, name, text, stable, canary, lastCanary }: Props) {
         {problems[0]?.message ?? ''}
       </Note>
     )
-  const before = stable ? base.data?.policy : emptyDocument
+  if (!areSettled(base, impact, tests, replay))
+    return (
+      <Frame title="What changes">
+        <SkeletonLines />
+      </Frame>
+    )
   return (
     <div className="cols">
       <div className="c8 stack">
         {base.error && <Problem error={base.error} retry={base.refetch} what="the stable version" />}
-        {before ? (
+        {before && (
           <Differences
             before={before}
             after={document}
             label={`Text of ${stable ? `v${stable.version}` : 'nothing'} and the draft`}
           />
-        ) : (
-          !base.error && (
-            <Frame title="What changes">
-              <SkeletonLines />
-            </Frame>
-          )
         )}
         <BlockedSessions document={document} />
       </div>
