@@ -77,7 +77,15 @@ function Filters<T>({ spec, state, counts, isWaiting }: Omit<Props<T>, 'tools' |
   )
 }
 
-function SearchField({ hint, label, state }: { hint: string; label: string; state: ListState }) {
+type SearchProps = {
+  /** Names of the fields that the text is compared with. */
+  hint: string
+  label: string
+  state: Pick<ListState, 'q' | 'set'>
+}
+
+/** Text field that filters a list as the person types. */
+export function SearchField({ hint, label, state }: SearchProps) {
   const [text, setText] = useState(state.q)
   const { q, set } = state
   // The address follows the field with a delay. Only a text from elsewhere may replace newer input.
