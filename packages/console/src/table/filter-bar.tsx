@@ -82,10 +82,12 @@ type SearchProps = {
   hint: string
   label: string
   state: Pick<ListState, 'q' | 'set'>
+  /** False beside another list, whose field the key `/` focuses. */
+  hasKey?: boolean
 }
 
 /** Text field that filters a list as the person types. */
-export function SearchField({ hint, label, state }: SearchProps) {
+export function SearchField({ hint, label, state, hasKey = true }: SearchProps) {
   const [text, setText] = useState(state.q)
   const { q, set } = state
   // The address follows the field with a delay. Only a text from elsewhere may replace newer input.
@@ -116,7 +118,7 @@ export function SearchField({ hint, label, state }: SearchProps) {
           if (event.key === 'Escape' && text === '') event.currentTarget.blur()
         }}
       />
-      <Kbd>/</Kbd>
+      {hasKey && <Kbd>/</Kbd>}
     </search>
   )
 }

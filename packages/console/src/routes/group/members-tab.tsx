@@ -65,7 +65,13 @@ function Members({ group, inPanel }: TabProps) {
       }
     >
       <div className="filters">
-        <SearchField key={group_id} hint="Name, username or e-mail" label="Filter members" state={state} />
+        <SearchField
+          key={group_id}
+          hint="Name, username or e-mail"
+          label="Filter members"
+          state={state}
+          hasKey={!inPanel}
+        />
         <div className="end">
           <Button size="sm" kind="ghost" icon="download" busyLabel="Saving…" onClick={save}>
             Download as CSV

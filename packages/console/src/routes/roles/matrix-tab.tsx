@@ -1,11 +1,10 @@
 import './roles.css'
 import { AppLink } from '../../ui/app-link.tsx'
-import { formatWord } from '../../ui/format.ts'
 import { Frame } from '../../ui/frame.tsx'
 import { ScrollRegion } from '../../ui/scroll-region.tsx'
 import { Table, type TableColumn } from '../../ui/table.tsx'
 import { roleHelp, roleWords } from '../users/words.ts'
-import { type AreaRow, areaRows, type RoleRights } from './matrix.ts'
+import { type AreaRow, areaRows, areaWords, type RoleRights } from './matrix.ts'
 
 const roleColumns: readonly TableColumn<RoleRights>[] = [
   { label: 'Role', isHead: true, cell: ({ role }) => roleWords(role) },
@@ -54,7 +53,7 @@ export const MatrixTab = ({ roles }: { roles: readonly RoleRights[] }) => (
 
 const MatrixRow = ({ row, roles }: { row: AreaRow; roles: readonly RoleRights[] }) => (
   <tr>
-    <th scope="row">{formatWord(row.area)}</th>
+    <th scope="row">{areaWords(row.area)}</th>
     {roles.map(({ role }) => (
       <td key={role}>
         <Verbs verbs={row.byRole.get(role) ?? []} />

@@ -1,5 +1,6 @@
 import type { Permission, Role } from '@holdfast/contract/vocabulary'
 import type { OutputOf } from '../../api/client.ts'
+import { formatWord } from '../../ui/format.ts'
 
 export type RoleRights = OutputOf<'GET /v1/admin/rbac/roles'>['items'][number]
 /** Verbs of an area that each role has; an area is the first part of a permission. */
@@ -36,3 +37,7 @@ export const permissionsOf = (roles: readonly RoleRights[]): Permission[] =>
 /** Roles that have a permission. */
 export const rolesWith = (roles: readonly RoleRights[], permission: string): RoleRights[] =>
   roles.filter(({ permissions }) => (permissions as readonly string[]).includes(permission))
+
+const abbreviations: Readonly<Record<string, string>> = { api_keys: 'API keys', rbac: 'RBAC', spc: 'SPC' }
+/** @example areaWords('enrollment_tokens') // 'Enrollment tokens' */
+export const areaWords = (area: string): string => abbreviations[area] ?? formatWord(area)

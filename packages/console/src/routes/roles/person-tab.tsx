@@ -3,7 +3,6 @@ import { useApi } from '../../api/use-api.ts'
 import { useNavigation, useSearch } from '../../navigation.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { ComboBox } from '../../ui/combo-box.tsx'
-import { formatWord } from '../../ui/format.ts'
 import { Frame } from '../../ui/frame.tsx'
 import { Note } from '../../ui/note.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
@@ -11,7 +10,7 @@ import { Table, type TableColumn } from '../../ui/table.tsx'
 import { searchUsers } from '../enrollment/pickers.tsx'
 import { RolesTab } from '../user/roles-tab.tsx'
 import { nameOf, roleWords, type User } from '../users/words.ts'
-import { type AreaRow, areaRows, type RoleRights } from './matrix.ts'
+import { type AreaRow, areaRows, areaWords, type RoleRights } from './matrix.ts'
 
 /** Roles of a chosen person, and the permissions that they give. */
 export function PersonTab({ roles }: { roles: readonly RoleRights[] }) {
@@ -74,7 +73,7 @@ function Rights({ user, roles }: { user: User; roles: readonly RoleRights[] }) {
 }
 
 const columnsOf = (held: readonly RoleRights[]): readonly TableColumn<AreaRow>[] => [
-  { label: 'Area', isHead: true, cell: ({ area }) => formatWord(area) },
+  { label: 'Area', isHead: true, cell: ({ area }) => areaWords(area) },
   { label: 'Can', cell: ({ verbs }) => verbs.join(', ') },
   {
     label: 'By role',

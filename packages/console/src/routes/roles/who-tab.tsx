@@ -12,7 +12,7 @@ import { Frame } from '../../ui/frame.tsx'
 import { NoPermission } from '../../ui/problem.tsx'
 import { type QueryState, QueryView } from '../../ui/query-view.tsx'
 import { Table, type TableColumn } from '../../ui/table.tsx'
-import { roleHelp, roleWords } from '../users/words.ts'
+import { roleWords } from '../users/words.ts'
 import { permissionsOf, type RoleRights, rolesWith } from './matrix.ts'
 
 /** Grants or keys that are read for each role. */
@@ -193,10 +193,9 @@ const roleColumns: readonly TableColumn<RoleRights>[] = [
     label: 'Role',
     isHead: true,
     cell: ({ role }) => (
-      <>
+      <AppLink className="rowlink" to={`/admin/roles?tab=grants&role=${role}`}>
         {roleWords(role)}
-        <small>{roleHelp[role]}</small>
-      </>
+      </AppLink>
     ),
   },
 ]
