@@ -13,6 +13,7 @@ const lists: readonly { path: Path; filter: string; sort: string }[] = [
   { path: '/admin/devices', filter: 'platform=macos', sort: 'name' },
   { path: '/admin/devices', filter: 'q=pixel', sort: '-last_seen_at' },
   { path: '/admin/users', filter: 'status=active', sort: '-created_at' },
+  { path: '/admin/groups', filter: 'q=team', sort: 'created_at' },
   { path: '/admin/sessions', filter: 'state=all', sort: 'started_at' },
   { path: '/admin/enrollment', filter: 'status=active', sort: 'name' },
   { path: '/admin/updates', filter: 'status=draft', sort: 'created_at' },
@@ -43,6 +44,7 @@ before(async () => {
       name: `user ${i}`,
     } as const
     await raiseNotice(kit, { severity: 'warning', title: `The account of user ${i} is locked`, subject })
+    await kit.admin.changeGroup({ body: { operation: 'create', group: { name: `team ${i}` } } })
     await kit.admin.createRelease({ body: { version: `9.0.${i}`, channel: 'stable' } })
   }
 })

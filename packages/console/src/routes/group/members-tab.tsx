@@ -12,6 +12,7 @@ import { formatNumber } from '../../ui/format.ts'
 import { Part } from '../../ui/part.tsx'
 import { NoPermission } from '../../ui/problem.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
+import { SearchOn } from '../../ui/search-on.tsx'
 import { SkeletonTable } from '../../ui/skeleton.tsx'
 import { Table, type TableColumn } from '../../ui/table.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
@@ -80,7 +81,9 @@ function Members({ group, inPanel }: TabProps) {
       </div>
       <QueryView query={query} what="the members of this group" waiting={<SkeletonTable heads={labels} />}>
         {({ items, next_cursor }) =>
-          items.length === 0 && cursor === undefined ? (
+          items.length === 0 && next_cursor !== null ? (
+            <SearchOn many="members" onNext={() => state.toNext(next_cursor)} />
+          ) : items.length === 0 && cursor === undefined ? (
             <p className="soft">{q ? `No member matches “${q}”.` : 'The group has no member.'}</p>
           ) : (
             <>
