@@ -22,13 +22,14 @@ export function Page() {
   const state = useListState(filterNames, groupsSpec.defaultSort)
   const query = useListPage('GET /v1/admin/groups', state)
   const groups = query.data?.items
-  const { mayRead, of: usesOf } = usePolicyUses()
+  const { mayRead, of: usesOf, error } = usePolicyUses()
+  const hasFailed = error !== null
   const off = useGroupOff()
   const spec = useMemo(() => {
     const { columns } = groupsSpec
-    const shown = mayRead ? [...columns.slice(0, 3), usesColumn(usesOf), ...columns.slice(3)] : columns
+    const shown = mayRead ? [...columns.slice(0, 3), usesColumn(usesOf, hasFailed), ...columns.slice(3)] : columns
     return { ...groupsSpec, columns: shown, menuOf: (group: Group) => groupMenu(group, off) }
-  }, [mayRead, usesOf, off])
+  }, [mayRead, usesOf, hasFailed, off])
   const keys = useMemo(() => groupKeys((id) => groups?.find((group) => group.group_id === id), off), [groups, off])
   const isEmpty = groups?.length === 0 && state.q === ''
   return (

@@ -1,6 +1,7 @@
 import type { Column, ListSpec } from '../../table/spec.ts'
 import { formatCount, formatNumber } from '../../ui/format.ts'
 import { Icon } from '../../ui/icon.tsx'
+import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { sourceWords } from '../users/words.ts'
 import type { usePolicyUses } from './use-policy-uses.ts'
@@ -61,14 +62,15 @@ export const Source = ({ group: { source } }: { group: Group }) => (
 )
 
 /** Column with the rules of the delivered policies that use the group. The list itself does not contain them. */
-export const usesColumn = (usesOf: UsesOf): Column<Group> => ({
+export const usesColumn = (usesOf: UsesOf, hasFailed: boolean): Column<Group> => ({
   id: 'uses',
   label: 'Where used',
   priority: 2,
-  cell: (group) => <RuleCount of={usesOf} group={group} />,
+  cell: (group) => <RuleCount of={usesOf} group={group} hasFailed={hasFailed} />,
 })
 
-function RuleCount({ of, group }: { of: UsesOf; group: Group }) {
+function RuleCount({ of, group, hasFailed }: { of: UsesOf; group: Group; hasFailed: boolean }) {
+  if (!of && hasFailed) return <Status kind="ring">Unknown</Status>
   if (!of) return <span className="faint">…</span>
   const rules = new Set(of(group).flatMap((use) => (use.kind === 'rule' ? [use.id] : [])))
   return rules.size === 0 ? (

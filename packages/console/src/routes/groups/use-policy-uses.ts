@@ -9,6 +9,8 @@ type Channel = (typeof channels)[number]
 /** A use of a group in the policy that a channel delivers now. */
 export type PublishedUse = GroupUse & { channel: Channel; version: number; bundle_id: string }
 
+const none: ReturnType<typeof usesIn> = new Map()
+
 /** Reads the document that a channel delivers now, and finds its groups. */
 function useChannelUses(channel: Channel) {
   const enabled = useCan()('policy:read')
@@ -24,41 +26,41 @@ function useChannelUses(channel: Channel) {
   const isRead = list.data !== undefined && (bundle === undefined || uses !== undefined)
   return {
     bundle,
-    uses: isRead ? (uses ?? new Map()) : undefined,
+    uses: isRead ? (uses ?? none) : undefined,
     error: list.error ?? detail.error,
     refetch: () => (list.error || !bundle ? list.refetch() : detail.refetch()),
     dataUpdatedAt: Math.max(list.dataUpdatedAt, detail.dataUpdatedAt),
   }
 }
 
-/** Returns the uses of groups in the delivered policies, and the canary that is rolled out to groups. */
+/** Returns the uses of groups in the delivered policies, and the canary that may be rolled out to groups. */
 export function usePolicyUses() {
   const mayRead = useCan()('policy:read')
   const [stable, canary] = [useChannelUses('stable'), useChannelUses('canary')]
-  const both = [
-    { channel: 'stable' as const, ...stable },
-    { channel: 'canary' as const, ...canary },
-  ]
-  const isRead = both.every(({ uses }) => uses !== undefined)
+  const ofStable = useUsesOf('stable', stable)
+  const ofCanary = useUsesOf('canary', canary)
   return {
     mayRead,
     error: stable.error ?? canary.error,
     refetch: () => Promise.all([stable.refetch(), canary.refetch()]),
     dataUpdatedAt: Math.min(stable.dataUpdatedAt, canary.dataUpdatedAt),
     /** Undefined until the policies are read. */
-    of: isRead
-      ? (group: Pick<Group, 'group_id' | 'name'>) => both.flatMap((one) => publishedUses(one, group))
-      : undefined,
+    of: useMemo(
+      () => ofStable && ofCanary && ((group: Named) => [...ofStable(group), ...ofCanary(group)]),
+      [ofStable, ofCanary],
+    ),
     canary: canary.bundle,
   }
 }
 
-type Published = { channel: Channel } & Pick<ReturnType<typeof useChannelUses>, 'bundle' | 'uses'>
+type Named = Pick<Group, 'group_id' | 'name'>
 
-const publishedUses = (
-  { channel, bundle, uses }: Published,
-  group: Pick<Group, 'group_id' | 'name'>,
-): readonly PublishedUse[] =>
-  bundle && uses
-    ? usesOf(uses, group).map((use) => ({ ...use, channel, version: bundle.version, bundle_id: bundle.bundle_id }))
-    : []
+function useUsesOf(channel: Channel, { bundle, uses }: ReturnType<typeof useChannelUses>) {
+  return useMemo(() => {
+    if (!uses) return undefined
+    return (group: Named): readonly PublishedUse[] =>
+      bundle
+        ? usesOf(uses, group).map((use) => ({ ...use, channel, version: bundle.version, bundle_id: bundle.bundle_id }))
+        : []
+  }, [channel, bundle, uses])
+}
