@@ -1,4 +1,4 @@
-import './ui.css'
+import './part.css'
 import type { ReactNode } from 'react'
 import { Frame } from './frame.tsx'
 

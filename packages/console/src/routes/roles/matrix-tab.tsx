@@ -1,4 +1,3 @@
-import './roles.css'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Frame } from '../../ui/frame.tsx'
 import { ScrollRegion } from '../../ui/scroll-region.tsx'

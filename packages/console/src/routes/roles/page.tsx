@@ -1,3 +1,4 @@
+import './roles.css'
 import { type ReactNode, useId } from 'react'
 import { useCan, useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
