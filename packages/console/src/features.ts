@@ -124,6 +124,23 @@ export const features: readonly Feature[] = [
     below: [{ path: '/admin/users/$user_id' }],
   },
   {
+    group: 'people',
+    label: 'Groups',
+    path: '/admin/groups',
+    permission: 'groups:read',
+    shortcut: 'o',
+    keywords: 'teams members directory',
+    below: [{ path: '/admin/groups/$group_id' }],
+  },
+  {
+    group: 'people',
+    label: 'Roles',
+    path: '/admin/roles',
+    permission: 'rbac:read',
+    shortcut: 'r',
+    keywords: 'administrators permissions grants rbac who can',
+  },
+  {
     group: 'policy',
     label: 'Channels',
     path: '/admin/policy',

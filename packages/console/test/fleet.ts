@@ -66,6 +66,7 @@ export async function startFleet(
       draft_id,
       device_id: devices[0]!.id,
       user_id: directory.userIds[2]!,
+      group_id: directory.groupIds[0]!,
       gateway_id: gateways[0]!.made.gateway.gateway_id,
     },
     signInOf: (who) =>

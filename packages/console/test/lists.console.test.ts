@@ -13,6 +13,7 @@ const lists: readonly { path: Path; filter: string; sort: string }[] = [
   { path: '/admin/devices', filter: 'platform=macos', sort: 'name' },
   { path: '/admin/devices', filter: 'q=pixel', sort: '-last_seen_at' },
   { path: '/admin/users', filter: 'status=active', sort: '-created_at' },
+  { path: '/admin/groups', filter: 'q=team', sort: 'created_at' },
   { path: '/admin/sessions', filter: 'state=all', sort: 'started_at' },
   { path: '/admin/enrollment', filter: 'status=active', sort: 'name' },
   { path: '/admin/policy/history', filter: 'channel=stable', sort: 'version' },
@@ -47,6 +48,7 @@ before(async () => {
     const rules = [{ id: 'all', action: 'allow', from: { any: true }, to: [`10.${i}.0.0/16`] }]
     const policy = { schema: 'holdfast.policy/1', rules }
     await kit.admin.publishPolicy({ body: { channel: 'stable', policy, supersede: true } })
+    await kit.admin.changeGroup({ body: { operation: 'create', group: { name: `team ${i}` } } })
     await kit.admin.createRelease({ body: { version: `9.0.${i}`, channel: 'stable' } })
   }
 })

@@ -63,8 +63,8 @@ const users = '/admin/users'
 const user = '/admin/users/$user_id'
 const userTabs = ['sessions', 'groups', 'roles', 'sign-in', 'activity']
 
-/** Opens a sheet or question about the user of the page by its menu. */
-const ofUserMenu = (item: RegExp) => async (page: Page) => {
+/** Opens a sheet or question about the object of the page by its menu. */
+const ofMenu = (item: RegExp) => async (page: Page) => {
   await openBy(/^More actions for/, 'menu')(page)
   await page.getByRole('menuitem', { name: item }).click()
   await page.getByRole('dialog').or(page.getByRole('alertdialog')).waitFor()
@@ -103,14 +103,69 @@ const ofUsers: readonly View[] = [
   { name: 'user-create', path: users, as: 'admin', open: openBy('Add user', 'dialog') },
   { name: 'user-suspend', path: user, as: 'admin', open: openBy(/^Suspend…/, 'alertdialog') },
   { name: 'user-edit', path: user, as: 'admin', open: openBy(/^Edit…/, 'dialog') },
-  { name: 'user-grant-role', path: user, as: 'admin', open: ofUserMenu(/^Grant role/) },
-  { name: 'user-compromised', path: user, as: 'admin', open: ofUserMenu(/^Compromised user/) },
-  { name: 'user-delete', path: user, as: 'admin', open: ofUserMenu(/^Delete/) },
+  { name: 'user-grant-role', path: user, as: 'admin', open: ofMenu(/^Grant role/) },
+  { name: 'user-compromised', path: user, as: 'admin', open: ofMenu(/^Compromised user/) },
+  { name: 'user-delete', path: user, as: 'admin', open: ofMenu(/^Delete/) },
   { name: 'users-suspend', path: users, as: 'admin', open: (page) => selectAll(page, 'Suspend') },
   { name: 'users-result', path: users, as: 'admin', open: openUsersResult },
   { name: 'user-as-helpdesk', path: user, as: 'helpdesk', open: openBy(/^More actions for/, 'menu') },
   { name: 'user-password', path: user, as: 'admin', open: openBy(/^Set password…/, 'dialog') },
   { name: 'user-secret', path: user, as: 'admin', open: generatePassword },
+]
+
+const groups = '/admin/groups'
+const group = '/admin/groups/$group_id'
+
+async function openPerson(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'helpdesk', exact: true }).click()
+  await page.getByRole('heading', { name: 'What helpdesk can do' }).waitFor()
+}
+
+async function choose(page: Page, label: string, name: string): Promise<void> {
+  await page.getByRole('combobox', { name: label }).fill(name)
+  await page.getByRole('option', { name }).click()
+}
+
+async function addMembers(page: Page): Promise<void> {
+  await openBy(/^Add members…/, 'dialog')(page)
+  await choose(page, 'Members', 'carol')
+  await choose(page, 'Members', 'grace')
+  await page.getByLabel('Reason').focus()
+}
+
+async function rename(page: Page): Promise<void> {
+  await openBy(/^Rename…/, 'dialog')(page)
+  await page.getByLabel('Name', { exact: true }).fill('development')
+  await page.getByText('Published rules name this group.').waitFor()
+}
+
+async function grantRole(page: Page): Promise<void> {
+  await openBy('Grant role', 'dialog')(page)
+  await choose(page, 'User', 'helpdesk')
+  await page.getByText('The user has this role.').waitFor()
+}
+
+/** Views of groups and roles with an open tab, sheet or question. None of them changes anything. */
+const ofGroups: readonly View[] = [
+  { name: 'group-panel', path: `${groups}?open=$group_id`, as: 'admin' },
+  ...['uses', 'devices', 'activity'].map(
+    (tab): View => ({ name: `group-${tab}`, path: `${group}?tab=${tab}`, as: 'admin' }),
+  ),
+  { name: 'group-as-viewer', path: group, as: 'viewer' },
+  { name: 'group-create', path: groups, as: 'admin', open: openBy('Create group', 'dialog') },
+  { name: 'group-add-members', path: group, as: 'admin', open: addMembers },
+  { name: 'group-rename', path: group, as: 'admin', open: rename },
+  { name: 'group-delete', path: group, as: 'admin', open: ofMenu(/^Delete/) },
+  { name: 'roles-grants', path: '/admin/roles?tab=grants', as: 'admin' },
+  { name: 'roles-who', path: '/admin/roles?tab=who&permission=devices:suspend', as: 'admin' },
+  { name: 'roles-person', path: '/admin/roles?tab=grants', as: 'admin', open: openPerson },
+  { name: 'role-grant', path: '/admin/roles', as: 'admin', open: grantRole },
+  {
+    name: 'role-revoke',
+    path: '/admin/roles?tab=grants',
+    as: 'admin',
+    open: openBy(/^Revoke… Helpdesk from/, 'alertdialog'),
+  },
 ]
 
 /** Overlays of single views, and their tabs. The last ones change the fleet. */
@@ -121,6 +176,7 @@ export const overlaysOfViews: readonly View[] = [
   { name: 'batch-result', path: devices, as: 'admin', open: openBatchResult },
   ...tabs.map((tab): View => ({ name: `device-${tab}`, path: `${device}?tab=${tab}`, as: 'admin' })),
   ...ofUsers,
+  ...ofGroups,
   {
     name: 'chart-table',
     path: '/admin/sessions',

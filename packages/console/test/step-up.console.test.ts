@@ -84,6 +84,26 @@ test('a sensitive change asks for a code, and is made once the code is right', i
   assert.deepEqual(await statusesOf(ground, 'macbook-1'), revoked, 'a code holds for more than one change')
 })
 
+test('a role is granted once the code is right', inBrowser, async (t) => {
+  const ground = await openGround()
+  const page = await openDevices(t, ground, 'sophie')
+  const app = await enrollApp(page, passwordOf('sophie'))
+  const user_id = await makeUser(ground.kit, 'severin')
+  await page.goto(`/admin/roles?tab=person&user_id=${user_id}`)
+  await page.getByRole('button', { name: 'Grant role…' }).click()
+  await page.getByRole('radio', { name: 'Viewer' }).check()
+  await page.getByRole('dialog').getByRole('button', { name: 'Grant role', exact: true }).click()
+  const field = page.getByLabel('Code from your authenticator app')
+  await field.fill(app.code(1))
+  await field.press('Enter')
+  await page.getByText('severin is Viewer now').waitFor()
+  await page
+    .getByRole('region', { name: 'What severin can do' })
+    .getByRole('row', { name: /^Devices/ })
+    .waitFor()
+  assert.deepEqual((await ground.kit.admin.getUser({ params: { user_id } })).roles, ['viewer'])
+})
+
 test('without a code nothing is changed, and the dialog stays open with the reason', inBrowser, async (t) => {
   const ground = await openGround()
   const page = await openDevices(t, ground, 'simon')

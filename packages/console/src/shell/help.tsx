@@ -31,6 +31,10 @@ const onUsers = [
   { keys: ['s'], does: 'Suspend or reactivate' },
   { keys: ['e'], does: 'Edit' },
 ]
+const onGroups = [
+  { keys: ['a'], does: 'Add members' },
+  { keys: ['e'], does: 'Rename' },
+]
 const onAlerts = [
   { keys: ['a'], does: 'Acknowledge' },
   { keys: ['p'], does: 'Approve the pending devices' },
@@ -64,6 +68,7 @@ export function Help({ onClose }: { onClose: () => void }) {
         <Keys title="In lists" rows={inLists} />
         <Keys title="On a device" rows={onDevices} />
         <Keys title="On a user" rows={onUsers} />
+        <Keys title="On a group" rows={onGroups} />
         <Keys title="On an alert" rows={onAlerts} />
       </div>
     </Dialog>

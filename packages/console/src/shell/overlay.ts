@@ -27,8 +27,18 @@ export type UserDeed = 'suspend' | 'reactivate' | 'unlock' | 'end_sessions' | 'd
 /** Sheet or question about users. */
 export type UserOverlay =
   | { kind: 'user'; act: 'create' }
-  | { kind: 'user'; act: 'edit' | 'password' | 'enroll_factor' | 'compromised' | 'grant_role'; user: UserRef }
+  | { kind: 'user'; act: 'edit' | 'password' | 'enroll_factor' | 'compromised'; user: UserRef }
+  /** Without a user, the sheet asks for one. */
+  | { kind: 'user'; act: 'grant_role'; user?: UserRef | undefined }
   | { kind: 'user'; act: 'deed'; deed: UserDeed; users: readonly UserRef[]; onDone?: (() => void) | undefined }
+
+type Group = OutputOf<'GET /v1/admin/groups'>['items'][number]
+/** Group with at least its id and name; the caller adds the fields that it has. */
+export type GroupRef = Pick<Group, 'group_id' | 'name'> & Partial<Group>
+/** Action on one group. */
+export type GroupAction = 'add_members' | 'edit' | 'delete'
+/** Sheet or question about groups. */
+export type GroupOverlay = { kind: 'group'; act: 'create' } | { kind: 'group'; act: GroupAction; group: GroupRef }
 
 /** Dialog, sheet or palette above the page. Only one is open at a time. */
 type Overlay =
@@ -41,6 +51,7 @@ type Overlay =
   | { kind: 'token_revoke'; token: { token_id: string; name: string; uses: number } }
   | { kind: 'session_end'; target: SessionTarget; onDone?: (() => void) | undefined }
   | UserOverlay
+  | GroupOverlay
   | { kind: 'device_deed'; deed: DeviceDeed; target: DeviceTarget; onDone?: (() => void) | undefined }
 
 const transient: ReadonlySet<Overlay['kind']> = new Set(['palette', 'help', 'alerts'])

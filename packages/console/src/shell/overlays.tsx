@@ -20,6 +20,7 @@ const installLines = lazily(() =>
 const revokeToken = lazily(() => import('../routes/enrollment/revoke-token.tsx').then((module) => module.RevokeToken))
 const endSessions = lazily(() => import('../routes/sessions/confirm-end.tsx').then((module) => module.ConfirmEnd))
 const userOverlay = lazily(() => import('../routes/user/user-overlay.tsx').then((module) => module.UserOverlay))
+const groupOverlay = lazily(() => import('../routes/group/group-overlay.tsx').then((module) => module.GroupOverlay))
 const deviceDeed = lazily(() => import('../routes/device/device-deed.tsx').then((module) => module.DeviceDeed))
 
 /** Loads the modules of the most used overlays in advance, so that `Ctrl K` opens at once. */
@@ -59,6 +60,7 @@ export function Overlays() {
       )}
       {overlay?.kind === 'device_edit' && <editDevice.Component deviceId={overlay.deviceId} onClose={closeOverlay} />}
       {overlay?.kind === 'user' && <userOverlay.Component overlay={overlay} onClose={closeOverlay} />}
+      {overlay?.kind === 'group' && <groupOverlay.Component overlay={overlay} onClose={closeOverlay} />}
       {overlay?.kind === 'enroll' && <enrollSheet.Component onClose={closeOverlay} />}
       {overlay?.kind === 'install_lines' && <installLines.Component onClose={closeOverlay} />}
       {overlay?.kind === 'token_revoke' && <revokeToken.Component token={overlay.token} onClose={closeOverlay} />}

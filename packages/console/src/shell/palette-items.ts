@@ -25,6 +25,8 @@ export type PaletteItem = {
   command?: string | undefined
   run: () => void
 }
+/** Line that is found by its words too. */
+type Searched = PaletteItem & { keywords: string }
 export type PaletteGroup = { label: string; items: readonly PaletteItem[] }
 type Go = (to: string, search?: Record<string, string>) => void
 type Can = (permission: Permission) => boolean
@@ -173,7 +175,7 @@ const detailOf = ({ kind, detail }: Hit): string =>
 function open({ kind, id }: Hit, go: Go): void {
   if (kind === 'device') go(`/admin/devices/${id}`)
   else if (kind === 'user') go(`/admin/users/${id}`)
-  else if (kind === 'group') go('/admin/devices', { group_id: id })
+  else if (kind === 'group') go(`/admin/groups/${id}`)
   else if (kind === 'gateway') go('/admin/sessions', { gateway_id: id })
   else if (kind === 'vpn_session') go('/admin/sessions', { open: id })
   else if (kind === 'enrollment_token') go('/admin/enrollment', { open: id })
@@ -218,30 +220,69 @@ function commands(wanted: string, can: Can, go: Go): PaletteItem[] {
     .flatMap((f) => f.actions ?? [])
     .filter((action) => can(action.permission) && matches(wanted, action.label, action.keywords))
     .map(({ label, icon, to }) => ({ id: `do-${to}`, label, icon, run: () => go(to) }))
-  const others = [...(can('users:write') ? [addUser(go)] : []), ...ofShell()]
+  const opened = sheets.filter(({ needs }) => can(needs)).map((sheet) => sheetItem(sheet, go))
+  const others = [...opened, ...ofShell()]
   return [...ofViews, ...others.filter(({ label, keywords }) => matches(wanted, label, keywords))]
 }
 
-const addUser = (go: Go): PaletteItem & { keywords: string } => ({
-  id: 'add-user',
-  label: 'Add user',
-  icon: 'plus',
-  keywords: 'new create person account',
+type SheetCommand = {
+  label: string
+  /** View behind the sheet. */
+  path: string
+  needs: Permission
+  keywords: string
+  icon: IconName
+  overlay: Parameters<typeof openOverlay>[0]
+}
+const sheets: readonly SheetCommand[] = [
+  {
+    label: 'Add user',
+    path: '/admin/users',
+    needs: 'users:write',
+    icon: 'plus',
+    keywords: 'new create person account',
+    overlay: { kind: 'user', act: 'create' },
+  },
+  {
+    label: 'Create group',
+    path: '/admin/groups',
+    needs: 'groups:write',
+    icon: 'plus',
+    keywords: 'new add team',
+    overlay: { kind: 'group', act: 'create' },
+  },
+  {
+    label: 'Grant role',
+    path: '/admin/roles',
+    needs: 'rbac:write',
+    icon: 'policy',
+    keywords: 'administrator permission give',
+    overlay: { kind: 'user', act: 'grant_role' },
+  },
+]
+
+const sheetItem = ({ label, path, icon, keywords, overlay }: SheetCommand, go: Go): Searched => ({
+  id: label.toLowerCase().replaceAll(' ', '-'),
+  label,
+  icon,
+  keywords,
   run: () => {
-    go('/admin/users')
-    openOverlay({ kind: 'user', act: 'create' })
+    go(path)
+    openOverlay(overlay)
   },
 })
 
 /** Returns the commands of the shell itself. */
-const ofShell = (): (PaletteItem & { keywords: string })[] => [
-  ...(['light', 'dark', 'system'] as const).map((theme): PaletteItem & { keywords: string } => ({
-    id: `theme-${theme}`,
-    label: `Theme: ${theme}`,
-    icon: 'theme',
-    keywords: 'appearance colors mode',
-    run: () => chooseTheme(theme),
-  })),
+const ofShell = (): Searched[] => [
+  ...(['light', 'dark', 'system'] as const).map(
+    (theme): Searched => ({
+      id: `theme-${theme}`,
+      label: `Theme: ${theme}`,
+      icon: 'theme',
+      keywords: 'appearance colors mode',
+      run: () => chooseTheme(theme),
+    }),
+  ),
   {
     id: 'help',
     label: 'Keyboard shortcuts',

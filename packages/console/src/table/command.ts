@@ -14,7 +14,8 @@ function durationOf(seconds: number): string {
 }
 
 /** Quotes a word of a command line if a shell would split it. */
-const quoted = (word: string): string => (/^[\w.:@/+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
+export const quoted = (word: string): string =>
+  /^[\w.:@/+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 
 /**
  * Converts parameters of a list to options of the command line.

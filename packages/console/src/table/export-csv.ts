@@ -13,6 +13,7 @@ const perRequest = 200
 const routes = {
   devices: 'GET /v1/admin/devices',
   users: 'GET /v1/admin/users',
+  groups: 'GET /v1/admin/groups',
   sessions: 'GET /v1/admin/sessions',
   tokens: 'GET /v1/admin/tokens',
   notifications: 'GET /v1/admin/notifications',
@@ -26,7 +27,7 @@ type Row = Readonly<Record<string, unknown>>
  * Downloads the rows that match the filter as CSV, at most 10,000, with the field names of the API. If there are more,
  * a message gives the command line.
  */
-export async function exportCsv<T>(spec: ListSpec<T>, state: ListState): Promise<void> {
+export async function exportCsv<T>(spec: ListSpec<T>, state: Pick<ListState, 'q' | 'filters' | 'sort'>): Promise<void> {
   const { q, filters, sort } = state
   const route = routes[(spec.list ?? spec.kind) as Listed]
   const rows: Row[] = []

@@ -77,7 +77,17 @@ function Filters<T>({ spec, state, counts, isWaiting }: Omit<Props<T>, 'tools' |
   )
 }
 
-function SearchField({ hint, label, state }: { hint: string; label: string; state: ListState }) {
+type SearchProps = {
+  /** Names of the fields that the text is compared with. */
+  hint: string
+  label: string
+  state: Pick<ListState, 'q' | 'set'>
+  /** False beside another list, whose field the key `/` focuses. */
+  hasKey?: boolean
+}
+
+/** Text field that filters a list as the person types. */
+export function SearchField({ hint, label, state, hasKey = true }: SearchProps) {
   const [text, setText] = useState(state.q)
   const { q, set } = state
   // The address follows the field with a delay. Only a text from elsewhere may replace newer input.
@@ -108,7 +118,7 @@ function SearchField({ hint, label, state }: { hint: string; label: string; stat
           if (event.key === 'Escape' && text === '') event.currentTarget.blur()
         }}
       />
-      <Kbd>/</Kbd>
+      {hasKey && <Kbd>/</Kbd>}
     </search>
   )
 }

@@ -2,6 +2,7 @@ import { Button } from '../ui/button.tsx'
 import { Hint } from '../ui/kbd.tsx'
 import { Timestamp } from '../ui/timestamp.tsx'
 import type { ListState } from './list-state.ts'
+import { Pager } from './pager.tsx'
 
 type Props = {
   state: ListState
@@ -35,22 +36,7 @@ export function ListFooter({ state, sentence, nextCursor, stale, onRefresh, sele
         {selects && <Hint keys={['x']} does="select" />}
         <Hint keys={['Enter']} does="open" />
       </span>
-      <span className="btngroup">
-        <Button
-          size="sm"
-          onClick={state.toPrevious}
-          {...(state.cursor === undefined && { offReason: 'This is the first page.' })}
-        >
-          Previous
-        </Button>
-        <Button
-          size="sm"
-          onClick={() => nextCursor && state.toNext(nextCursor)}
-          {...(!nextCursor && { offReason: 'This is the last page.' })}
-        >
-          Next
-        </Button>
-      </span>
+      <Pager state={state} nextCursor={nextCursor} />
     </div>
   )
 }

@@ -82,5 +82,5 @@ export function useListPage<R extends ListRoute>(
 }
 type ListRoute = Extract<
   Route,
-  `GET /v1/admin/${'devices' | 'users' | 'sessions' | 'tokens' | 'notifications' | 'updates/releases' | 'policy'}`
+  `GET /v1/admin/${'devices' | 'users' | 'groups' | 'sessions' | 'tokens' | 'notifications' | 'updates/releases' | 'policy'}`
 >

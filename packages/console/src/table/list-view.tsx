@@ -6,6 +6,7 @@ import { classes } from '../ui/classes.ts'
 import { FilteredEmpty } from '../ui/empty-state.tsx'
 import { formatNumber } from '../ui/format.ts'
 import { QueryView } from '../ui/query-view.tsx'
+import { SearchOn } from '../ui/search-on.tsx'
 import { SkeletonTable } from '../ui/skeleton.tsx'
 import { useFirstData } from '../ui/use-first-data.ts'
 import { useStable } from '../ui/use-stable.ts'
@@ -117,7 +118,7 @@ export function ListView<T>(props: Props<T>) {
 const isFiltered = ({ q, filters }: ListState) => q !== '' || Object.keys(filters).length > 0
 /** True if the list has no objects, even without filters. */
 const isFirstRun = <T,>({ state, query: { data } }: Props<T>) =>
-  data?.items.length === 0 && state.cursor === undefined && !isFiltered(state)
+  data?.items.length === 0 && data.next_cursor === null && state.cursor === undefined && !isFiltered(state)
 
 function Rows<T>({ spec, state, query, counts, selection, hrefOf, firstRun }: Props<T>) {
   const open = useStable((id: string) => state.set({ open: id }))
@@ -135,8 +136,10 @@ function Rows<T>({ spec, state, query, counts, selection, hrefOf, firstRun }: Pr
       what={spec.noun.many}
       waiting={<SkeletonTable heads={columns.map((column) => column.label)} />}
     >
-      {({ items }) =>
-        items.length > 0 || state.cursor !== undefined ? (
+      {({ items, next_cursor: next }) =>
+        items.length === 0 && next !== null ? (
+          <SearchOn many={spec.noun.many} onNext={() => state.toNext(next)} />
+        ) : items.length > 0 || state.cursor !== undefined ? (
           <DataTable
             spec={spec}
             columns={columns}

@@ -18,6 +18,8 @@ type ConfirmProps = {
   reason?: 'optional' | 'required' | undefined
   /** Number or name that the person must type first. For more than 25 objects and for changes of trust. */
   typed?: string | undefined
+  /** Reason why the change cannot be made now. */
+  offReason?: string | undefined
   keepLabel: string
   deedLabel: string
   busyLabel: string
@@ -43,7 +45,8 @@ export function Confirm(props: ConfirmProps) {
   const { danger = true } = props
   const [why, setWhy] = useDraft(`reason ${title}`, '')
   const [text, setText] = useState('')
-  const offReason = offReasonOf({ typed, text, isReasonMissing: reason === 'required' && why.trim() === '' })
+  const offReason =
+    props.offReason ?? offReasonOf({ typed, text, isReasonMissing: reason === 'required' && why.trim() === '' })
   const footer = (
     <>
       {command !== undefined && <CopyButton kind="ghost" text={command} label="Copy as command" />}

@@ -4,11 +4,10 @@ import { type ApiError, isOvertaken } from '../../api/api-error.ts'
 import { type Answer, call, callWithEtag } from '../../api/client.ts'
 import { expectOwnChange } from '../../api/live.ts'
 import { queryClient } from '../../api/query-client.ts'
-import { BeforeAfter } from '../../ui/before-after.tsx'
 import { Button } from '../../ui/button.tsx'
 import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { SelectField, TextField } from '../../ui/fields.tsx'
-import { Note } from '../../ui/note.tsx'
+import { Overtaken } from '../../ui/overtaken.tsx'
 import { errorOf, Problem } from '../../ui/problem.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
 import { SkeletonLines } from '../../ui/skeleton.tsx'
@@ -115,8 +114,8 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
         />
         {isStale && (
           <Overtaken
-            theirs={device}
-            mine={{ name: name.trim(), tags: tagsOf(tags), channel }}
+            noun="device"
+            changes={differencesOf(device, { name: name.trim(), tags: tagsOf(tags), channel })}
             onTake={() => {
               setDraft(stored)
               setError(undefined)
@@ -132,27 +131,8 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
 const tagsOf = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
 
 type Fields = Pick<Answer<typeof route>['body'], 'name' | 'channel'> & { tags: readonly string[] }
-
-/** Stored values from another person's change, beside the values of the form. */
-function Overtaken({ theirs, mine, onTake }: { theirs: Fields; mine: Fields; onTake: () => void }) {
-  const both = [
-    { field: 'Name', before: theirs.name, after: mine.name },
-    { field: 'Tags', before: theirs.tags.join(' ') || '–', after: mine.tags.join(' ') || '–' },
-    { field: 'Channel', before: theirs.channel, after: mine.channel },
-  ]
-  return (
-    <Note
-      kind="warn"
-      role="alert"
-      title="Somebody else has changed this device in the meantime."
-      actions={
-        <Button size="sm" onClick={onTake}>
-          Take theirs
-        </Button>
-      }
-    >
-      <p>Your change was not saved. These fields differ. Their value comes first, then yours:</p>
-      <BeforeAfter changes={both.filter(({ before, after }) => before !== after)} />
-    </Note>
-  )
-}
+const differencesOf = (theirs: Fields, mine: Fields) => [
+  { field: 'Name', before: theirs.name, after: mine.name },
+  { field: 'Tags', before: theirs.tags.join(' ') || '–', after: mine.tags.join(' ') || '–' },
+  { field: 'Channel', before: theirs.channel, after: mine.channel },
+]

@@ -3,12 +3,15 @@ import { useOffReason } from '../../api/me.ts'
 import { ComboBox } from '../../ui/combo-box.tsx'
 import type { ComboOption } from '../../ui/combo-box-field.tsx'
 import { TextField } from '../../ui/fields.tsx'
-import { Icon } from '../../ui/icon.tsx'
+import { ManyField } from '../../ui/many-field.tsx'
 
 const most = 20
 
-async function searchUsers(q: string, signal: AbortSignal): Promise<ComboOption[]> {
-  const query = { ...(q && { q }), limit: most, kind: 'person' as const }
+const searchPersons = (q: string, signal: AbortSignal) => searchUsers(q, signal, 'person')
+
+/** Finds users, of one kind or of both. */
+export async function searchUsers(q: string, signal: AbortSignal, kind?: 'person' | 'service'): Promise<ComboOption[]> {
+  const query = { ...(q && { q }), limit: most, ...(kind && { kind }) }
   const { items } = await call('GET /v1/admin/users', { query }, { signal })
   return items.map((user) => ({ id: user.user_id, label: user.username, sub: user.display_name || undefined }))
 }
@@ -36,7 +39,7 @@ export function UserPicker({ value, onChange, error }: UserProps) {
       placeholder="No user"
       value={value}
       onChange={onChange}
-      search={searchUsers}
+      search={searchPersons}
     />
   )
 }
@@ -57,39 +60,6 @@ export function GroupsPicker({ label = 'Groups the devices join', ...props }: Gr
 type GroupsFieldProps = Omit<GroupsProps, 'label'> & { label: string; offReason: string | undefined }
 
 /** Chooses several groups by typing. */
-export function GroupsField({ label, offReason, value, onChange, error }: GroupsFieldProps) {
-  const field = { label, optional: true, error } as const
-  if (offReason !== undefined) return <TextField {...field} offReason={offReason} value="" onChange={() => undefined} />
-  const add = (group: ComboOption | undefined) => {
-    if (group && !value.some((chosen) => chosen.id === group.id)) onChange([...value, group])
-  }
-  return (
-    <div className="stack tight">
-      {/* A new key empties the field after each choice. */}
-      <ComboBox
-        key={value.length}
-        {...field}
-        placeholder="Add a group"
-        value={undefined}
-        onChange={add}
-        search={searchGroups}
-      />
-      {value.length > 0 && (
-        <ul className="row wrap picked" aria-label="Chosen groups">
-          {value.map((group) => (
-            <li key={group.id} className="chip">
-              <span>{group.label}</span>
-              <button
-                type="button"
-                aria-label={`Remove ${group.label}`}
-                onClick={() => onChange(value.filter((chosen) => chosen.id !== group.id))}
-              >
-                <Icon name="x" size="s" />
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-    </div>
-  )
-}
+export const GroupsField = (props: GroupsFieldProps) => (
+  <ManyField {...props} optional placeholder="Add a group" chosen="Chosen groups" search={searchGroups} />
+)

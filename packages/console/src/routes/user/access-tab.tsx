@@ -1,8 +1,9 @@
 import { AppLink } from '../../ui/app-link.tsx'
+import { Part } from '../../ui/part.tsx'
 import { ExplainAccess } from '../device/explain-access.tsx'
 import { nameOf } from '../users/words.ts'
 import { AllTargets } from './all-targets.tsx'
-import { Part, type TabProps } from './part.tsx'
+import type { TabProps } from './tab.ts'
 
 /** What the user reaches by the stable policy: one target with its reason, or all targets that the policy names. */
 export const AccessTab = ({ user, inPanel }: TabProps) => (

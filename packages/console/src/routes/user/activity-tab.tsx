@@ -1,7 +1,8 @@
 import { useState } from 'react'
+import { Part } from '../../ui/part.tsx'
 import { Segment } from '../../ui/tabs.tsx'
 import { Activity } from '../device/activity.tsx'
-import { Part, type TabProps } from './part.tsx'
+import type { TabProps } from './tab.ts'
 
 const sides = [
   { value: 'about', label: 'About this user' },

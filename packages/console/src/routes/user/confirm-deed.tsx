@@ -1,13 +1,12 @@
 import { useEffect, useRef, useState } from 'react'
-import { ApiError, messageOf } from '../../api/api-error.ts'
+import { messageOf } from '../../api/api-error.ts'
 import { useCan, useMe } from '../../api/me.ts'
 import type { UserDeed, UserRef } from '../../shell/overlay.ts'
 import { type BulkOutcome, BulkResult } from '../../table/bulk-result.tsx'
-import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
+import { ConfirmProblem } from '../../ui/confirm-problem.tsx'
 import { formatCount, formatNumber } from '../../ui/format.ts'
 import { Icon } from '../../ui/icon.tsx'
-import { Note } from '../../ui/note.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { Working } from '../device/working.tsx'
 import { nameOf, userIcon } from '../users/words.ts'
@@ -64,7 +63,7 @@ export function ConfirmDeed({ deed, users, onDone, onClose }: Props) {
             since={progress.since}
           >{`${formatNumber(progress.done)} of ${formatNumber(users.length)} users.`}</Working>
         ) : (
-          error && <Failure error={error} reload={stored.refetch} />
+          error && <ConfirmProblem error={error} noun="user" reload={stored.refetch} />
         )
       }
       onConfirm={run}
@@ -150,17 +149,3 @@ const lineOf = (user: UserRef) => (
     {user.email && <span className="push faint xs trunc">{user.email}</span>}
   </>
 )
-
-/** A newer version of the user is shown first. The button then changes that version. */
-function Failure({ error, reload }: { error: Error; reload: () => Promise<unknown> }) {
-  const isOld = error instanceof ApiError && error.errors.some(({ field }) => field === 'If-Match')
-  useEffect(() => {
-    if (isOld) void reload()
-  }, [isOld, reload])
-  if (!isOld) return <ChangeProblem error={error} />
-  return (
-    <Note kind="warn" role="alert" title="Somebody else has changed this user in the meantime.">
-      <p>Nothing was changed. The effects above are those of the new version. Press the button again to go on.</p>
-    </Note>
-  )
-}

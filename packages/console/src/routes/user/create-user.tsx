@@ -3,6 +3,7 @@ import type { ApiError } from '../../api/api-error.ts'
 import { call, type OutputOf } from '../../api/client.ts'
 import { useOffReason } from '../../api/me.ts'
 import { useNavigation } from '../../navigation.ts'
+import { quoted } from '../../table/command.ts'
 import { Button } from '../../ui/button.tsx'
 import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { RadioGroup } from '../../ui/choices.tsx'
@@ -161,8 +162,6 @@ function bodyOf(draft: Draft) {
     },
   }
 }
-
-const quoted = (text: string) => (/^[\w.@:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
 function commandOf(draft: Draft): string {
   const { username, display_name, email } = profileOf(draft)

@@ -1,12 +1,12 @@
 import { useState } from 'react'
-import { ApiError } from '../../api/api-error.ts'
+import { type ApiError, isOvertaken } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
 import type { UserRef } from '../../shell/overlay.ts'
-import { BeforeAfter } from '../../ui/before-after.tsx'
 import { Button } from '../../ui/button.tsx'
 import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { TextField } from '../../ui/fields.tsx'
 import { Note } from '../../ui/note.tsx'
+import { Overtaken } from '../../ui/overtaken.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
 import { SkeletonLines } from '../../ui/skeleton.tsx'
@@ -101,8 +101,8 @@ function EditForm({ answer: { body: user, etag }, onClose, onReload }: FormProps
         )}
         {isStale && (
           <Overtaken
-            theirs={stored}
-            mine={draft}
+            noun="user"
+            changes={differencesOf(stored, draft)}
             onTake={() => {
               setDraft({ ...stored, reason: draft.reason })
               setError(undefined)
@@ -119,33 +119,14 @@ function EditForm({ answer: { body: user, etag }, onClose, onReload }: FormProps
 }
 
 const storedOf = ({ username, display_name, email }: User): Profile => ({ username, display_name, email: email ?? '' })
-const isOvertaken = (e: unknown): boolean => e instanceof ApiError && e.errors.some(({ field }) => field === 'If-Match')
 const isShownAtField = ({ errors }: ApiError): boolean => errors?.some(({ field }) => /^user\./.test(field)) ?? false
 const offReasonOf = (isOwned: boolean, isChanged: boolean) =>
   isOwned ? 'The directory owns these fields.' : isChanged ? undefined : 'There is no change to save.'
 
 const labels = { username: 'Username', display_name: 'Name', email: 'E-mail' } as const
-
-/** Stored values from another person's change, beside the values of the form. */
-function Overtaken({ theirs, mine, onTake }: { theirs: Profile; mine: Profile; onTake: () => void }) {
-  const both = (Object.keys(labels) as (keyof Profile)[]).map((name) => ({
+const differencesOf = (theirs: Profile, mine: Profile) =>
+  (Object.keys(labels) as (keyof Profile)[]).map((name) => ({
     field: labels[name],
     before: theirs[name] || '–',
     after: mine[name] || '–',
   }))
-  return (
-    <Note
-      kind="warn"
-      role="alert"
-      title="Somebody else has changed this user in the meantime."
-      actions={
-        <Button size="sm" onClick={onTake}>
-          Take theirs
-        </Button>
-      }
-    >
-      <p>Your change was not saved. These fields differ. Their value comes first, then yours:</p>
-      <BeforeAfter changes={both.filter(({ before, after }) => before !== after)} />
-    </Note>
-  )
-}

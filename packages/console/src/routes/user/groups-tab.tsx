@@ -1,7 +1,5 @@
 import { useState } from 'react'
 import { messageOf } from '../../api/api-error.ts'
-import { call } from '../../api/client.ts'
-import { expectOwnChange } from '../../api/live.ts'
 import { useCan, useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { AppLink } from '../../ui/app-link.tsx'
@@ -11,11 +9,13 @@ import type { ComboOption } from '../../ui/combo-box-field.tsx'
 import { TextField } from '../../ui/fields.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Icon } from '../../ui/icon.tsx'
+import { Part } from '../../ui/part.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { searchGroups } from '../enrollment/pickers.tsx'
+import { changeGroup } from '../group/change-groups.ts'
+import { useGroupOff } from '../group/group-off.ts'
 import { nameOf, type User } from '../users/words.ts'
-import { expectUserChange, refreshUsers } from './change-users.ts'
-import { Part, type TabProps } from './part.tsx'
+import type { TabProps } from './tab.ts'
 
 /** Groups of the user. A directory decides on its own groups, so they are off here. */
 export function GroupsTab({ user, inPanel }: TabProps) {
@@ -37,18 +37,18 @@ export function GroupsTab({ user, inPanel }: TabProps) {
 
 function GroupLine({ user, id, name }: { user: User; id: string; name: string }) {
   const can = useCan()
-  const off = useOffReason()
+  const off = useGroupOff()
   const { data: group } = useApi(
     'GET /v1/admin/groups/{group_id}',
     { params: { group_id: id } },
     { enabled: can('groups:read') },
   )
   const isOwned = group?.source === 'directory'
-  const offReason = off('groups:write') ?? (isOwned ? 'The directory decides on this group.' : undefined)
+  const offReason = off(group ?? { group_id: id, name })
   return (
     <li>
       <Icon name="people" size="s" />
-      <AppLink className="rowlink" to={`/admin/users?group_id=${id}`}>
+      <AppLink className="rowlink" to={`/admin/groups/${id}`}>
         {name}
       </AppLink>
       {group && <span className="soft">{formatCount(group.member_count, 'member')}</span>}
@@ -96,13 +96,9 @@ function AddToGroup({ user }: { user: User }) {
 async function move(user: User, group: ComboOption, way: 'add' | 'remove'): Promise<void> {
   const members = way === 'add' ? { add_members: [user.user_id] } : { remove_members: [user.user_id] }
   try {
-    expectUserChange()
-    expectOwnChange('groups')
-    const body = { operation: 'update' as const, group_id: group.id, group: members }
-    await call('POST /v1/admin/groups/lifecycle', { body })
+    await changeGroup({ operation: 'update', group_id: group.id, group: members })
     toast({ title: `${nameOf(user)} ${way === 'add' ? 'added to' : 'removed from'} ${group.label}` })
   } catch (e) {
     toast({ kind: 'bad', title: `The groups of ${nameOf(user)} were not changed`, text: messageOf(e) })
   }
-  await refreshUsers()
 }

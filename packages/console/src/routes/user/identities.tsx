@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { CopyId } from '../../ui/copy.tsx'
+import { Part } from '../../ui/part.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
 import { Table, type TableColumn } from '../../ui/table.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
@@ -14,7 +15,7 @@ import { toast } from '../../ui/toast.tsx'
 import { nameOf, type User } from '../users/words.ts'
 import { expectUserChange, refreshUsers } from './change-users.ts'
 import { LinkIdentity } from './link-identity.tsx'
-import { Part, type TabProps } from './part.tsx'
+import type { TabProps } from './tab.ts'
 
 type Identity = OutputOf<'GET /v1/admin/users/{user_id}/identities'>['items'][number]
 

@@ -5,12 +5,13 @@ import { Button } from '../../ui/button.tsx'
 import { CopyId } from '../../ui/copy.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { KeyValues } from '../../ui/key-values.tsx'
+import { Part } from '../../ui/part.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { Activity } from '../device/activity.tsx'
 import { UserStatus } from '../users/user-status.tsx'
 import { nameOf, roleWords, sourceWords, type User } from '../users/words.ts'
-import { DeviceList } from './devices-tab.tsx'
-import { Part, type TabProps } from './part.tsx'
+import { DevicesOfUser } from './devices-tab.tsx'
+import type { TabProps } from './tab.ts'
 
 const recent = 5
 
@@ -34,7 +35,7 @@ export function ProfileTab({ user, inPanel, onTab }: Props) {
         </Button>
       }
     >
-      <DeviceList user={user} limit={recent} />
+      <DevicesOfUser user={user} limit={recent} />
     </Part>
   )
   const access = (

@@ -1,20 +1,17 @@
 import type { Role } from '@holdfast/contract/vocabulary'
 import { useState } from 'react'
-import { call, type OutputOf } from '../../api/client.ts'
+import type { OutputOf } from '../../api/client.ts'
 import { useCan, useOffReason } from '../../api/me.ts'
-import { withStepUp } from '../../api/step-up.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
-import { ChangeProblem } from '../../ui/change-problem.tsx'
-import { Confirm } from '../../ui/confirm.tsx'
+import { Part } from '../../ui/part.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
 import { Table, type TableColumn } from '../../ui/table.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
-import { toast } from '../../ui/toast.tsx'
-import { nameOf, roleWords, type User } from '../users/words.ts'
-import { expectUserChange, refreshUsers, warningText } from './change-users.ts'
-import { Part, type TabProps } from './part.tsx'
+import { roleWords, type User } from '../users/words.ts'
+import { RevokeRole } from './revoke-role.tsx'
+import type { TabProps } from './tab.ts'
 import { askFor } from './user-actions.tsx'
 import { useMayHandle, useUserOff } from './user-off.ts'
 
@@ -98,43 +95,4 @@ function GrantTable({ user, grants, onRevoke }: TableProps) {
     },
   ]
   return <Table columns={columns} rows={grants} keyOf={({ role }) => role} />
-}
-
-type RevokeProps = { user: User; role: Role; onClose: () => void }
-
-function RevokeRole({ user, role, onClose }: RevokeProps) {
-  const [error, setError] = useState<Error>()
-  const label = roleWords(role)
-  const act = async (reason: string | undefined) => {
-    setError(undefined)
-    try {
-      expectUserChange()
-      const body = { user_id: user.user_id, role, ...(reason !== undefined && { reason }) }
-      const { warnings } = await withStepUp(() => call('POST /v1/admin/rbac/revoke', { body }))
-      await refreshUsers()
-      toast({ title: `${nameOf(user)} is not ${label} any more`, text: warningText(warnings) })
-      onClose()
-    } catch (e) {
-      setError(e as Error)
-    }
-  }
-  return (
-    <Confirm
-      title={`Revoke the role ${label} from ${nameOf(user)}?`}
-      lede="You can grant it again."
-      objects={{ names: [`${nameOf(user)}, ${user.username}`] }}
-      effects={[
-        { icon: 'ban', text: `${nameOf(user)} loses the permissions of this role within seconds` },
-        { icon: 'laptop', text: 'The devices keep their access' },
-      ]}
-      reason="optional"
-      keepLabel="Keep role"
-      deedLabel="Revoke role"
-      busyLabel="Revoking…"
-      command={`holdfast role revoke ${user.username} ${role}`}
-      problem={error && <ChangeProblem error={error} />}
-      onConfirm={act}
-      onClose={onClose}
-    />
-  )
 }

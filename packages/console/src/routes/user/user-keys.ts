@@ -1,5 +1,5 @@
-import { useEffect } from 'react'
-import { isTyping } from '../../ui/is-typing.ts'
+import { useMemo } from 'react'
+import { useObjectKeys } from '../../ui/use-object-keys.ts'
 import type { User } from '../users/words.ts'
 import { askFor } from './user-actions.tsx'
 import { type UserAction, useUserOff } from './user-off.ts'
@@ -26,17 +26,10 @@ export function userKeys(
 /** Registers the keys of a user on its own page. */
 export function useUserKeys(user: User | undefined): void {
   const off = useUserOff()
-  useEffect(() => {
-    if (!user) return
-    const verbs = userKeys(() => user, off)
-    const onKey = (event: KeyboardEvent) => {
-      const isOurs = !event.defaultPrevented && !event.altKey && !event.ctrlKey && !event.metaKey && !isTyping(event)
-      const verb = isOurs && !document.querySelector('dialog[open]') ? verbs[event.key] : undefined
-      if (!verb) return
-      event.preventDefault()
-      verb(user.user_id)
-    }
-    window.addEventListener('keydown', onKey)
-    return () => window.removeEventListener('keydown', onKey)
-  }, [user, off])
+  useObjectKeys(
+    useMemo(() => {
+      const verbs = Object.entries(user ? userKeys(() => user, off) : {})
+      return Object.fromEntries(verbs.map(([key, verb]) => [key, () => verb(user?.user_id ?? '')]))
+    }, [user, off]),
+  )
 }

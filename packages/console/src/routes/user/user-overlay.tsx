@@ -19,6 +19,7 @@ export function UserOverlay({ overlay, onClose }: Props) {
     const { user } = overlay
     return <EnrollFactor hasPassword={false} user={{ user_id: user.user_id, name: nameOf(user) }} onClose={onClose} />
   }
+  if (overlay.act === 'grant_role') return <GrantRole user={overlay.user} onClose={onClose} />
   const Shown = sheets[overlay.act]
   return <Shown user={overlay.user} onClose={onClose} />
 }
@@ -26,6 +27,5 @@ export function UserOverlay({ overlay, onClose }: Props) {
 const sheets = {
   edit: EditUser,
   password: SetPassword,
-  grant_role: GrantRole,
   compromised: CompromisedUser,
 }

@@ -1,3 +1,4 @@
+import './user.css'
 import { type ReactNode, useId } from 'react'
 import { useNavigation, useSearch } from '../../navigation.ts'
 import { TabPanel, Tabs } from '../../ui/tabs.tsx'

@@ -44,7 +44,7 @@ const fittingUpTo = (most: number) => {
 }
 const fitting = fittingUpTo(few)
 const keyColumns = ['username_key', 'email_key', 'display_name_key'] as const
-const searchedFields = ['prefix', 'role', 'group'] as const
+export const searchedFields = ['prefix', 'role', 'group'] as const
 /** Filters with so many matches that a walk in the list's order finds a page sooner than their index. */
 export type DenseUserFilters = ReadonlySet<(typeof searchedFields)[number]>
 export async function denseUserFilters(tx: Tx, tenant: TenantId, f: UserFilter): Promise<DenseUserFilters> {

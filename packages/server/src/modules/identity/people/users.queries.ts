@@ -4,7 +4,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { LimitGrant } from '../../../kernel/allowance.ts'
-import { type DenseUserFilters, type UserFilter, userConditions } from './users-filter.queries.ts'
+import { type DenseUserFilters, searchedFields, type UserFilter, userConditions } from './users-filter.queries.ts'
 
 const columns = [
   'tenant_id',
@@ -60,8 +60,12 @@ export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dens
   for (const condition of userConditions(tenant, f, dense)) q = q.where(condition)
   return q
 }
-/** Selects the users that a list walks if no index covers all of its filters. */
+/**
+ * Selects the users that a list walks if no index covers any of its filters. A filter with few matches selects them by
+ * its own index, and the other filters are checked for each of them.
+ */
 export const walkUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: DenseUserFilters) => {
+  if (searchedFields.some((name) => f[name] !== undefined && !dense.has(name))) return undefined
   if (dense.size === 0 && f.mfa === undefined && f.hasDevices === undefined) return undefined
   const { kind, status, source } = f
   let q = tx.selectFrom('users').select('user_id').where('tenant_id', '=', tenant).where('deleted_at', 'is', null)

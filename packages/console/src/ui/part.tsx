@@ -1,10 +1,7 @@
-import './user.css'
+import './part.css'
 import type { ReactNode } from 'react'
-import { Frame } from '../../ui/frame.tsx'
-import type { User } from '../users/words.ts'
+import { Frame } from './frame.tsx'
 
-/** Properties of each tab of a user. */
-export type TabProps = { user: User; inPanel: boolean }
 type Props = {
   title: string
   inPanel: boolean
@@ -14,7 +11,11 @@ type Props = {
   children: ReactNode
 }
 
-/** Topic of a user: a section in the panel, a frame on the page. */
+/**
+ * Topic of an object: a section in the panel, a frame on the page.
+ *
+ * @example <Part title="Groups" inPanel={inPanel}>…</Part>
+ */
 export const Part = ({ title, inPanel, aside, inset, children }: Props) =>
   inPanel ? (
     <section className="sect">
