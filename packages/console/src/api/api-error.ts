@@ -36,6 +36,10 @@ export class ApiError extends Error {
 export const isOvertaken = (e: unknown): boolean =>
   e instanceof ApiError && e.errors.some(({ field }) => field === 'If-Match')
 
+/** True if the same request may succeed later: no response, too many requests, or a failure of the server. */
+export const isTransient = (e: unknown): e is ApiError =>
+  e instanceof ApiError && (e.status === 0 || e.status === 429 || e.status >= 500)
+
 /** Returns the sentence of a failure: the detail of the API, or the message of another error. */
 export const messageOf = (e: unknown): string => (e instanceof Error ? e.message : String(e))
 

@@ -41,7 +41,18 @@ export function holdDraft(name: string, read: () => unknown): () => void {
 
 /** Returns the value that was stored under a name before the sign-in. */
 export const keptDraft = (name: string): unknown => kept.get(name)
+/** Keeps a value for the next form of that name on this page. */
+export const keepDraft = (name: string, value: unknown): void => void kept.set(name, value)
 export const dropDraft = (name: string): void => void kept.delete(name)
+
+const savers = new Set<() => Promise<unknown>>()
+/** Registers an action that saves changes before the session ends. Returns a function that removes it. */
+export function beforeSignOut(save: () => Promise<unknown>): () => void {
+  savers.add(save)
+  return () => void savers.delete(save)
+}
+/** Saves all changes that would be lost without the session. */
+export const saveBeforeSignOut = (): Promise<unknown> => Promise.allSettled(Array.from(savers, (save) => save()))
 
 /** Stores the drafts of the open forms in the session storage of this tab. */
 export function storeDrafts(): void {

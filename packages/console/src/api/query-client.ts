@@ -1,11 +1,8 @@
 import { QueryClient } from '@tanstack/react-query'
-import { ApiError } from './api-error.ts'
+import { ApiError, isTransient } from './api-error.ts'
 import { changesAnswered, setOnSignedOut } from './client.ts'
 import { limitUnused } from './limit-unused.ts'
 import { goToSignIn } from './sign-in.ts'
-
-const isTransient = (error: unknown): error is ApiError =>
-  error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
 
 /**
  * True if the server says that nobody is signed in. A change of the own password or factor, or a step-up, gives the

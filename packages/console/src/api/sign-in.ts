@@ -1,5 +1,5 @@
 import { call } from './client.ts'
-import { storeDrafts } from './drafts.ts'
+import { saveBeforeSignOut, storeDrafts } from './drafts.ts'
 
 let isLeaving = false
 // The browser may show this page again from its memory.
@@ -21,6 +21,7 @@ export function goToSignIn(): void {
 
 /** Signs out. A session at an identity provider ends too. */
 export async function signOut(): Promise<void> {
+  await saveBeforeSignOut()
   const { end_session_url } = await call('POST /admin/logout', {})
   window.location.assign(end_session_url ?? '/admin/login')
 }

@@ -13,7 +13,7 @@ type Props = {
   onChange: (text: string) => void
   complete: (text: string, offset: number) => Promise<Completion | undefined>
   /** Change that mends a problem, if one is known. */
-  fixOf: (problem: Problem) => { label: string; apply: () => void } | undefined
+  fixOf: (problem: Problem) => { label: string; apply: () => unknown } | undefined
   /** Place to show, for example that of a problem; a new object scrolls again. */
   place: { from: number } | undefined
 }

@@ -21,7 +21,7 @@ type Options = {
   isReadOnly: boolean
   onChange: (text: string) => void
   complete: (text: string, offset: number) => Promise<Completion | undefined>
-  fixOf: (problem: Problem) => { label: string; apply: () => void } | undefined
+  fixOf: (problem: Problem) => { label: string; apply: () => unknown } | undefined
 }
 export type EditorHandle = {
   setText: (text: string) => void

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { textOf } from '../policy/text.ts'
-import { editText, fieldOf, formatText, insertInto, moveIn, parseText, pathOf, rangeAt } from './document.ts'
+import { editText, fieldOf, formatText, insertText, moveIn, parseText, pathOf, rangeAt } from './document.ts'
 
 const text = `{
   "schema": "holdfast.policy/1",
@@ -42,6 +42,31 @@ test('a text that is not JSON, or repeats a name, names the place', () => {
   const twice = parseText('{ "hosts": { "a": "10.0.0.1", "a": "10.0.0.2" } }')
   assert.deepEqual([twice.document, twice.problems[0]!.field, twice.problems[0]!.from], [undefined, 'hosts.a', 30])
   assert.equal(parseText('[]').problems.length, 1)
+})
+
+test('a text with very many levels is a problem at its place, and no failure', () => {
+  for (const deep of ['['.repeat(50_000), `{"a":`.repeat(9_000), `[${'['.repeat(300)}`]) {
+    const { document, problems } = parseText(deep)
+    assert.deepEqual([document, problems.length], [undefined, 1])
+    assert.match(problems[0]!.message, /more than 200 levels/)
+  }
+  const inTexts = `{ "rules": [], "note": "${'['.repeat(500)} \\" ${'{'.repeat(500)}" }`
+  assert.deepEqual(parseText(inTexts).problems, [])
+})
+
+test('a moved, copied or added item leaves the text of all others as it is', () => {
+  const typed = '{ "rules": [ {"id":"a",  "n": 12345678901234567890}, {"id":"b", "n": 1e999},\n\n {"id":"c"} ] }'
+  assert.equal(
+    moveIn(typed, 'rules', 0, 2),
+    '{ "rules": [ {"id":"b", "n": 1e999}, {"id":"c"},\n\n {"id":"a",  "n": 12345678901234567890} ] }',
+  )
+  assert.match(insertText(typed, 'rules', 1, { id: 'd' }), /12345678901234567890[\s\S]*"id": "d"[\s\S]*1e999/)
+  assert.equal(moveIn('{ "rules": 5 }', 'rules', 0, 1), '{ "rules": 5 }')
+})
+
+test('a text that looks like the placeholder of an edit is not replaced', () => {
+  const marked = '{ "a": "\\u0001", "b": 1 }'
+  assert.deepEqual(parseText(editText(marked, ['b'], 2)).document, { a: '\u0001', b: 2 })
 })
 
 test('fields of the API lead to their place in the text', () => {
@@ -88,8 +113,8 @@ test('an edit of a generated document changes only its place', () => {
       const last = parsed.rules.length - 1
       const rules = parsed.rules.with(last, { ...parsed.rules[last]!, id: name })
       assert.deepEqual(JSON.parse(editText(before, ['rules', last, 'id'], name)), { ...parsed, rules })
-      assert.deepEqual(JSON.parse(insertInto(before, parsed, 'rules', 0, { id: name })).rules[0], { id: name })
-      const moved = JSON.parse(moveIn(before, parsed, 'rules', 0, last)).rules as object[]
+      assert.deepEqual(JSON.parse(insertText(before, 'rules', 0, { id: name })).rules[0], { id: name })
+      const moved = JSON.parse(moveIn(before, 'rules', 0, last)).rules as object[]
       assert.deepEqual(moved.at(-1), parsed.rules[0])
       assert.equal(moved.length, parsed.rules.length)
     }),

@@ -28,10 +28,30 @@ export type Parsed = {
   problems: readonly Problem[]
 }
 
+/** Levels of brackets that are read: parsers call themselves for each, and would exhaust the stack. */
+const deepest = 200
+
+/** Returns the place of the first bracket below this number of levels. */
+function placeDeeperThan(text: string, levels: number): number | undefined {
+  let depth = 0
+  for (const { 0: found, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"?|[[{\]}]/g)) {
+    if (found === '[' || found === '{') depth++
+    else if (found === ']' || found === '}') depth--
+    if (depth > levels) return index
+  }
+  return undefined
+}
+
 const strict = { disallowComments: true, allowTrailingComma: false } as const
 
 /** Reads a text, and finds where it is not JSON. A repeated name is a problem too: a parser would lose one of them. */
 export function parseText(text: string): Parsed {
+  const tooDeep = placeDeeperThan(text, deepest)
+  if (tooDeep !== undefined) {
+    const message = `The text has more than ${deepest} levels of brackets.`
+    const problem: Problem = { from: tooDeep, to: tooDeep + 1, severity: 'error', field: '', message }
+    return { text, tree: undefined, document: undefined, problems: [problem] }
+  }
   const errors: ParseError[] = []
   const tree = parseTree(text, errors, strict)
   const problems = errors.map(({ offset, length, error }): Problem => {
@@ -102,37 +122,42 @@ export function rangeAt(tree: Node | undefined, path: Path): { from: number; to:
  *
  * @example editText(text, ['rules', 0, 'action'], 'deny')
  */
-export function editText(text: string, path: Path, value: unknown): string {
-  // jsonc-parser formats a new value over many lines, so it gets a placeholder first.
-  const mark = '"\u0001"'
+export const editText = (text: string, path: Path, value: unknown): string => write(text, path, value, false)
+
+/** Inserts a value into a list of the text before a place. */
+export const insertText = (text: string, list: string, place: number, value: unknown): string =>
+  write(text, [list, place], value, true)
+
+function write(text: string, path: Path, value: unknown, isArrayInsertion: boolean): string {
+  // jsonc-parser formats a new value over many lines, so it gets a placeholder first. The text has no such value.
+  let mark = '\u0001'
+  while (text.includes(JSON.stringify(mark))) mark += '\u0001'
   const steps = [...path]
-  const isInsertion = typeof steps.at(-1) === 'number'
-  const edits = modify(text, steps, value === undefined ? undefined : '\u0001', {
+  const isItem = typeof steps.at(-1) === 'number'
+  const edits = modify(text, steps, value === undefined ? undefined : mark, {
     formattingOptions: { insertSpaces: true, tabSize: 2, eol: '\n' },
-    isArrayInsertion: false,
+    isArrayInsertion,
   })
   const changed = applyEdits(text, edits)
   if (value === undefined) return changed
-  const marked = changed.includes(mark) ? mark : JSON.stringify('\u0001')
+  const marked = JSON.stringify(mark)
   const at = changed.indexOf(marked)
   const indent = /^[ \t]*/.exec(changed.slice(changed.lastIndexOf('\n', at) + 1))?.[0] ?? ''
-  const place = path.length === 1 ? 'field' : isInsertion && path.length === 2 ? 'item' : 'entry'
+  const place = path.length === 1 ? 'field' : isItem && path.length === 2 ? 'item' : 'entry'
   const printed = textInside(value, place).replaceAll('\n', `\n${indent}`)
   return `${changed.slice(0, at)}${printed}${changed.slice(at + marked.length)}`
 }
 
-/** Inserts a value into a list before a place. The list may be absent. */
-export function insertInto(text: string, document: Document, list: string, place: number, value: unknown): string {
-  const items = document[list]
-  return editText(text, [list], Array.isArray(items) ? items.toSpliced(place, 0, value) : [value])
-}
-
-/** Moves an item of a list to another place. */
-export function moveIn(text: string, document: Document, list: string, from: number, to: number): string {
-  const items = document[list]
-  if (!Array.isArray(items)) return text
-  const item: unknown = items[from]
-  return editText(text, [list], items.toSpliced(from, 1).toSpliced(to, 0, item))
+/** Moves an item of a list to another place. All items keep their text. */
+export function moveIn(text: string, list: string, from: number, to: number): string {
+  const tree = parseTree(text)
+  const items = (tree && findNodeAtLocation(tree, [list])?.children) ?? []
+  const texts = items.map(({ offset, length }) => text.slice(offset, offset + length))
+  const moved = texts.toSpliced(from, 1).toSpliced(to, 0, ...texts.slice(from, from + 1))
+  let now = text.slice(0, items[0]?.offset)
+  for (const [i, { offset, length }] of items.entries())
+    now += `${moved[i]}${text.slice(offset + length, items[i + 1]?.offset)}`
+  return items.length === 0 ? text : now
 }
 
 /** Formats a text that is valid JSON; returns any other text as it is. */

@@ -24,7 +24,7 @@ export function differencesOf(before: Document, after: Document): Difference[] {
   const changed: Difference[] = []
   for (const [key, entry] of now) {
     const was = old.get(key)
-    if (was && sorted(was.value) === sorted(entry.value)) continue
+    if (was && canonicalOf(was.value) === canonicalOf(entry.value)) continue
     changed.push({ ...named(entry), after: sideOf(entry), ...(was && { before: sideOf(was) }) })
   }
   for (const [key, entry] of old) if (!now.has(key)) changed.push({ ...named(entry), before: sideOf(entry) })
@@ -39,12 +39,12 @@ const named = ({ part, name, value }: Entry) => {
 }
 
 /** Serializes with sorted keys, so that an order of fields makes no difference. */
-function sorted(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(sorted).join(',')}]`
+export function canonicalOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalOf).join(',')}]`
   if (!isFields(value)) return JSON.stringify(value) ?? 'null'
   return `{${Object.keys(value)
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${sorted(value[key])}`)
+    .map((key) => `${JSON.stringify(key)}:${canonicalOf(value[key])}`)
     .join(',')}}`
 }
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseText } from '../../editor/document.ts'
-import { applyEntry, copyRule, entriesOf, removeEntry, rulesOf, withTest } from './changes.ts'
+import { applyEntry, copyRule, entriesOf, hasEntry, isEditable, removeEntry, rulesOf, withTest } from './changes.ts'
 import { editedParts } from './field-words.ts'
 
 const examples = join(import.meta.dirname, '../../../../../docs/policy/examples')
@@ -54,7 +54,7 @@ test('entries are added, copied and removed', () => {
   const text = '{ "rules": [ { "id": "a" }, { "id": "b" } ] }'
   const copied = documentOf(copyRule(text, documentOf(text), 0))
   assert.deepEqual(rulesOf(copied), [{ id: 'a' }, { id: 'a-copy' }, { id: 'b' }])
-  assert.deepEqual(rulesOf(documentOf(removeEntry(text, documentOf(text), 'rules', 0))), [{ id: 'b' }])
+  assert.deepEqual(rulesOf(documentOf(removeEntry(text, 'rules', 0))), [{ id: 'b' }])
   const added = applyEntry(text, documentOf(text), { part: 'hosts', key: undefined, value: '10.0.0.1' }, 'db')
   assert.deepEqual(documentOf(added).hosts, { db: '10.0.0.1' })
   assert.equal(
@@ -70,4 +70,21 @@ test('a pinned test is added to the draft under a name of its own', () => {
   assert.deepEqual(JSON.parse(once), { rules: [], tests: [pinned] })
   assert.deepEqual(JSON.parse(withTest(once, pinned)).tests[1], { ...pinned, name: 'reaches wiki (2)' })
   assert.throws(() => withTest('{', pinned), /not valid JSON/)
+})
+
+test('parts of a wrong type have no entries, and no form changes them', () => {
+  const document = { rules: 5, tests: { a: 1 }, resources: [{ id: 'x' }], hosts: 'abc', groups: null, settings: [] }
+  for (const part of editedParts.filter((one) => one !== 'posture_checks')) {
+    assert.equal(isEditable(document, part), false, part)
+    assert.deepEqual(entriesOf(document, part), [], part)
+    assert.equal(hasEntry(document, { part, key: undefined, value: {} }), false, part)
+  }
+})
+
+test('a form is applied only to the entry that it shows', () => {
+  const document = { rules: [{ id: 'b' }, { id: 'a' }], hosts: { db: '10.0.0.1' } }
+  assert.equal(hasEntry(document, { part: 'rules', key: 1, value: { id: 'a' } }), true)
+  assert.equal(hasEntry(document, { part: 'rules', key: 0, value: { id: 'a' } }), false)
+  assert.equal(hasEntry(document, { part: 'hosts', key: 'db', value: '10.0.0.2' }), false)
+  assert.equal(hasEntry(document, { part: 'settings', key: 0, value: {} }), true)
 })

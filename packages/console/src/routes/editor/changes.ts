@@ -1,19 +1,41 @@
-import { editText, parseText } from '../../editor/document.ts'
-import type { Document } from '../../policy/difference.ts'
+import { findNodeAtLocation } from 'jsonc-parser'
+import { editText, insertText, parseText } from '../../editor/document.ts'
+import { canonicalOf, type Document } from '../../policy/difference.ts'
 import type { PartEntry } from './entries-pane.tsx'
 import type { Edited } from './entry-sheet.tsx'
 import type { EditedPart } from './field-words.ts'
 import { isFields } from './rule-words.ts'
 
-/** Entries of a part, by their place or name. */
+/**
+ * Changes the newest text of the draft. `work` returns the next text; undefined if the text lacks the entry to change.
+ * False if nothing was changed.
+ */
+export type Edit = (work: (text: string, document: Document) => string | undefined) => boolean
+
+const isListPart = (part: EditedPart): boolean => part === 'rules' || part === 'tests'
+
+/** True if a part is absent, or of the type that the forms can change. */
+export const isEditable = (document: Document, part: EditedPart): boolean =>
+  document[part] === undefined || (isListPart(part) ? Array.isArray(document[part]) : isFields(document[part]))
+
+/** Entries of a part, by their place or name; none if the part has a wrong type. */
 export function entriesOf(document: Document, part: EditedPart): PartEntry[] {
   const value = document[part]
+  if (!isEditable(document, part)) return []
   if (Array.isArray(value))
     return value.map((item: unknown, key) => {
       const { id, name } = isFields(item) ? item : {}
       return { key, name: String(id ?? name ?? key + 1), value: item }
     })
-  return Object.entries(isFields(value) ? value : {}).map(([key, item]) => ({ key, name: key, value: item }))
+  return Object.entries(value ?? {}).map(([key, item]) => ({ key, name: key, value: item as unknown }))
+}
+
+/** True if a document still has the entry that a form shows. */
+export function hasEntry(document: Document, { part, key, value }: Edited): boolean {
+  if (!isEditable(document, part)) return false
+  if (key === undefined) return true
+  const now = part === 'settings' ? (document.settings ?? {}) : valueAt(document, [part, key])
+  return canonicalOf(now) === canonicalOf(value)
 }
 
 /** Rules as the document has them; none if it has no list of rules. */
@@ -25,12 +47,12 @@ export const rulesOf = (document: Document): readonly unknown[] => (Array.isArra
  * @param name the name of the entry; the old one is replaced where the document refers to it
  */
 export function applyEntry(text: string, document: Document, { part, key, value }: Edited, name: string): string {
-  if (part === 'settings') return editText(text, ['settings'], value)
-  const isList = part === 'rules' || part === 'tests'
+  if (part === 'settings') return changeFields(text, ['settings'], document.settings, value)
+  const isList = isListPart(part)
   if (key === undefined) {
     const items = document[part]
     if (!isList) return editText(text, [part, name], value)
-    return editText(text, [part], Array.isArray(items) ? [...items, value] : [value])
+    return Array.isArray(items) ? insertText(text, part, items.length, value) : editText(text, [part], [value])
   }
   const before = isList
     ? (document[part] as unknown[])[Number(key)]
@@ -49,12 +71,8 @@ function changeFields(text: string, path: readonly (string | number)[], before: 
 }
 
 /** Removes an entry. */
-export function removeEntry(text: string, document: Document, part: EditedPart, key: string | number): string {
-  const value = document[part]
-  return Array.isArray(value)
-    ? editText(text, [part], value.toSpliced(Number(key), 1))
-    : editText(text, [part, key], undefined)
-}
+export const removeEntry = (text: string, part: EditedPart, key: string | number): string =>
+  editText(text, [part, key], undefined)
 
 /** Puts a copy of a rule after it, with an id of its own. */
 export function copyRule(text: string, document: Document, place: number): string {
@@ -64,23 +82,19 @@ export function copyRule(text: string, document: Document, place: number): strin
   const ids = new Set(rules.map((one) => (isFields(one) ? one.id : undefined)))
   let id = `${String(rule.id)}-copy`
   for (let i = 2; ids.has(id); i++) id = `${String(rule.id)}-copy-${i}`
-  return editText(text, ['rules'], rules.toSpliced(place + 1, 0, { ...rule, id }))
+  return insertText(text, 'rules', place + 1, { ...rule, id })
 }
 
 /** Renames an entry of a part, and all names in rules, groups and tests that mean it. */
 function rename(text: string, part: EditedPart, from: string, to: string): string {
-  const { document } = parseText(text)
-  const entries = document?.[part]
-  if (!document || !isFields(entries)) return text
-  const renamed = Object.fromEntries(Object.entries(entries).map(([key, value]) => [key === from ? to : key, value]))
-  let now = editText(text, [part], renamed)
-  for (const path of placesOf({ ...document, [part]: renamed }, part, from)) {
-    const value = valueAt(document, path)
-    now = editText(
-      now,
-      path.map((step, i) => (i === 1 && path[0] === part && step === from ? to : step)),
-      String(value).replace(from, to),
-    )
+  const { tree } = parseText(text)
+  const key = tree && findNodeAtLocation(tree, [part, from])?.parent?.children?.[0]
+  if (!key) return text
+  let now = `${text.slice(0, key.offset)}${JSON.stringify(to)}${text.slice(key.offset + key.length)}`
+  const document = parseText(now).document ?? {}
+  for (const path of placesOf(document, part, from)) {
+    const value = String(valueAt(document, path))
+    now = editText(now, path, `${to}${value.slice(from.length)}`)
   }
   return now
 }

@@ -12,14 +12,13 @@ import { saveFile } from '../../ui/save-file.ts'
 import { Segment } from '../../ui/tabs.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { type DraftStore, deleteDraft, type Start } from './draft-store.ts'
+import type { DraftStore } from './draft-store.ts'
 import type { Look } from './looks.ts'
 
 /** Drafts offered in the menu. */
 const offered = 20
 
 type Props = {
-  start: Start
   store: DraftStore
   look: Look
   onLook: (look: Look) => void
@@ -28,14 +27,14 @@ type Props = {
 }
 
 /** Name of the draft, its base, when it was saved, and what can be done with it as a whole. */
-export function DraftHead({ start, store, look, onLook, onFormat, review }: Props) {
+export function DraftHead({ store, look, onLook, onFormat, review }: Props) {
   const { draft: draftId } = useSearch()
   const { go } = useNavigation()
   const off = useOffReason()('policy:write')
   const file = useRef<HTMLInputElement>(null)
   const [isDiscarding, setDiscarding] = useState(false)
   const drafts = useApi('GET /v1/admin/policy-drafts', { query: { limit: offered } })
-  const name = start.draft?.name ?? (start.draft === undefined ? start.name : '')
+  const { name } = store
   const importFile = async (chosen: File | undefined) => {
     if (chosen) store.change(await chosen.text())
     if (file.current) file.current.value = ''
@@ -121,7 +120,7 @@ export function DraftHead({ start, store, look, onLook, onFormat, review }: Prop
         onChange={(event) => void importFile(event.target.files?.[0])}
       />
       <Suspense>
-        {isDiscarding && draftId && <Discard draftId={draftId} name={name} onClose={() => setDiscarding(false)} />}
+        {isDiscarding && draftId && <Discard draftId={draftId} store={store} onClose={() => setDiscarding(false)} />}
       </Suspense>
     </div>
   )
@@ -134,8 +133,7 @@ const copyLink = () =>
   )
 
 function SaveState({ store: { saved } }: { store: DraftStore }) {
-  if (saved.state === 'failed') return <span className="bad">not saved: {saved.error.message}</span>
-  if (saved.state === 'overtaken') return <span className="bad">not saved</span>
+  if (saved.state === 'failed' || saved.state === 'overtaken') return <span className="bad">not saved</span>
   if (saved.state === 'waiting') return <>changed</>
   if (saved.state === 'saving') return <>saving…</>
   return saved.at === undefined ? (
@@ -147,12 +145,13 @@ function SaveState({ store: { saved } }: { store: DraftStore }) {
   )
 }
 
-function Discard({ draftId, name, onClose }: { draftId: string; name: string; onClose: () => void }) {
+function Discard({ draftId, store, onClose }: { draftId: string; store: DraftStore; onClose: () => void }) {
   const { go } = useNavigation()
+  const { name } = store
   const [error, setError] = useState<Error>()
   const discard = async () => {
     try {
-      await deleteDraft(draftId)
+      await store.discard()
       toast({ title: `${name} discarded` })
       go('/admin/policy')
     } catch (e) {

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { ApiError } from '../../api/api-error.ts'
 import { call, type OutputOf } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { AppLink } from '../../ui/app-link.tsx'
@@ -6,6 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Note } from '../../ui/note.tsx'
+import { sentence } from '../../ui/problem.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { compareHref } from '../policy/words.ts'
 import { valueText } from '../what-if/words.ts'
@@ -21,12 +23,41 @@ export function DraftNotes({ store, draftId, isReadOnly }: Props) {
       {isReadOnly && (
         <Note title="You can read this draft, and not change it.">Changes need the permission policy:write.</Note>
       )}
-      {store.saved.state === 'failed' && <ChangeProblem error={store.saved.error} />}
+      <NotSaved store={store} />
       <Overtaken store={store} />
       {!isReadOnly && draftId !== undefined && <BaseMoved store={store} draftId={draftId} />}
     </div>
   )
 }
+
+/** A save has failed: names the reason, and what the person can do. */
+function NotSaved({ store: { saved, save, saveAsNew } }: { store: DraftStore }) {
+  if (saved.state !== 'failed') return null
+  const { error, isRetried } = saved
+  const isDeleted = error instanceof ApiError && error.code === 'not_found'
+  return (
+    <Note
+      kind="bad"
+      role="alert"
+      title={isDeleted ? 'Another person has deleted this draft.' : 'The last changes are not saved.'}
+      actions={
+        <Button size="sm" busyLabel="Saving…" onClick={isDeleted ? saveAsNew : save}>
+          {isDeleted ? 'Save as a new draft' : 'Save now'}
+        </Button>
+      }
+    >
+      <p>
+        {!isDeleted && sentence(reasonOf(error))} This window keeps your text.{' '}
+        {isRetried && 'The next attempt follows by itself.'}
+      </p>
+    </Note>
+  )
+}
+
+const reasonOf = (error: Error): string =>
+  error instanceof ApiError && error.errors[0]
+    ? `The ${error.errors[0].field} ${error.errors[0].message}`
+    : error.message
 
 /** Two people edit the draft: neither text is lost until one of them decides. */
 function Overtaken({ store: { saved, takeTheirs, keepMine } }: { store: DraftStore }) {
@@ -58,35 +89,40 @@ function Overtaken({ store: { saved, takeTheirs, keepMine } }: { store: DraftSto
 /** Stable has a newer version than the base of the draft: offers a merge by rule and name. */
 function BaseMoved({ store, draftId }: { store: DraftStore; draftId: string }) {
   const stable = useApi('GET /v1/admin/policy', { query: { channel: 'stable', limit: 1 } })
-  const [merge, setMerge] = useState<Merge>()
+  const [asked, setAsked] = useState<{ merge: Merge; text: string }>()
   const [error, setError] = useState<Error>()
   const current = stable.data?.items[0]
   if (!current || store.base?.digest === current.digest) return null
+  // A draft on a canary is newer than stable: a merge would take the changes of the canary back.
+  if (store.base && store.base.version > current.version) return null
   const ask = async () => {
     setError(undefined)
     try {
-      await store.save()
+      if (!(await store.save())) return
+      const { text } = store.read()
       const found = await call('GET /v1/admin/policy-drafts/{draft_id}/merge', {
         params: { draft_id: draftId },
         query: {},
       })
-      if (found.conflicts.length > 0) setMerge(found)
-      else await take(found)
+      if (found.conflicts.length > 0) setAsked({ merge: found, text })
+      else await take({ merge: found, text })
     } catch (e) {
       setError(e as Error)
     }
   }
-  const take = async (found: Merge) => {
-    setMerge(undefined)
-    await store.rebase(found.text, found.current)
+  /** A text that has changed since the question is merged anew. */
+  const take = async ({ merge, text }: { merge: Merge; text: string }) => {
+    setAsked(undefined)
+    if (store.read().text !== text) await ask()
+    else await store.rebase(merge.text, merge.current)
   }
   return (
     <Note
       kind="warn"
       title={`Stable is now v${current.version}${current.published_by_name ? `, published by ${current.published_by_name}` : ''}.`}
       actions={
-        merge ? (
-          <Button size="sm" kind="primary" busyLabel="Merging…" onClick={() => take(merge)}>
+        asked ? (
+          <Button size="sm" kind="primary" busyLabel="Merging…" onClick={() => take(asked)}>
             Merge with my side
           </Button>
         ) : (
@@ -100,7 +136,7 @@ function BaseMoved({ store, draftId }: { store: DraftStore; draftId: string }) {
         The draft began with {store.base ? `v${store.base.version}` : 'no version'}. A merge takes both changes, by rule
         and name. {store.base && <AppLink to={compareHref(store.base, current)}>What changed in stable</AppLink>}
       </p>
-      {merge && <Conflicts merge={merge} />}
+      {asked && <Conflicts merge={asked.merge} />}
       {error && <ChangeProblem error={error} />}
     </Note>
   )

@@ -2,17 +2,20 @@ import { Suspense, useState } from 'react'
 import { useCan, useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { completionAt } from '../../editor/complete.ts'
-import { formatText, type Problem } from '../../editor/document.ts'
+import { formatText, type Problem, parseText } from '../../editor/document.ts'
 import { policySchema } from '../../editor/policy-schema.ts'
 import { useNavigation, useSearch } from '../../navigation.ts'
 import { differencesOf } from '../../policy/difference.ts'
 import { Button } from '../../ui/button.tsx'
 import { lazily } from '../../ui/lazy.tsx'
 import { SkeletonLines } from '../../ui/skeleton.tsx'
+import { toast } from '../../ui/toast.tsx'
 import { useStable } from '../../ui/use-stable.ts'
+import type { Edit } from './changes.ts'
 import { DraftHead } from './draft-head.tsx'
 import { DraftNotes } from './draft-notes.tsx'
-import { type Start, useDraftStore } from './draft-store.ts'
+import type { Start } from './draft-session.ts'
+import { useDraftStore } from './draft-store.ts'
 import { fixOf } from './fixes.ts'
 import { looks } from './looks.ts'
 import { useNames } from './names.ts'
@@ -24,32 +27,42 @@ const code = lazily(() => import('../../editor/code-editor.tsx').then((module) =
 const noDifference: ReadonlyMap<string, 'new' | 'changed'> = new Map()
 
 /** A draft: its rules as sentences and forms, its text, and its problems. */
-export function Editor({ start }: { start: Start }) {
+export function Editor({ start, onCreated }: { start: Start; onCreated: (draftId: string) => void }) {
   const can = useCan()
   const off = useOffReason()('policy:write')
   const isReadOnly = !can('policy:write')
   const { change: changeAddress, go } = useNavigation()
   const search = useSearch()
   const look = looks.find((one) => one === search.look) ?? (innerWidth < 900 ? 'rules' : 'both')
-  const store = useDraftStore(start, isReadOnly, (draft) =>
-    changeAddress({ draft, from: undefined }, { replace: true }),
-  )
-  const parsed = useParsed(store.text)
+  const store = useDraftStore(start, isReadOnly, onCreated)
+  const [ownText, setOwnText] = useState<string>()
+  const parsed = useParsed(store.text, ownText)
   const validation = useValidation(parsed)
   const names = useNames(parsed.document)
   const [place, setPlace] = useState<{ from: number }>()
   const changed = useChanged(store.base?.bundle_id, parsed.document)
+  const edit: Edit = useStable((work) => {
+    // The forms may show a text that is some keys old.
+    const { text, document } = parseText(store.read().text)
+    const next = document && work(text, document)
+    if (next === undefined) {
+      toast({ kind: 'bad', title: 'Nothing was changed', text: 'The JSON has changed meanwhile. Look at it first.' })
+      return false
+    }
+    setOwnText(next)
+    store.change(next)
+    return true
+  })
   const fix = useStable((problem: Problem) => {
     const found = isReadOnly ? undefined : fixOf(parsed, problem)
-    return found && { label: found.label, apply: () => store.change(found.text) }
+    return found && { label: found.label, apply: () => edit((text) => fixOf(parseText(text), problem)?.text) }
   })
   const show = (from: number) => {
     if (look === 'rules') changeAddress({ look: 'both' }, { replace: true })
     setPlace({ from })
   }
   const review = async () => {
-    await store.save()
-    go('/admin/policy/review', { draft: search.draft ?? '' })
+    if (await store.save()) go('/admin/policy/review', { draft: search.draft ?? '' })
   }
   const json = (
     <div className="ed-json">
@@ -70,7 +83,6 @@ export function Editor({ start }: { start: Start }) {
   return (
     <div className={`editor look-${look}`}>
       <DraftHead
-        start={start}
         store={store}
         look={look}
         onLook={(next) => changeAddress({ look: next }, { replace: true })}
@@ -95,7 +107,7 @@ export function Editor({ start }: { start: Start }) {
             names={names}
             changed={changed}
             isReadOnly={isReadOnly}
-            onChange={store.change}
+            onEdit={edit}
             onShow={show}
           />
         )}

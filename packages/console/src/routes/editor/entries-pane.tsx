@@ -15,13 +15,14 @@ type Props = {
   filter: string
   /** Results of the tests by name, once the server has run them. */
   passed?: ReadonlyMap<string, boolean> | undefined
-  isReadOnly: boolean
+  /** Reason why the entries cannot be changed. */
+  offReason: string | undefined
   onEdit: (entry: PartEntry) => void
   onRemove: (entry: PartEntry) => void
 }
 
 /** Entries of one part of a policy, other than its rules. */
-export function EntriesPane({ part, entries, filter, passed, isReadOnly, onEdit, onRemove }: Props) {
+export function EntriesPane({ part, entries, filter, passed, offReason, onEdit, onRemove }: Props) {
   const [most, setMost] = useState(first)
   const words = partWords[part]
   const text = filter.trim().toLowerCase()
@@ -50,7 +51,7 @@ export function EntriesPane({ part, entries, filter, passed, isReadOnly, onEdit,
                 {
                   id: 'edit',
                   icon: 'edit',
-                  label: isReadOnly ? 'Show as form' : 'Edit',
+                  label: offReason ? 'Show as form' : 'Edit',
                   onSelect: () => onEdit(entry),
                 },
                 'line',
@@ -59,7 +60,7 @@ export function EntriesPane({ part, entries, filter, passed, isReadOnly, onEdit,
                   icon: 'x',
                   label: 'Remove',
                   danger: true,
-                  offReason: isReadOnly ? 'Needs the permission policy:write.' : undefined,
+                  offReason,
                   onSelect: () => onRemove(entry),
                 },
               ]}

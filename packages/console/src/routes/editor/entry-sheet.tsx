@@ -18,12 +18,14 @@ type Props = {
   taken: readonly string[]
   names: Names
   problems: readonly Problem[]
+  /** Reason why the form cannot be applied. */
+  offReason: string | undefined
   onApply: (edited: Edited, name: string) => void
   onClose: () => void
 }
 
 /** Sheet that edits one entry of a policy as a form. */
-export function EntrySheet({ edited, taken, names, problems, onApply, onClose }: Props) {
+export function EntrySheet({ edited, taken, names, problems, offReason, onApply, onClose }: Props) {
   const { part, key } = edited
   const isNamed = part !== 'rules' && part !== 'tests' && part !== 'settings'
   const [name, setName] = useState(typeof key === 'string' ? key : '')
@@ -51,11 +53,12 @@ export function EntrySheet({ edited, taken, names, problems, onApply, onClose }:
       isHeld={isChanged && 'typed'}
       footer={
         <>
+          {offReason !== undefined && <span className="soft xs">{offReason}</span>}
           <span className="grow" />
           <Button onClick={onClose}>Cancel</Button>
           <Button
             kind="primary"
-            offReason={problem ?? (isChanged ? undefined : 'There is no change to apply.')}
+            offReason={offReason ?? problem ?? (isChanged ? undefined : 'There is no change to apply.')}
             onClick={() => onApply({ ...edited, value }, name)}
           >
             {key === undefined ? words.add : 'Apply'}

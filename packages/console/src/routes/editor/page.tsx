@@ -6,7 +6,8 @@ import { inReadingOrder, textOf } from '../../policy/text.ts'
 import { PageHead } from '../../ui/page-head.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { SkeletonLines } from '../../ui/skeleton.tsx'
-import { type Start, useStoredDraft } from './draft-store.ts'
+import type { Start } from './draft-session.ts'
+import { useStoredDraft } from './draft-store.ts'
 import { Editor } from './editor.tsx'
 import './editor-page.css'
 
@@ -19,21 +20,46 @@ const emptyDocument = {
 
 /** B16b: a draft of the policy as rules and as JSON. Without a draft in the address, opens the newest one of the caller. */
 export function Page() {
-  const { draft, from } = useSearch()
+  const search = useSearch()
+  const { draft, from, key, create } = useOpened(search.draft, search.from)
+  if (draft !== undefined) return <Stored key={key} draftId={draft} onCreated={create} />
+  if (from === undefined) return <Newest />
+  return <FromVersion key={key} from={from === 'stable' ? undefined : from} onCreated={create} />
+}
+
+type Source = { draft: string | undefined; from: string | undefined }
+/** What the editor shows; the key of the editor; and the draft that it has created. */
+type Opened = { address: Source; source: Source; key: number; created?: string }
+
+/** Follows the address. The open editor stays if it has created the draft that comes into the address. */
+function useOpened(draft: string | undefined, from: string | undefined) {
   const { change } = useNavigation()
-  const own = useApi(
-    'GET /v1/admin/policy-drafts',
-    { query: { created_by: 'me', limit: 1 } },
-    { enabled: draft === undefined && from === undefined },
-  )
-  const newest = own.data?.items[0]?.draft_id
+  const address = { draft, from }
+  const [opened, setOpened] = useState<Opened>({ address, source: address, key: 0 })
+  if (draft !== opened.address.draft || from !== opened.address.from)
+    setOpened(
+      draft !== undefined && draft === opened.created
+        ? { ...opened, address }
+        : { address, source: address, key: opened.key + 1 },
+    )
+  const create = (draftId: string) => {
+    setOpened((now) => ({ ...now, created: draftId }))
+    change({ draft: draftId, from: undefined }, { replace: true })
+  }
+  return { ...opened.source, key: opened.key, create }
+}
+
+/** Leads to the newest draft of the caller, or to a new one. */
+function Newest() {
+  const { change } = useNavigation()
+  const own = useApi('GET /v1/admin/policy-drafts', { query: { created_by: 'me', limit: 1 } })
+  // An older answer may name a draft that is deleted by now.
+  const items = own.isFetching ? undefined : own.data?.items
   useEffect(() => {
-    if (draft === undefined && from === undefined && newest !== undefined) change({ draft: newest }, { replace: true })
-  }, [draft, from, newest, change])
-  if (draft !== undefined) return <Stored key={draft} draftId={draft} />
-  if (own.error) return <Waiting error={own.error} retry={own.refetch} />
-  if (from === undefined && (own.data === undefined || newest !== undefined)) return <Waiting />
-  return <FromVersion key={from} from={from === 'stable' ? undefined : from} />
+    const newest = items?.[0]
+    if (items) change(newest ? { draft: newest.draft_id } : { from: 'stable' }, { replace: true })
+  }, [items, change])
+  return <Waiting error={own.error} retry={own.refetch} />
 }
 
 function Waiting({ error, retry = () => undefined }: { error?: Error | null; retry?: () => unknown }) {
@@ -45,16 +71,18 @@ function Waiting({ error, retry = () => undefined }: { error?: Error | null; ret
   )
 }
 
-function Stored({ draftId }: { draftId: string }) {
-  const query = useStoredDraft(draftId)
+type Created = { onCreated: (draftId: string) => void }
+
+function Stored({ draftId, onCreated }: { draftId: string } & Created) {
+  const query = useStoredDraft(draftId, 'edit')
   // The editor has its own state: a later answer must not replace what the person types.
   const [start, setStart] = useState<Start>()
   if (query.data && start === undefined) setStart(query.data)
-  return start ? <Editor start={start} /> : <Waiting error={query.error} retry={query.refetch} />
+  return start ? <Editor start={start} onCreated={onCreated} /> : <Waiting error={query.error} retry={query.refetch} />
 }
 
 /** A draft that is not stored yet: the document of a version, by default that of stable. */
-function FromVersion({ from }: { from: string | undefined }) {
+function FromVersion({ from, onCreated }: { from: string | undefined } & Created) {
   const can = useCan()
   const stable = useApi('GET /v1/admin/policy', { query: { channel: 'stable', limit: 1 } }, { enabled: !from })
   const id = from ?? stable.data?.items[0]?.bundle_id
@@ -66,7 +94,7 @@ function FromVersion({ from }: { from: string | undefined }) {
   const [start, setStart] = useState<Start>()
   const isNew = stable.data?.items.length === 0
   if (start === undefined && (version.data || isNew)) setStart(startOf(version.data))
-  if (start) return <Editor start={start} />
+  if (start) return <Editor start={start} onCreated={onCreated} />
   return (
     <Waiting
       error={can('policy:read') ? (stable.error ?? version.error) : null}

@@ -10,7 +10,7 @@ const listed = 20
 
 type Props = {
   validation: Validation
-  fixOf: (problem: Problem) => { label: string; apply: () => void } | undefined
+  fixOf: (problem: Problem) => { label: string; apply: () => unknown } | undefined
   onShow: (problem: Problem) => void
 }
 

@@ -10,6 +10,8 @@ import { conditionsOf, isFields, subjectsOf, type Token, targetsOf } from './rul
 
 /** Rules in the page at first. More follow on demand, so that the page stays small. */
 const first = 100
+/** Type of a dragged rule. Files and texts from elsewhere have others. */
+const dragType = 'application/x-holdfast-rule'
 type Fields = Readonly<Record<string, unknown>>
 
 type RuleDeeds = {
@@ -26,11 +28,12 @@ type Props = RuleDeeds & {
   changed: ReadonlyMap<string, 'new' | 'changed'>
   /** Places of rules with a problem. */
   wrong: ReadonlySet<number>
-  isReadOnly: boolean
+  /** Reason why the rules cannot be changed. */
+  offReason: string | undefined
 }
 
 /** Rules as sentences: who reaches what, and when. */
-export function RulesPane({ rules, filter, changed, wrong, isReadOnly, ...deeds }: Props) {
+export function RulesPane({ rules, filter, changed, wrong, offReason, ...deeds }: Props) {
   const [most, setMost] = useState(first)
   const text = filter.trim().toLowerCase()
   const found = rules.flatMap((rule, place) => (text === '' || textOf(rule).includes(text) ? [{ rule, place }] : []))
@@ -47,7 +50,7 @@ export function RulesPane({ rules, filter, changed, wrong, isReadOnly, ...deeds 
             count={rules.length}
             change={isFields(rule) ? changed.get(String(rule.id)) : undefined}
             isWrong={wrong.has(place)}
-            isReadOnly={isReadOnly}
+            offReason={offReason}
             {...deeds}
           />
         ))}
@@ -71,33 +74,37 @@ type RuleProps = RuleDeeds & {
   count: number
   change: 'new' | 'changed' | undefined
   isWrong: boolean
-  isReadOnly: boolean
+  offReason: string | undefined
 }
 
-function Rule({ rule, place, count, change, isWrong, isReadOnly, ...deeds }: RuleProps) {
+function Rule({ rule, place, count, change, isWrong, offReason, ...deeds }: RuleProps) {
   const { onEdit, onMove } = deeds
   const isDeny = rule.action === 'deny'
   const name = typeof rule.id === 'string' ? rule.id : `rule ${place + 1}`
   const [isOver, setOver] = useState(false)
   const move = (to: number) => {
-    if (!isReadOnly && to >= 0 && to < count) onMove(place, to)
+    if (offReason !== undefined || to < 0 || to >= count) return
+    onMove(place, to)
   }
   const onKeyDown = (event: KeyboardEvent) => {
     if (!event.altKey || (event.key !== 'ArrowUp' && event.key !== 'ArrowDown')) return
     event.preventDefault()
-    move(place + (event.key === 'ArrowUp' ? -1 : 1))
+    const to = place + (event.key === 'ArrowUp' ? -1 : 1)
+    move(to)
+    // The focus follows the rule.
+    event.currentTarget.closest('ol')?.querySelector<HTMLElement>(`[data-rule="${to}"]`)?.focus()
   }
   const onDrop = (event: DragEvent) => {
     event.preventDefault()
     setOver(false)
-    const from = Number(event.dataTransfer.getData('text/plain'))
-    if (Number.isInteger(from) && from !== place) onMove(from, place)
+    const dragged = event.dataTransfer.getData(dragType)
+    if (offReason === undefined && dragged !== '' && Number(dragged) !== place) onMove(Number(dragged), place)
   }
   return (
     <li
       className={classes('rule', isWrong && 'err', isOver && 'sel')}
-      draggable={!isReadOnly}
-      onDragStart={(event) => event.dataTransfer.setData('text/plain', String(place))}
+      draggable={offReason === undefined}
+      onDragStart={(event) => event.dataTransfer.setData(dragType, String(place))}
       onDragOver={(event) => {
         event.preventDefault()
         setOver(true)
@@ -140,7 +147,7 @@ function Rule({ rule, place, count, change, isWrong, isReadOnly, ...deeds }: Rul
           {change && <Badge kind={change === 'new' ? 'ok' : 'info'}>{change}</Badge>}
         </span>
       </div>
-      <MenuButton label={`Actions for rule ${name}`} items={menuOf({ place, count, isReadOnly, ...deeds })} />
+      <MenuButton label={`Actions for rule ${name}`} items={menuOf({ place, count, offReason, ...deeds })} />
     </li>
   )
 }
@@ -161,21 +168,20 @@ function Tokens({ tokens, none }: { tokens: readonly Token[]; none: string }) {
   )
 }
 
-type MenuProps = RuleDeeds & { place: number; count: number; isReadOnly: boolean }
+type MenuProps = RuleDeeds & { place: number; count: number; offReason: string | undefined }
 
 function menuOf({
   place,
   count,
-  isReadOnly,
+  offReason: off,
   onEdit,
   onMove,
   onCopy,
   onRemove,
   onShow,
 }: MenuProps): readonly MenuItem[] {
-  const off = isReadOnly ? 'Needs the permission policy:write.' : undefined
   return [
-    { id: 'edit', icon: 'edit', label: isReadOnly ? 'Show as form' : 'Edit', onSelect: () => onEdit(place) },
+    { id: 'edit', icon: 'edit', label: off ? 'Show as form' : 'Edit', onSelect: () => onEdit(place) },
     { id: 'show', icon: 'term', label: 'Show in JSON', onSelect: () => onShow(place) },
     {
       id: 'up',

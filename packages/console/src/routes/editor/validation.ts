@@ -22,10 +22,15 @@ function useSettled<T>(value: T, ms: number): T {
   return settled
 }
 
-/** Reads the text after each pause in the typing. */
-export function useParsed(text: string): Parsed {
+/**
+ * Reads the text after each pause in the typing.
+ *
+ * @param ownText text that a form has written; it is read at once
+ */
+export function useParsed(text: string, ownText: string | undefined): Parsed {
   const settled = useSettled(text, parseAfterMs)
-  return useMemo(() => parseText(settled), [settled])
+  const read = text === ownText ? text : settled
+  return useMemo(() => parseText(read), [read])
 }
 
 /** Checks a document by the server, and places its errors and warnings in the text. */

@@ -3,11 +3,12 @@ import { useId, useState } from 'react'
 import type { Names } from '../../editor/complete.ts'
 import { moveIn, type Parsed, pathOf } from '../../editor/document.ts'
 import { useNavigation, useSearch } from '../../navigation.ts'
+import type { Document } from '../../policy/difference.ts'
 import { Button } from '../../ui/button.tsx'
 import { TextField } from '../../ui/fields.tsx'
 import { Note } from '../../ui/note.tsx'
 import { TabPanel, Tabs } from '../../ui/tabs.tsx'
-import { applyEntry, copyRule, entriesOf, removeEntry, rulesOf } from './changes.ts'
+import { applyEntry, copyRule, type Edit, entriesOf, hasEntry, isEditable, removeEntry, rulesOf } from './changes.ts'
 import { EntriesPane } from './entries-pane.tsx'
 import { type Edited, EntrySheet } from './entry-sheet.tsx'
 import { type EditedPart, editedParts, partWords } from './field-words.ts'
@@ -20,12 +21,12 @@ type Props = {
   names: Names
   changed: ReadonlyMap<string, 'new' | 'changed'>
   isReadOnly: boolean
-  onChange: (text: string) => void
+  onEdit: Edit
   onShow: (offset: number) => void
 }
 
 /** Tabs of the parts of a draft, each as a list whose entries open as a form. */
-export function VisualPane({ parsed, validation, names, changed, isReadOnly, onChange, onShow }: Props) {
+export function VisualPane({ parsed, validation, names, changed, isReadOnly, onEdit, onShow }: Props) {
   const { tab } = useSearch()
   const { change } = useNavigation()
   const panelId = useId()
@@ -35,7 +36,7 @@ export function VisualPane({ parsed, validation, names, changed, isReadOnly, onC
   // The last text that could be read stays shown while the person types.
   const [shown, setShown] = useState(parsed)
   if (parsed.document && shown !== parsed) setShown(parsed)
-  const { document, text, tree } = shown
+  const { document, tree } = shown
   const isBroken = parsed.document === undefined
   if (!document)
     return (
@@ -45,13 +46,20 @@ export function VisualPane({ parsed, validation, names, changed, isReadOnly, onC
         </Note>
       </div>
     )
-  const isOff = isReadOnly || isBroken
   const entries = entriesOf(document, part)
   const words = partWords[part]
   const apply = (next: Edited, name: string) => {
-    onChange(applyEntry(text, document, next, name))
-    setEdited(undefined)
+    const isApplied = onEdit((text, now) =>
+      edited && hasEntry(now, edited) ? applyEntry(text, now, next, name) : undefined,
+    )
+    if (isApplied) setEdited(undefined)
   }
+  /** Changes an entry if the newest text still has it as it is shown. */
+  const onEntry = (key: string | number, work: (text: string, now: Document) => string) => {
+    const value = entries.find((entry) => entry.key === key)?.value
+    onEdit((text, now) => (hasEntry(now, { part, key, value }) ? work(text, now) : undefined))
+  }
+  const off = offReasonOf(document, part, isReadOnly, isBroken)
   const add = () => setEdited({ part, key: undefined, value: firstValue(part, entries.length) })
   const tests = validation.answer?.tests?.results
   return (
@@ -89,9 +97,7 @@ export function VisualPane({ parsed, validation, names, changed, isReadOnly, onC
           )}
           <Button
             icon={part === 'settings' ? 'edit' : 'plus'}
-            offReason={
-              isReadOnly ? 'Needs the permission policy:write.' : isBroken ? 'Correct the JSON first.' : undefined
-            }
+            offReason={off}
             onClick={part === 'settings' ? () => setEdited({ part, key: 0, value: document.settings ?? {} }) : add}
           >
             {words.add}
@@ -103,11 +109,11 @@ export function VisualPane({ parsed, validation, names, changed, isReadOnly, onC
             filter={filter}
             changed={changed}
             wrong={wrongRules(validation)}
-            isReadOnly={isOff}
+            offReason={off}
             onEdit={(place) => setEdited({ part, key: place, value: rulesOf(document)[place] })}
-            onMove={(from, to) => onChange(moveIn(text, document, 'rules', from, to))}
-            onCopy={(place) => onChange(copyRule(text, document, place))}
-            onRemove={(place) => onChange(removeEntry(text, document, 'rules', place))}
+            onMove={(from, to) => onEntry(from, (text) => moveIn(text, 'rules', from, to))}
+            onCopy={(place) => onEntry(place, (text, now) => copyRule(text, now, place))}
+            onRemove={(place) => onEntry(place, (text) => removeEntry(text, 'rules', place))}
             onShow={(place) => onShow((tree && findNodeAtLocation(tree, ['rules', place])?.offset) ?? 0)}
           />
         ) : (
@@ -116,11 +122,11 @@ export function VisualPane({ parsed, validation, names, changed, isReadOnly, onC
             entries={entries}
             filter={filter}
             passed={part === 'tests' && tests ? new Map(tests.map(({ name, passed }) => [name, passed])) : undefined}
-            isReadOnly={isOff}
+            offReason={off}
             onEdit={({ key, value }) =>
               setEdited(part === 'settings' ? { part, key: 0, value: document.settings } : { part, key, value })
             }
-            onRemove={({ key }) => onChange(removeEntry(text, document, part, key))}
+            onRemove={({ key }) => onEntry(key, (text) => removeEntry(text, part, key))}
           />
         )}
       </TabPanel>
@@ -130,12 +136,20 @@ export function VisualPane({ parsed, validation, names, changed, isReadOnly, onC
           taken={entriesOf(document, edited.part).map(({ name }) => name)}
           names={names}
           problems={validation.problems}
+          offReason={off}
           onApply={apply}
           onClose={() => setEdited(undefined)}
         />
       )}
     </div>
   )
+}
+
+/** Reason why the forms of a part cannot change it, or undefined. */
+function offReasonOf(document: Document, part: EditedPart, isReadOnly: boolean, isBroken: boolean): string | undefined {
+  if (isReadOnly) return 'Needs the permission policy:write.'
+  if (isBroken) return 'Correct the JSON first.'
+  return isEditable(document, part) ? undefined : `Correct the JSON first: "${part}" has a wrong type.`
 }
 
 /** Value that the form of a new entry begins with. */

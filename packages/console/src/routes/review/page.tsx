@@ -11,6 +11,7 @@ import { Note } from '../../ui/note.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { SkeletonLines } from '../../ui/skeleton.tsx'
+import { useStoredDraft } from '../editor/draft-store.ts'
 import { areSettled } from '../policy/use-channels.ts'
 import type { Version } from '../policy/words.ts'
 import { BlockedSessions, useReplay } from './blocked-sessions.tsx'
@@ -18,14 +19,13 @@ import { ImpactCard } from './impact-card.tsx'
 import { PublishCard } from './publish-card.tsx'
 import { TestsCard } from './tests-card.tsx'
 
-const draftRoute = 'GET /v1/admin/policy-drafts/{draft_id}'
 const emptyDocument: Document = {}
 
 /** B17b: what a draft changes, whom it concerns, and its publication. */
 export function Page() {
   const { draft: draftId = '' } = useSearch()
   const isNamed = { enabled: draftId !== '' }
-  const draft = useApi(draftRoute, { params: { draft_id: draftId } }, isNamed)
+  const draft = useStoredDraft(draftId, 'review')
   const stable = useApi('GET /v1/admin/policy', { query: { channel: 'stable', limit: 1 } }, isNamed)
   const canary = useApi('GET /v1/admin/policy', { query: { channel: 'canary', limit: 1 } }, isNamed)
   const current = stable.data?.items[0]
@@ -38,7 +38,7 @@ export function Page() {
         title="Review"
         crumbs={[
           { to: '/admin/policy', label: 'Policy' },
-          { to: `/admin/policy/edit?draft=${draftId}`, label: draft.data?.name ?? 'Draft' },
+          { to: `/admin/policy/edit?draft=${draftId}`, label: draft.data?.draft.name ?? 'Draft' },
         ]}
         sub={isRead && (current ? `draft against stable v${current.version}` : 'the first version')}
         actions={
@@ -64,8 +64,9 @@ export function Page() {
       {isRead && (
         <Reviewed
           draftId={draftId}
-          name={draft.data.name}
-          text={draft.data.text}
+          etag={draft.data.etag}
+          name={draft.data.draft.name}
+          text={draft.data.draft.text}
           stable={current}
           canary={running?.current ? running : undefined}
           lastCanary={running}
@@ -86,6 +87,8 @@ const NoDraft = () => (
 
 type Props = {
   draftId: string
+  /** Version of the draft that is reviewed. */
+  etag: string | undefined
   name: string
   text: string
   stable: Version | undefined
@@ -93,7 +96,7 @@ type Props = {
   lastCanary: Version | undefined
 }
 
-function Reviewed({ draftId, name, text, stable, canary, lastCanary }: Props) {
+function Reviewed({ draftId, etag, name, text, stable, canary, lastCanary }: Props) {
   const { document, problems } = useMemo(() => parseText(text), [text])
   const base = useApi(
     'GET /v1/admin/policy/{bundle_id}',
@@ -140,6 +143,7 @@ function Reviewed({ draftId, name, text, stable, canary, lastCanary }: Props) {
         <TestsCard document={document} before={before} />
         <PublishCard
           draftId={draftId}
+          etag={etag}
           name={name}
           document={document}
           stable={stable}

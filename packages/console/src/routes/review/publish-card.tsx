@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { isOvertaken, messageOf } from '../../api/api-error.ts'
 import { useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { useNavigation } from '../../navigation.ts'
@@ -11,7 +12,7 @@ import { NumberField, SelectField, TextArea } from '../../ui/fields.tsx'
 import { Frame } from '../../ui/frame.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
-import { deleteDraft } from '../editor/draft-store.ts'
+import { deleteDraft } from '../editor/stored-drafts.ts'
 import { GroupsField } from '../enrollment/pickers.tsx'
 import { publish } from '../policy/publish.ts'
 import type { Version } from '../policy/words.ts'
@@ -39,6 +40,8 @@ const firstPlan: Plan = {
 
 type Props = {
   draftId: string
+  /** Version of the draft that is published. A newer one is not deleted. */
+  etag: string | undefined
   name: string
   document: Document
   stable: Version | undefined
@@ -48,7 +51,7 @@ type Props = {
 }
 
 /** Publishes the draft to a part of the devices, or to all of them. */
-export function PublishCard({ draftId, name, document, stable, canary, lastCanary }: Props) {
+export function PublishCard({ draftId, etag, name, document, stable, canary, lastCanary }: Props) {
   const { go } = useNavigation()
   const off = useOffReason()('policy:publish')
   const [stored, setPlan] = useDraft<Plan>(
@@ -65,7 +68,7 @@ export function PublishCard({ draftId, name, document, stable, canary, lastCanar
     setError(undefined)
     try {
       const { version, channel } = await publish(bodyOf(plan, document, { stable, canary, lastCanary }))
-      await deleteDraft(draftId).catch(() => toast({ kind: 'bad', title: `The draft ${name} is still there` }))
+      await deleteDraft(draftId, etag).catch((e: unknown) => toast(keptToast(draftId, name, e)))
       toast({ title: `v${version} published to ${channel}`, text: plan.note })
       go('/admin/policy')
     } catch (e) {
@@ -116,6 +119,16 @@ export function PublishCard({ draftId, name, document, stable, canary, lastCanar
     </Frame>
   )
 }
+
+/** The publication is made, but its draft is not deleted: another person has changed it, or the request failed. */
+const keptToast = (draftId: string, name: string, error: unknown) => ({
+  kind: 'bad' as const,
+  title: `The draft ${name} is kept`,
+  text: isOvertaken(error)
+    ? 'It has changes that are newer than the review. They are not published.'
+    : messageOf(error),
+  link: { to: `/admin/policy/edit?draft=${draftId}`, label: 'Open the draft' },
+})
 
 type FieldsProps = { plan: Plan; hasStable: boolean; onChange: (change: Partial<Plan>) => void }
 

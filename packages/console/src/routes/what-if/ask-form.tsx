@@ -21,6 +21,12 @@ type Errors = { subject?: string; target?: string; at?: string }
 /** Form of a question. The address keeps the asked one. */
 export function AskForm({ question, names, judges, isBusy, onAsk }: Props) {
   const [draft, setDraft] = useState(question)
+  // Another question in the address, for example after Back, comes into the form.
+  const [shown, setShown] = useState(question)
+  if (JSON.stringify(shown) !== JSON.stringify(question)) {
+    setShown(question)
+    setDraft(question)
+  }
   const [errors, setErrors] = useState<Errors>({})
   const set = (change: Partial<Question>) => setDraft((now) => ({ ...now, ...change }))
   const submit = (event: FormEvent) => {
@@ -86,7 +92,12 @@ export function AskForm({ question, names, judges, isBusy, onAsk }: Props) {
               />
             </>
           )}
-          <SelectField label="under" options={judges} value={draft.under} onChange={(under) => set({ under })} />
+          <SelectField
+            label="under"
+            options={judges}
+            value={draft.under}
+            onChange={(under) => set({ under, ...(under === draft.against && { against: undefined }) })}
+          />
           <SelectField
             label="compared with"
             options={[{ value: '', label: 'Nothing' }, ...judges.filter(({ value }) => value !== draft.under)]}

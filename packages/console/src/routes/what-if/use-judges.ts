@@ -11,19 +11,23 @@ export function useJudges() {
   const query = useApi('GET /v1/admin/policy', { query: { limit: offered } })
   const drafts = useApi('GET /v1/admin/policy-drafts', { query: { limit: offered } })
   const versions = query.data?.items ?? []
-  const current = (channel: Version['channel']) =>
-    versions.find((version) => version.channel === channel && version.current)
-  const [stable, canary] = [current('stable'), current('canary')]
+  // The version of a channel may be older than the offered ones.
+  const [stable, canary] = [useCurrent('stable'), useCurrent('canary')]
   const options: { value: JudgeId; label: string }[] = [
     { value: 'delivered', label: 'Delivered now' },
     ...(stable ? [{ value: 'stable', label: `Stable v${stable.version}` }] : []),
     ...(canary ? [{ value: 'canary', label: `Canary v${canary.version}` }] : []),
     ...(drafts.data?.items ?? []).map(({ draft_id, name }) => ({ value: ofDraft(draft_id), label: `Draft ${name}` })),
     ...versions
-      .filter((version) => version !== stable && version !== canary)
+      .filter(({ bundle_id }) => bundle_id !== stable?.bundle_id && bundle_id !== canary?.bundle_id)
       .map((version) => ({ value: version.bundle_id, label: `v${version.version}${noteOf(version)}` })),
   ]
   return { query, options, stable, canary }
+}
+
+function useCurrent(channel: Version['channel']): Version | undefined {
+  const newest = useApi('GET /v1/admin/policy', { query: { channel, limit: 1 } }).data?.items[0]
+  return newest?.current ? newest : undefined
 }
 
 /** Id of a draft as a policy that decides. */
