@@ -233,6 +233,24 @@ test('a publication publishes what was reviewed, and keeps a draft that is newer
   assert.match(await stored(), /after the review/)
 })
 
+test('a review says that stable is newer than the draft, and publishes nothing over it unseen', options, async (t) => {
+  const { ground, kit, page, draft_id } = await openDraft(t)
+  await page.goto(`/admin/policy/review?draft=${draft_id}`)
+  await page.getByLabel('Note').fill('Too late')
+  await page.getByRole('radio', { name: /^Stable/ }).check()
+  // The stream of changes would show the new version.
+  await page.route('**/v1/admin/policy?*', (route) => route.abort())
+  const { policy } = await documentOf(ground, 'published meanwhile')
+  await kit.admin.publishPolicy({ body: { channel: 'stable', policy, supersede: true } })
+  await page.getByRole('button', { name: 'Publish to stable' }).click()
+  await page.getByText('Another person has published to stable meanwhile.').waitFor()
+  await page.unroute('**/v1/admin/policy?*')
+  await page.getByRole('button', { name: 'Show what changes now' }).click()
+  await page.getByText(/^Stable is now v\d+, and the draft began with v\d+\.$/).waitFor()
+  const { items } = await kit.admin.listPolicyBundles({ query: { channel: 'stable', limit: 1 } })
+  assert.notEqual(items[0]!.note, 'Too late')
+})
+
 test('the editor forgets a draft that was discarded', options, async (t) => {
   const { page, draft_id, write } = await openDraft(t)
   await write('discarded')

@@ -16,6 +16,15 @@ test('Back shows the earlier question in the form, as in the answer', inBrowser,
   assert.equal(await target.inputValue(), 'wiki')
 })
 
+test('an answer that is compared with nothing names one policy', inBrowser, async (t) => {
+  const ground = await openGround()
+  const { items } = await ground.kit.admin.listDevices({ query: { limit: 1 } })
+  const page = await openPage(t, ground, { as: 'admin' })
+  await page.goto(`/admin/policy/what-if?device_id=${items[0]!.device_id}&target=git.example.com:tcp/22`)
+  await settle(page)
+  assert.equal(await page.locator('.verdict h2').innerText(), 'Denied now')
+})
+
 test('stable is offered even if many canaries are newer', { ...inBrowser, timeout: 120_000 }, async (t) => {
   const ground = await openGround()
   const { items } = await ground.kit.admin.listPolicyBundles({ query: { channel: 'stable', limit: 1 } })

@@ -19,7 +19,8 @@ export async function publish(body: Body & { previous_digest: string | null }): 
   return version
 }
 
-const refreshPolicy = () =>
+/** Reads the versions and all that depends on them again. */
+export const refreshPolicy = () =>
   queryClient.invalidateQueries({
     predicate: ({ queryKey: [name] }) => /\/admin\/(policy|dashboard\/overview|start)/.test(String(name)),
   })

@@ -1,4 +1,5 @@
 import { useMemo } from 'react'
+import type { OutputOf } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { parseText } from '../../editor/document.ts'
 import { useSearch } from '../../navigation.ts'
@@ -66,6 +67,7 @@ export function Page() {
           draftId={draftId}
           etag={draft.data.etag}
           name={draft.data.draft.name}
+          base={draft.data.draft.base}
           text={draft.data.draft.text}
           stable={current}
           canary={running?.current ? running : undefined}
@@ -85,18 +87,20 @@ const NoDraft = () => (
   </Note>
 )
 
+type Base = OutputOf<'GET /v1/admin/policy-drafts/{draft_id}'>['base']
 type Props = {
   draftId: string
   /** Version of the draft that is reviewed. */
   etag: string | undefined
   name: string
+  base: Base
   text: string
   stable: Version | undefined
   canary: Version | undefined
   lastCanary: Version | undefined
 }
 
-function Reviewed({ draftId, etag, name, text, stable, canary, lastCanary }: Props) {
+function Reviewed({ draftId, etag, name, base: draftBase, text, stable, canary, lastCanary }: Props) {
   const { document, problems } = useMemo(() => parseText(text), [text])
   const base = useApi(
     'GET /v1/admin/policy/{bundle_id}',
@@ -128,6 +132,7 @@ function Reviewed({ draftId, etag, name, text, stable, canary, lastCanary }: Pro
   return (
     <div className="cols">
       <div className="c8 stack">
+        <OldBase draftId={draftId} base={draftBase} stable={stable} />
         {base.error && <Problem error={base.error} retry={base.refetch} what="the stable version" />}
         {before && (
           <Differences
@@ -152,5 +157,25 @@ function Reviewed({ draftId, etag, name, text, stable, canary, lastCanary }: Pro
         />
       </div>
     </div>
+  )
+}
+
+type OldBaseProps = { draftId: string; base: Base; stable: Version | undefined }
+
+/** Stable has a newer version than the draft began with: a publication would take its changes back. */
+function OldBase({ draftId, base, stable }: OldBaseProps) {
+  if (!stable || base?.digest === stable.digest || (base && base.version > stable.version)) return null
+  return (
+    <Note
+      kind="warn"
+      title={`Stable is now v${stable.version}, and the draft began with ${base ? `v${base.version}` : 'no version'}.`}
+      actions={
+        <ButtonLink size="sm" to={`/admin/policy/edit?draft=${draftId}`}>
+          Merge in the editor
+        </ButtonLink>
+      }
+    >
+      A publication takes back each change of stable that the draft does not have.
+    </Note>
   )
 }

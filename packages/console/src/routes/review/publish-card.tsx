@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { isOvertaken, messageOf } from '../../api/api-error.ts'
+import { ApiError, isOvertaken, messageOf } from '../../api/api-error.ts'
 import { useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { useNavigation } from '../../navigation.ts'
@@ -10,11 +10,12 @@ import { CheckboxField, RadioGroup } from '../../ui/choices.tsx'
 import type { ComboOption } from '../../ui/combo-box-field.tsx'
 import { NumberField, SelectField, TextArea } from '../../ui/fields.tsx'
 import { Frame } from '../../ui/frame.tsx'
+import { Note } from '../../ui/note.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
 import { deleteDraft } from '../editor/stored-drafts.ts'
 import { GroupsField } from '../enrollment/pickers.tsx'
-import { publish } from '../policy/publish.ts'
+import { publish, refreshPolicy } from '../policy/publish.ts'
 import type { Version } from '../policy/words.ts'
 
 type Channel = Version['channel']
@@ -109,7 +110,7 @@ export function PublishCard({ draftId, etag, name, document, stable, canary, las
           onChange={(isForced) => set({ isForced })}
         />
       )}
-      {error && <ChangeProblem error={error} />}
+      {error && (isOutdated(error) ? <Outdated channel={plan.channel} /> : <ChangeProblem error={error} />)}
       <div className="row">
         <Button kind="primary" offReason={reason} busyLabel="Publishing…" onClick={act}>
           Publish to {plan.channel}
@@ -129,6 +130,25 @@ const keptToast = (draftId: string, name: string, error: unknown) => ({
     : messageOf(error),
   link: { to: `/admin/policy/edit?draft=${draftId}`, label: 'Open the draft' },
 })
+
+/** True if the channel delivers another version than the review shows. */
+const isOutdated = (error: Error): boolean =>
+  error instanceof ApiError && error.errors.some(({ field }) => field === 'previous_digest')
+
+const Outdated = ({ channel }: { channel: Channel }) => (
+  <Note
+    kind="warn"
+    role="alert"
+    title={`Another person has published to ${channel} meanwhile.`}
+    actions={
+      <Button size="sm" busyLabel="Loading…" onClick={refreshPolicy}>
+        Show what changes now
+      </Button>
+    }
+  >
+    Nothing was published. Review the draft against the new version first.
+  </Note>
+)
 
 type FieldsProps = { plan: Plan; hasStable: boolean; onChange: (change: Partial<Plan>) => void }
 

@@ -77,6 +77,9 @@ const isChannel = (id: JudgeId | undefined) => id === undefined || ['delivered',
 
 type Judging = { channel?: 'canary' | 'stable'; policy?: Record<string, unknown> }
 
+/** Part of the request of a policy that is not known yet. It is never sent, and no other request has it. */
+export const unknownJudging: Judging = { policy: {} }
+
 /** Part of a request that names the policy; undefined while its document loads, or if there is none. */
 export function judgingOf({ id, document }: Pick<JudgeState, 'id' | 'document'>): Judging | undefined {
   if (id === 'delivered') return {}

@@ -12,7 +12,7 @@ import { toast } from '../../ui/toast.tsx'
 import { pinTest } from '../editor/pin-test.ts'
 import type { Asked, Question } from './question.ts'
 import { TraceTable } from './trace-table.tsx'
-import { type JudgeState, judgingOf } from './use-judges.ts'
+import { type JudgeState, judgingOf, unknownJudging } from './use-judges.ts'
 import { type Explanation, titleOf, traceOf } from './words.ts'
 
 const route = 'POST /v1/admin/policy/explain'
@@ -24,7 +24,7 @@ type Props = { asked: Asked; question: Question; under: JudgeState; against: Jud
 /** Reads the answer of the server under one policy. */
 function useAnswer(asked: Asked, judge: JudgeState) {
   const judging = judgingOf(judge)
-  return useApi(route, { body: { ...asked, ...judging } }, { enabled: judging !== undefined })
+  return useApi(route, { body: { ...asked, ...(judging ?? unknownJudging) } }, { enabled: judging !== undefined })
 }
 
 /** The answer, its rule with all conditions, and what would change it. */

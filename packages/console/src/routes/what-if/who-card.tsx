@@ -9,7 +9,7 @@ import { QueryView } from '../../ui/query-view.tsx'
 import { Table, type TableColumn } from '../../ui/table.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import type { Question } from './question.ts'
-import { type JudgeState, judgingOf } from './use-judges.ts'
+import { type JudgeState, judgingOf, unknownJudging } from './use-judges.ts'
 
 const route = 'POST /v1/admin/policy/who-reaches'
 type Found = OutputOf<typeof route>
@@ -18,7 +18,7 @@ type Props = { question: Question; under: JudgeState; against: JudgeState }
 function useReach({ target, at }: Question, judge: JudgeState) {
   const judging = judgingOf(judge)
   const body: InputOf<typeof route>['body'] = { target: target.trim(), ...(at.trim() !== '' && { at: at.trim() }) }
-  return useApi(route, { body: { ...body, ...judging } }, { enabled: judging !== undefined })
+  return useApi(route, { body: { ...body, ...(judging ?? unknownJudging) } }, { enabled: judging !== undefined })
 }
 
 /** Groups, users and devices that reach a target, and the rules that let them. */
