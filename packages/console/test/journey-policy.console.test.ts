@@ -255,7 +255,7 @@ test('two editors of one draft: neither text is lost without a decision', inBrow
   await write(first, 'third')
   await first.getByRole('button', { name: 'Take their text' }).click()
   await first.getByText(/has saved this draft meanwhile/).waitFor({ state: 'detached' })
-  assert.match(await first.getByRole('textbox', { name: 'Policy as JSON' }).innerText(), /mine/)
+  await first.getByRole('textbox', { name: 'Policy as JSON' }).filter({ hasText: 'mine' }).waitFor()
 })
 
 test('a draft whose base moved is merged by rule, and shows what both sides changed', inBrowser, async (t) => {
