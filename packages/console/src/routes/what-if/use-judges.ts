@@ -12,7 +12,8 @@ export function useJudges() {
   const drafts = useApi('GET /v1/admin/policy-drafts', { query: { limit: offered } })
   const versions = query.data?.items ?? []
   // The version of a channel may be older than the offered ones.
-  const [stable, canary] = [useCurrent('stable'), useCurrent('canary')]
+  const channels = [useNewest('stable'), useNewest('canary')] as const
+  const [stable, canary] = channels.map(currentOf)
   const options: { value: JudgeId; label: string }[] = [
     { value: 'delivered', label: 'Delivered now' },
     ...(stable ? [{ value: 'stable', label: `Stable v${stable.version}` }] : []),
@@ -22,11 +23,16 @@ export function useJudges() {
       .filter(({ bundle_id }) => bundle_id !== stable?.bundle_id && bundle_id !== canary?.bundle_id)
       .map((version) => ({ value: version.bundle_id, label: `v${version.version}${noteOf(version)}` })),
   ]
-  return { query, options, stable, canary }
+  const failed = [query, ...channels].filter((one) => one.error !== null)
+  const refetch = () => Promise.all(failed.map((one) => one.refetch()))
+  return { query: { data: query.data, error: failed[0]?.error ?? null, refetch }, options, stable, canary }
 }
 
-function useCurrent(channel: Version['channel']): Version | undefined {
-  const newest = useApi('GET /v1/admin/policy', { query: { channel, limit: 1 } }).data?.items[0]
+const useNewest = (channel: Version['channel']) => useApi('GET /v1/admin/policy', { query: { channel, limit: 1 } })
+
+/** The version that a channel delivers. A canary that has ended delivers nothing. */
+function currentOf({ data }: ReturnType<typeof useNewest>): Version | undefined {
+  const newest = data?.items[0]
   return newest?.current ? newest : undefined
 }
 
