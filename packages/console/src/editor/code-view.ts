@@ -100,7 +100,7 @@ export function createView(root: ShadowRoot, { label, isReadOnly, onChange, comp
   }
   const view = new EditorView({
     root,
-    parent: root as unknown as Element,
+    parent: root,
     state: EditorState.create({
       extensions: [
         lineNumbers(),

@@ -60,7 +60,7 @@ const DeviceLine = ({ device, owner }: { device: Device; owner: string | false |
   </li>
 )
 
-/** What deviates: the status, then the posture; else the last sign of life. */
+/** The deviation: the status, then the posture; else the last sign of life. */
 function Deviation({ device }: { device: Device }) {
   if (device.effective_status !== 'active') return <DeviceStatus device={device} />
   if (device.posture.verdict === 'non_compliant') return <Status kind="bad">posture fails</Status>

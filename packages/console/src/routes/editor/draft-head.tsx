@@ -162,7 +162,7 @@ function Discard({ draftId, store, onClose }: { draftId: string; store: DraftSto
     <Confirm
       title={`Discard the draft ${name}?`}
       objects={{ names: [] }}
-      effects={[{ icon: 'x', text: 'Its text is deleted for good. What is published stays as it is.' }]}
+      effects={[{ icon: 'x', text: 'Its text is deleted for good. Published versions stay as they are.' }]}
       keepLabel="Keep the draft"
       deedLabel="Discard the draft"
       busyLabel="Discarding…"

@@ -16,7 +16,7 @@ import type { DraftStore } from './draft-store.ts'
 type Merge = OutputOf<'GET /v1/admin/policy-drafts/{draft_id}/merge'>
 type Props = { store: DraftStore; draftId: string | undefined; isReadOnly: boolean }
 
-/** What the editor must tell before work goes on: another editor, a newer version, a missing right. */
+/** Notes above the editor: another editor, a newer version, a missing right. */
 export function DraftNotes({ store, draftId, isReadOnly }: Props) {
   return (
     <div className="ed-notes">

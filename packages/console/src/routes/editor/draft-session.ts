@@ -7,7 +7,7 @@ import { deleteDraft, readDraft, refreshDrafts } from './stored-drafts.ts'
 
 type Draft = OutputOf<'GET /v1/admin/policy-drafts/{draft_id}'>
 type Base = Draft['base']
-/** What the editor begins with: a stored draft, or a text that is not stored yet. */
+/** Beginning of the editor: a stored draft, or a text that is not stored yet. */
 export type Start =
   | { draft: Draft; etag: string | undefined }
   | { draft: undefined; name: string; text: string; base: Base }

@@ -28,7 +28,7 @@ export function Page() {
 }
 
 type Source = { draft: string | undefined; from: string | undefined }
-/** What the editor shows; the key of the editor; and the draft that it has created. */
+/** The shown start, the key of the editor, and the draft that it has created. */
 type Opened = { address: Source; source: Source; key: number; created?: string }
 
 /** Follows the address. The open editor stays if it has created the draft that comes into the address. */

@@ -66,7 +66,7 @@ export function conditionsOf(rule: Fields): string[] {
   return parts.filter((part) => part !== false)
 }
 
-/** One line about an entry of another part: what a table of them shows. */
+/** One line about an entry of another part, for a table of them. */
 export function summaryOf(value: unknown): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (!isFields(value)) return JSON.stringify(value) ?? ''

@@ -32,7 +32,7 @@ type Props = RuleDeeds & {
   offReason: string | undefined
 }
 
-/** Rules as sentences: who reaches what, and when. */
+/** Rules as sentences, with subjects, targets and conditions. */
 export function RulesPane({ rules, filter, changed, wrong, offReason, ...deeds }: Props) {
   const [most, setMost] = useState(first)
   const text = filter.trim().toLowerCase()

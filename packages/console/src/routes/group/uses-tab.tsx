@@ -12,7 +12,7 @@ import type { TabProps } from './tab.ts'
 import { useBindings } from './use-bindings.ts'
 import { wordsOfUse } from './words-of-use.ts'
 
-/** What names the group: rules of the delivered policies, tokens, providers and locks. */
+/** Uses of the group: rules of the delivered policies, tokens, providers and locks. */
 export function UsesTab({ group, inPanel }: TabProps) {
   const can = useCan()
   const { tokens, providers, locks } = useBindings(group.group_id)

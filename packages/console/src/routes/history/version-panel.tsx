@@ -28,7 +28,7 @@ type Props = Walk & {
   compareOf: (version: Version) => string
 }
 
-/** Published version beside the history: who published it and why, its tests, its impact and its document. */
+/** Published version beside the history: author, note, tests, impact and document. */
 export function VersionPanel({ menuOf, compareOf, ...walk }: Props) {
   const query = useApi('GET /v1/admin/policy/{bundle_id}', { params: { bundle_id: walk.id } })
   const version = query.data

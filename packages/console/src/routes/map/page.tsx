@@ -20,7 +20,7 @@ const mostLines = 600
 /** Rows of the table at most. */
 const mostRows = 200
 
-/** Who reaches what by the rules of a policy, as a picture and as a table. */
+/** Subjects and targets of the rules of a policy, as a picture and as a table. */
 export function Page() {
   const { of: judgeId = 'stable', q = '', node } = useSearch()
   const { change } = useNavigation()

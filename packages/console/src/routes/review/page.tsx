@@ -22,7 +22,7 @@ import { TestsCard } from './tests-card.tsx'
 
 const emptyDocument: Document = {}
 
-/** B17b: what a draft changes, whom it concerns, and its publication. */
+/** B17b: the changes of a draft, their impact, and its publication. */
 export function Page() {
   const { draft: draftId = '' } = useSearch()
   const isNamed = { enabled: draftId !== '' }

@@ -22,7 +22,7 @@ const filterNames = ['role']
 const perPage = 100
 const options = roleNames.map((value) => ({ value, label: roleWords(value) }))
 
-/** Who has which role, since when and by whom, newest first. */
+/** Grants of roles with their time and author, newest first. */
 export function GrantsTab() {
   const state = useListState(filterNames, '')
   const { role } = state.filters

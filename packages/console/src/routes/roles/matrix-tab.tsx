@@ -61,7 +61,7 @@ const MatrixRow = ({ row, roles }: { row: AreaRow; roles: readonly RoleRights[] 
   </tr>
 )
 
-/** Reading alone is soft text: what changes something is in ink. */
+/** Permissions to read are soft text. Those to change something are in ink. */
 const Verbs = ({ verbs }: { verbs: readonly string[] }) =>
   verbs.length === 0 ? (
     <span className="faint">–</span>

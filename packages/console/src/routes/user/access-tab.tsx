@@ -5,7 +5,7 @@ import { nameOf } from '../users/words.ts'
 import { AllTargets } from './all-targets.tsx'
 import type { TabProps } from './tab.ts'
 
-/** What the user reaches by the stable policy: one target with its reason, or all targets that the policy names. */
+/** Targets that the user reaches by the stable policy: one with its reason, or all that the policy names. */
 export const AccessTab = ({ user, inPanel }: TabProps) => (
   <>
     <ExplainAccess
