@@ -27,8 +27,7 @@ const labels: Readonly<Record<string, string>> = {
 export const labelOf = (field: string): string => labels[field] ?? formatWord(field)
 
 /** Unit of a number, from its name. */
-export const unitOf = (field: string): string | undefined =>
-  field.endsWith('_seconds') || field === 'mfa_within_seconds' ? 's' : undefined
+export const unitOf = (field: string): string | undefined => (field.endsWith('_seconds') ? 's' : undefined)
 
 /** Part of a document, in the words of its tab. */
 export const partWords = {

@@ -1,5 +1,6 @@
 import { useApi } from '../../api/use-api.ts'
 import type { Document } from '../../policy/difference.ts'
+import { GrantSums } from '../../policy/grant-sums.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { formatCount, formatNumber } from '../../ui/format.ts'
 import { Bullet } from '../../ui/progress.tsx'
@@ -19,28 +20,17 @@ export function ImpactCard({ document, draftId }: { document: Document; draftId:
       query={query}
       footer={<ButtonLink to={`/admin/policy/what-if?against=draft:${draftId}`}>Ask what-if</ButtonLink>}
     >
-      {({ impact: { grants_gained, grants_lost, devices_affected, gains, loses } }) => (
+      {({ impact }) => (
         <div className="stack">
-          <div className="gl">
-            <Sum value={grants_gained} word="grants gained" />
-            <Sum value={grants_lost} word="grants lost" isBad />
-            <Sum value={devices_affected} word="devices" />
-          </div>
-          {devices_affected === 0 && <p className="soft">No device gains or loses access.</p>}
-          <Side side={loses} verb="lose access" fill="bxbad" />
-          <Side side={gains} verb="gain access" fill="bxok" />
+          <GrantSums impact={impact} />
+          {impact.devices_affected === 0 && <p className="soft">No device gains or loses access.</p>}
+          <Side side={impact.loses} verb="lose access" fill="bxbad" />
+          <Side side={impact.gains} verb="gain access" fill="bxok" />
         </div>
       )}
     </Card>
   )
 }
-
-const Sum = ({ value, word, isBad = false }: { value: number; word: string; isBad?: boolean }) => (
-  <div>
-    <span className={`v num${isBad && value > 0 ? ' bad' : ''}`}>{formatNumber(value)}</span>
-    <span className="soft">{word}</span>
-  </div>
-)
 
 type Party = {
   devices: number

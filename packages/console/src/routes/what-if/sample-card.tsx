@@ -4,9 +4,10 @@ import type { ApiError } from '../../api/api-error.ts'
 import { useCan } from '../../api/me.ts'
 import { selectedTenant } from '../../api/selected-tenant.ts'
 import { useApi } from '../../api/use-api.ts'
+import { GrantSums } from '../../policy/grant-sums.tsx'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Button } from '../../ui/button.tsx'
-import { formatCount, formatNumber } from '../../ui/format.ts'
+import { formatCount } from '../../ui/format.ts'
 import { Frame } from '../../ui/frame.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { NoPermission } from '../../ui/problem.tsx'
@@ -151,15 +152,12 @@ function Cell({ before, after }: { before: Decided; after: Decided }) {
 type ImpactProps = { impact: Awaited<ReturnType<typeof sampleOf>>['impact']; label: string }
 
 /** Sums over all devices. */
-function Impact({ impact: { gains, loses, grants_gained, grants_lost, devices_affected }, label }: ImpactProps) {
+function Impact({ impact, label }: ImpactProps) {
+  const { gains, loses } = impact
   const names = (side: typeof gains) => side.first_groups.slice(0, 5).map(({ name, group_id }) => name ?? group_id)
   return (
     <Frame title={`All devices, from now to ${label.charAt(0).toLowerCase()}${label.slice(1)}`} inset="stack">
-      <div className="gl">
-        <Sum value={grants_gained} word="grants gained" />
-        <Sum value={grants_lost} word="grants lost" isBad />
-        <Sum value={devices_affected} word="devices" />
-      </div>
+      <GrantSums impact={impact} />
       {gains.devices > 0 && (
         <p>
           {formatCount(gains.devices, 'device')} of {formatCount(gains.users, 'user')} gain access
@@ -175,10 +173,3 @@ function Impact({ impact: { gains, loses, grants_gained, grants_lost, devices_af
     </Frame>
   )
 }
-
-const Sum = ({ value, word, isBad = false }: { value: number; word: string; isBad?: boolean }) => (
-  <div>
-    <span className={`v num${isBad && value > 0 ? ' bad' : ''}`}>{formatNumber(value)}</span>
-    <span className="soft">{word}</span>
-  </div>
-)

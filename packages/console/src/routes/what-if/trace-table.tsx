@@ -1,7 +1,7 @@
 import { Status } from '../../ui/status.tsx'
 import { propertyWord, type Trace, valueText } from './words.ts'
 
-/** Conditions of one rule: what it asks for, and what the device has. */
+/** Conditions of one rule, with the values of the device. */
 export const TraceTable = ({ trace: { ruleId, conditions } }: { trace: Trace }) => (
   <div className="stack tight">
     <h3>
